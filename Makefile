@@ -1,0 +1,41 @@
+# One command each: `make demo` shows it working, `make test` proves it.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test lint types imports unit bench setup clean
+.DEFAULT_GOAL := demo
+
+demo: setup
+	$(BIN)/psgraph demo --out demo
+
+test: lint types imports unit
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+imports: setup
+	$(BIN)/lint-imports
+
+unit: setup
+	$(BIN)/python -m pytest -n 2
+
+bench: setup
+	$(BIN)/psgraph bench
+
+setup: $(READY)
+
+# The stamp is written last, so a set-up that was cut off is taken up again.
+$(READY): pyproject.toml constraints.txt
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "Installing psgraph and its tools into $(VENV) (about a minute) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

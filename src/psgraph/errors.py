@@ -1,0 +1,124 @@
+"""Every error psgraph raises on purpose.
+
+::
+
+    PsgraphError                    anything below
+    ├── InvalidArgument             a parameter is wrong; nothing was read          (exit 2)
+    │   └── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    ├── DataError                   the input can't be used as it stands            (exit 1)
+    │   ├── RosterError             the public node list is missing or broken       (exit 1)
+    │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
+    ├── OutputError                 the result can't be written there               (exit 1)
+    ├── MissingExtra                an optional library is not installed            (exit 1)
+    ├── MethodError                 a method broke its protocol                     (exit 1)
+    │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
+    └── BudgetExceeded              the window has not enough epsilon left          (exit 3)
+
+A message states the fact, the numbers and the remedy. It never holds a node id, an edge or a
+count taken from private data: messages end up in logs, and logs are published by accident.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+__all__ = [
+    "BudgetError",
+    "BudgetExceeded",
+    "DataError",
+    "InvalidArgument",
+    "MethodError",
+    "MissingExtra",
+    "OutputError",
+    "OutsideRoster",
+    "PsgraphError",
+    "RosterError",
+    "UnitMismatch",
+    "exact_decimal",
+]
+
+
+class PsgraphError(Exception):
+    """Base of all errors raised on purpose; `exit_code` is what the command returns."""
+
+    exit_code = 1
+
+
+class InvalidArgument(PsgraphError, ValueError):
+    """A parameter is wrong. Raised before any data is read."""
+
+    exit_code = 2
+
+
+class BudgetError(InvalidArgument):
+    """An epsilon, a window or a split of a budget makes no sense."""
+
+
+class DataError(PsgraphError, ValueError):
+    """The input can't be used as it stands."""
+
+
+class RosterError(DataError):
+    """The public node list is missing or broken."""
+
+
+class OutsideRoster(DataError):
+    """A snapshot has an edge with an end outside the roster."""
+
+
+class OutputError(PsgraphError, OSError):
+    """The result can't be written there."""
+
+
+class MissingExtra(PsgraphError, ImportError):
+    """An optional library is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(
+            f"{library} is not installed.\nInstall it with: pip install 'psgraph-dp[{extra}]'"
+        )
+
+
+class MethodError(PsgraphError, RuntimeError):
+    """A method broke its protocol."""
+
+
+class UnitMismatch(MethodError):
+    """A sensitivity is stated for another unit than the one the budget protects."""
+
+
+class BudgetExceeded(PsgraphError):
+    """More epsilon was asked for than is left."""
+
+    exit_code = 3
+
+    def __init__(self, *, requested: Fraction, remaining: Fraction, what: str) -> None:
+        self.requested, self.remaining = requested, remaining
+        super().__init__(
+            f"{what} would overspend the privacy budget.\n"
+            f"  requested   {exact_decimal(requested)}\n"
+            f"  remaining   {exact_decimal(remaining)}\n"
+            f"  difference  {exact_decimal(requested - remaining)}\n"
+            "Nothing was measured. Ask for less, or wait until the window has moved on."
+        )
+
+
+def exact_decimal(value: Fraction) -> str:
+    """Write a rational as a terminating decimal if it is one, else as a fraction.
+
+    >>> exact_decimal(Fraction(1, 5)), exact_decimal(Fraction(1, 3)), exact_decimal(Fraction(-7))
+    ('0.2', '1/3', '-7')
+    """
+    numerator, denominator = value.numerator, value.denominator
+    twos = fives = 0
+    while denominator % 2 == 0:
+        denominator, twos = denominator // 2, twos + 1
+    while denominator % 5 == 0:
+        denominator, fives = denominator // 5, fives + 1
+    digits = max(twos, fives)
+    if denominator != 1 or digits > 30:
+        return f"{value.numerator}/{value.denominator}"
+    scaled = abs(numerator) * 10**digits // value.denominator
+    text = str(scaled).rjust(digits + 1, "0")
+    sign = "-" if numerator < 0 else ""
+    return sign + (f"{text[:-digits]}.{text[-digits:]}" if digits else text)
