@@ -1,0 +1,114 @@
+"""Publish a graph that changes over time without giving away who is connected to whom.
+
+A guided tour::
+
+    import psgraph as pg
+
+    # The public nodes, and the private edges at every timestamp, read one at a time.
+    stream = pg.read_stream("edges.parquet", roster="nodes.csv")
+
+    # The promise: over any 5 consecutive timestamps, all releases together are 1-edge private.
+    guarantee = pg.WEventPrivacy(epsilon="1", window=5)
+
+    # How noisy that would be, before anything is spent.
+    pg.plan(guarantee, nodes=10_000)
+
+    # Publish. Every release is a synthetic graph with a certificate of what was spent.
+    with pg.Publisher(pg.PSGraph(), guarantee) as publisher:
+        for release in publisher.publish_all(stream):
+            release.graph.to_networkx()
+            release.certificate.spent
+        publisher.budget.remaining
+
+    # For the curator only, since it contains the truth: how good are they?
+    pg.compare(stream, releases).mean
+
+Everything below is imported when first used, so that ``import psgraph`` is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from psgraph._version import __version__
+
+if TYPE_CHECKING:
+    from psgraph.certificate import Certificate, Release
+    from psgraph.datasets.demo import demo_stream
+    from psgraph.errors import (
+        BudgetError,
+        BudgetExceeded,
+        DataError,
+        InvalidArgument,
+        PsgraphError,
+    )
+    from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    from psgraph.methods.base import Method
+    from psgraph.methods.psgraph import PSGraph
+    from psgraph.metrics.report import compare
+    from psgraph.planning import plan
+    from psgraph.privacy.budget import WEventPrivacy
+    from psgraph.publisher import Publisher
+    from psgraph.releases import ReleaseWriter
+    from psgraph.rosters import read_roster
+    from psgraph.streams import read_stream
+
+__all__ = [
+    "BudgetError",
+    "BudgetExceeded",
+    "Certificate",
+    "DataError",
+    "InvalidArgument",
+    "Method",
+    "PSGraph",
+    "PsgraphError",
+    "Publisher",
+    "Release",
+    "ReleaseWriter",
+    "Roster",
+    "Snapshot",
+    "SyntheticGraph",
+    "WEventPrivacy",
+    "__version__",
+    "compare",
+    "demo_stream",
+    "plan",
+    "read_roster",
+    "read_stream",
+]
+
+_HOME = {
+    "BudgetError": "errors",
+    "BudgetExceeded": "errors",
+    "Certificate": "certificate",
+    "DataError": "errors",
+    "InvalidArgument": "errors",
+    "Method": "methods.base",
+    "PSGraph": "methods.psgraph",
+    "PsgraphError": "errors",
+    "Publisher": "publisher",
+    "Release": "certificate",
+    "ReleaseWriter": "releases",
+    "Roster": "graph",
+    "Snapshot": "graph",
+    "SyntheticGraph": "graph",
+    "WEventPrivacy": "privacy.budget",
+    "compare": "metrics.report",
+    "demo_stream": "datasets.demo",
+    "plan": "planning",
+    "read_roster": "rosters",
+    "read_stream": "streams",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'psgraph' has no attribute {name!r}")
+    value = getattr(import_module(f"psgraph.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

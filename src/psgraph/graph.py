@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError, OutsideRoster, RosterError
+from psgraph.ids import Ids, as_ids, distinct_ids
 
 if TYPE_CHECKING:
     import igraph
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Dropped", "Graph", "Roster", "Snapshot", "SyntheticGraph"]
 
 Positions = NDArray[np.int32]
-Ids = NDArray[Any]
+
+_set = object.__setattr__  # how the frozen classes below fill themselves once
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -36,43 +38,12 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _as_ids(ids: ArrayLike) -> Ids:
-    """Bring ids to int64, or to an object array of `str`; refuse mixtures and missing values."""
-    array = ids if isinstance(ids, np.ndarray) else np.asarray(list(ids), dtype=object)  # type: ignore[arg-type]
-    if array.ndim != 1:
-        raise DataError("node ids must be a flat sequence")
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64) if array.dtype == object else _empty_like(array)
-    if array.dtype.kind in "iu":
-        if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.max() > 2**63 - 1:
-            raise DataError("integer node ids must fit in 64 signed bits")
-        return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise DataError("node ids have missing values (NaN)\nDrop or repair those rows.")
-        whole = array.astype(np.int64)
-        if not (whole == array).all():
-            raise DataError("node ids must be whole numbers or strings, not fractions")
-        return whole
-    if array.dtype.kind in "UT":
-        return array.astype(object)
-    if array.dtype.kind != "O":
-        raise DataError(f"node ids must be integers or strings, not {array.dtype}")
-    kinds = {type(item) for item in array}
-    if all(issubclass(kind, str) for kind in kinds):
-        return array
-    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        try:
-            return array.astype(np.int64)
-        except OverflowError:
-            raise DataError("integer node ids must fit in 64 signed bits") from None
-    if any(item is None or item != item for item in array):
-        raise DataError("node ids have missing values\nDrop or repair those rows.")
-    raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
-
-
-def _empty_like(array: Ids) -> Ids:
-    return np.empty(0, dtype=np.int64 if array.dtype.kind in "iuf" else object)
+def _plain_text(ids: Ids) -> bool:
+    """Whether ids can be written as UTF-8 and told apart when joined by NUL (see `digest`)."""
+    try:
+        return b"\0" not in "".join(ids).encode()
+    except UnicodeEncodeError:
+        return False
 
 
 class Roster:
@@ -102,7 +73,7 @@ class Roster:
 
     def __init__(self, ids: ArrayLike, *, from_edges: bool = False) -> None:
         try:
-            array = _as_ids(ids)
+            array = as_ids(ids)
         except DataError as error:
             raise RosterError(f"roster: {error}") from None
         if array.size >= 2**31 - 1:
@@ -114,8 +85,21 @@ class Roster:
                 raise RosterError(
                     f"roster: {repeats} of {array.size} ids are repeated\nList every node once."
                 )
-        self.ids = _frozen(array if array is not ids else array.copy())
-        self.from_edges = from_edges
+        if array.dtype == object and not _plain_text(array):
+            raise RosterError("roster: an id is not plain Unicode text\nRemove such characters.")
+        if hasattr(ids, "__array__"):  # it may be the caller's own memory
+            array = array.copy()
+        _set(self, "ids", _frozen(array))
+        _set(self, "from_edges", from_edges)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Roster is immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a Roster is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (Roster, {"ids": self.ids, "from_edges": self.from_edges})
 
     @classmethod
     def range(cls, nodes: int) -> Self:
@@ -144,6 +128,15 @@ class Roster:
     def strings(self) -> bool:
         """Whether the ids are strings (otherwise they are integers)."""
         return self.ids.dtype == object
+
+    def expect(self, *, strings: bool) -> None:
+        """Refuse ids of the other type, which would all count as strangers."""
+        if len(self) and strings != self.strings:
+            edges, nodes = ("text", "integers") if strings else ("integers", "text")
+            raise DataError(
+                f"the ids of the edges are {edges} and those of the roster are {nodes}\n"
+                "Bring both to one type: integers throughout or strings throughout."
+            )
 
     @property
     def pairs(self) -> int:
@@ -180,14 +173,15 @@ class Roster:
         return table
 
     @cached_property
-    def _value_set(self) -> pyarrow.Array:
+    def arrow_ids(self) -> pyarrow.Array:
+        """The ids as an Arrow array, in roster order."""
         import pyarrow as pa
 
         return pa.array(self.ids, type=pa.large_string() if self.strings else pa.int64())
 
     def positions(self, ids: ArrayLike) -> Positions:
         """Positions of ids in the roster, −1 where an id is not in it. O(len(ids))."""
-        array = _as_ids(ids)
+        array = as_ids(ids)
         if not array.size or not len(self) or (array.dtype == object) != self.strings:
             return np.full(array.size, -1, dtype=np.int32)
         table = self._table
@@ -202,7 +196,11 @@ class Roster:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pc.index_in(pa.array(array, type=self._value_set.type), value_set=self._value_set)
+        try:
+            sought = pa.array(array, type=self.arrow_ids.type)
+        except UnicodeError:
+            raise DataError("a node id is not plain Unicode text") from None
+        found = pc.index_in(sought, value_set=self.arrow_ids)
         return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
 
 
@@ -216,6 +214,9 @@ class Dropped:
     @property
     def total(self) -> int:
         return self.self_loops + self.duplicates
+
+    def __add__(self, other: Dropped) -> Dropped:
+        return Dropped(self.self_loops + other.self_loops, self.duplicates + other.duplicates)
 
 
 def _normalised(a: Positions, b: Positions) -> tuple[Positions, Positions, Dropped]:
@@ -249,7 +250,19 @@ def _normalised(a: Positions, b: Positions) -> tuple[Positions, Positions, Dropp
 
 
 class Graph:
-    """What snapshots and synthetic graphs share: a roster and arrays `u < v` of positions."""
+    """What snapshots and synthetic graphs share: a roster and arrays `u < v` of positions.
+
+    Parameters
+    ----------
+    roster
+        The nodes.
+    u, v
+        Positions of the ends of each edge, in any order and direction; normalised here.
+    time
+        The public name of the timestamp.
+    dropped
+        What was left out of the input before this point; what is dropped here is added.
+    """
 
     __slots__ = ("dropped", "roster", "time", "u", "v")
 
@@ -259,7 +272,15 @@ class Graph:
     time: str | None
     dropped: Dropped
 
-    def __init__(self, roster: Roster, u: ArrayLike, v: ArrayLike, *, time: str | None = None):
+    def __init__(
+        self,
+        roster: Roster,
+        u: ArrayLike,
+        v: ArrayLike,
+        *,
+        time: str | None = None,
+        dropped: Dropped | None = None,
+    ) -> None:
         a, b = np.asarray(u), np.asarray(v)
         if a.shape != b.shape or a.ndim != 1:
             raise DataError("u and v must be flat arrays of one length")
@@ -267,16 +288,28 @@ class Graph:
             raise DataError("u and v are positions in the roster and must be integers")
         n = len(roster)
         if a.size and (a.min() < 0 or b.min() < 0 or a.max() >= n or b.max() >= n):
+            where = "" if time is None else f"the snapshot at {time!r}: "
             raise OutsideRoster(
-                "an edge has an end outside the roster\n"
+                f"{where}an edge has an end outside the roster\n"
                 "The snapshot is refused. Add the missing nodes to the roster, or leave such "
                 "edges out of the input."
             )
-        low, high, self.dropped = _normalised(
-            a.astype(np.int32, copy=False), b.astype(np.int32, copy=False)
-        )
-        self.roster, self.time = roster, time
-        self.u, self.v = _frozen(low), _frozen(high)
+        low, high, now = _normalised(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
+        _set(self, "roster", roster)
+        _set(self, "time", time)
+        _set(self, "u", _frozen(low))
+        _set(self, "v", _frozen(high))
+        _set(self, "dropped", now if dropped is None else dropped + now)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = ("roster", "u", "v", "time", "dropped")
+        return _restore, (type(self), {name: getattr(self, name) for name in names})
 
     @classmethod
     def from_edges(
@@ -298,9 +331,10 @@ class Graph:
         if isinstance(edges, tuple) and len(edges) == 2 and not np.isscalar(edges[0]):
             heads, tails = edges
         else:
-            pairs = list(edges)
-            if any(len(pair) < 2 for pair in pairs):
-                raise DataError("every edge needs two ends")
+            try:
+                pairs = [(edge[0], edge[1]) for edge in edges]
+            except (TypeError, IndexError, KeyError):
+                raise DataError("every edge needs two ends\nGive pairs of node ids.") from None
             heads, tails = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return cls.from_ids(
             heads, tails, roster=roster, roster_from_edges=roster_from_edges, time=time
@@ -317,7 +351,7 @@ class Graph:
         time: str | None = None,
     ) -> Self:
         """Build from two arrays of ids. The fast way in."""
-        a, b = _as_ids(heads), _as_ids(tails)
+        a, b = as_ids(heads), as_ids(tails)
         if a.size != b.size:
             raise DataError("the two columns of ids differ in length")
         if a.size and (a.dtype == object) != (b.dtype == object):
@@ -330,12 +364,14 @@ class Graph:
                     "which makes public which nodes have an edge."
                 )
             apart = a != b
-            present = np.unique(np.concatenate([a[apart], b[apart]]))
-            roster = Roster(present, from_edges=True)
             loops = int(a.size - np.count_nonzero(apart))
-            graph = cls(roster, roster.positions(a[apart]), roster.positions(b[apart]), time=time)
-            graph.dropped = Dropped(loops, graph.dropped.duplicates)
-            return graph
+            if loops:  # a node that only has a loop has no edge
+                a, b = a[apart], b[apart]
+            roster = Roster(distinct_ids(a, b), from_edges=True)
+            heads, tails, dropped = roster.positions(a), roster.positions(b), Dropped(loops)
+            return cls(roster, heads, tails, time=time, dropped=dropped)
+        if a.size:
+            roster.expect(strings=a.dtype == object)
         return cls(roster, roster.positions(a), roster.positions(b), time=time)
 
     def __eq__(self, other: object) -> bool:
@@ -435,6 +471,14 @@ class Graph:
         return from_table(
             table, kind=cls, roster=roster, roster_from_edges=roster_from_edges, columns=columns
         )
+
+
+def _restore(kind: type[Any], fields: dict[str, Any]) -> Any:
+    """Unpickle: what was checked once is not checked again, but is frozen again."""
+    graph = object.__new__(kind)
+    for name, value in fields.items():
+        _set(graph, name, _frozen(value) if isinstance(value, np.ndarray) else value)
+    return graph
 
 
 class Snapshot(Graph):

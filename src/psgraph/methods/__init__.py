@@ -1,0 +1,1 @@
+"""Methods turn snapshots into synthetic graphs; `base` has the protocol all of them follow."""

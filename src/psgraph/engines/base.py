@@ -1,0 +1,101 @@
+"""The verbs every engine offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from psgraph.graph import Snapshot
+
+__all__ = ["BlockCounts", "Blocks", "Edges", "Engine"]
+
+Integers = NDArray[np.int64]
+Labels = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BlockCounts:
+    """Edges per pair of blocks, zero but for `cells`; `size` is the number of all pairs.
+
+    The pair (a, b) has the number `pairs.cell_of` gives it.
+    """
+
+    cells: Integers
+    counts: Integers
+    size: int
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A random graph of rank-one blocks: x in block a and y in block b are joined with
+    probability min(1, rate·weight_x·weight_y), independently, for every (a, b, rate) listed.
+
+    Pairs not listed have no edges. A pair (a, a) means the unordered pairs inside block a.
+    """
+
+    weights: Floats
+    labels: Labels
+    heads: Labels
+    tails: Labels
+    rates: Floats
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Generated edges: positions ``u < v`` in rising order of (u, v)."""
+
+    u: NDArray[np.int32]
+    v: NDArray[np.int32]
+
+
+class Engine(Protocol):
+    """Edge-sized work. The first four verbs read private edges; their results may only go
+    into a mechanism. The last two work on what has been released.
+    """
+
+    def edge_count(self, snapshot: Snapshot) -> int:
+        """Number of edges. Sensitivity 1."""
+        ...
+
+    def block_counts(
+        self, snapshot: Snapshot, labels: Labels, blocks: int, *, inside: bool
+    ) -> BlockCounts:
+        """Edges per unordered pair of blocks, with or without those inside one block.
+
+        An edge is in one pair only: sensitivity 1 over all cells.
+        """
+        ...
+
+    def split_degrees(self, snapshot: Snapshot, labels: Labels) -> tuple[Integers, Integers]:
+        """Every node's neighbours inside and outside its block.
+
+        An edge has two ends and is either inside or outside: sensitivity 2 for each vector, and
+        only one of the two vectors moves.
+        """
+        ...
+
+    def adjacency(self, snapshot: Snapshot) -> tuple[Integers, NDArray[np.int32]]:
+        """Neighbour lists: those of x are ``neighbours[starts[x]:starts[x + 1]]``."""
+        ...
+
+    def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
+        """A graph of independent edges; the parts must not have a pair of nodes in common."""
+        ...
+
+    def repair(
+        self,
+        edges: Edges,
+        *,
+        labels: Labels,
+        inner_degrees: Floats,
+        outer_degrees: Floats,
+        edge_count: int,
+        rng: np.random.Generator,
+    ) -> Edges:
+        """Add or remove edges where degrees are off most, to exactly `edge_count` edges."""
+        ...

@@ -1,0 +1,55 @@
+"""Files by what they hold, not by what they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from psgraph.errors import DataError
+from psgraph.io.parquet import ParquetFile
+from psgraph.io.text import TextFile
+
+__all__ = ["SUFFIXES", "open_table", "stem"]
+
+SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".edges", ".edgelist")
+
+
+def open_table(path: Path, *, blanks: bool = True) -> ParquetFile | TextFile:
+    """Open a Parquet or text file, after looking at its first bytes.
+
+    Parameters
+    ----------
+    path
+        The file.
+    blanks
+        Whether blanks part the columns of a text file without other marks.
+    """
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(4)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist\nCheck the path.") from None
+    except IsADirectoryError:
+        raise DataError(f"{path} is a directory\nGive a file.") from None
+    except OSError as error:
+        raise DataError(f"{path} can't be opened: {error.strerror or 'I/O error'}") from None
+    except ValueError:
+        raise DataError("a path can't hold NUL characters\nCheck the path.") from None
+    if not magic:
+        raise DataError(f"{path.name} is empty\nGive a file with at least one row.")
+    if magic == b"PAR1":
+        return ParquetFile(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(f"{path.name} is not a Parquet file\nCopy or write the file again.")
+    return TextFile(path, blanks=blanks)
+
+
+def stem(path: Path) -> str:
+    """The name without ``.gz`` and one more ending.
+
+    >>> stem(Path("as19971108.txt.gz")), stem(Path("2004.01.05.csv"))
+    ('as19971108', '2004.01.05')
+    """
+    name = path.name
+    if name.lower().endswith(".gz"):
+        name = name[:-3]
+    return Path(name).stem

@@ -1,0 +1,52 @@
+"""NormSub: noisy counts made non-negative without moving their sum.
+
+Wang et al., "Locally differentially private frequency estimation with consistency" (2020). Find δ
+with Σ max(x − δ, 0) = Σ x and replace x by max(x − δ, 0). Works on noisy values only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["norm_sub", "norm_sub_threshold"]
+
+Integers = NDArray[np.int64]
+
+
+def norm_sub_threshold(values: Integers, how_often: Integers) -> float:
+    """δ from the distinct values of a vector (rising) and how often each occurs.
+
+    Infinite where the sum is not positive: then everything becomes zero.
+
+    >>> norm_sub_threshold(np.array([-2, 1, 4]), np.array([1, 1, 2]))
+    0.6666666666666666
+    """
+    values, how_often = values[::-1], how_often[::-1]
+    mass = values * how_often
+    total = int(mass.sum())
+    if total <= 0:
+        return float("inf")
+    # Keeping the k largest, δ = (their sum − total) / k; the right k is the last for which all
+    # of them stay above δ. Equal values stay or go together, so whole groups are enough.
+    thresholds = (mass.cumsum() - total) / how_often.cumsum()
+    kept = np.flatnonzero(values > thresholds)
+    return float(thresholds[kept[-1]])
+
+
+def norm_sub(noisy: Integers) -> NDArray[np.float64]:
+    """Non-negative values with the same sum as `noisy` (or zeros, if that is not positive).
+
+    >>> norm_sub(np.array([4, -2, 1, 4]))
+    array([3.33333333, 0.        , 0.33333333, 3.33333333])
+    """
+    if not noisy.size:
+        return np.zeros(0)
+    low, high = int(noisy.min()), int(noisy.max())
+    if high - low <= 8 * noisy.size + 1024:
+        counts = np.bincount(noisy - low)
+        occurring = np.flatnonzero(counts)
+        delta = norm_sub_threshold(occurring + low, counts[occurring])
+    else:
+        delta = norm_sub_threshold(*np.unique(noisy, return_counts=True))
+    return np.maximum(noisy - delta, 0.0)

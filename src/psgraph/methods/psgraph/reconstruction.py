@@ -1,0 +1,104 @@
+"""Phase 3: a graph out of noisy values (Algorithm 3, Equations 2–4).
+
+Everything here is post-processing: this module can't import a snapshot or a budget.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.base import Blocks, Edges, Engine
+
+__all__ = ["Between", "reconstruct"]
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Between = Literal["printed", "symmetric"]
+
+
+def reconstruct(
+    *,
+    labels: Labels,
+    inner_degrees: Floats,
+    outer_degrees: Floats,
+    community_pairs: tuple[Labels, Labels],
+    community_edges: Floats,
+    edge_count: int,
+    between: Between,
+    postprocess: bool,
+    engine: Engine,
+    rng: np.random.Generator,
+) -> Edges:
+    """Draw edges inside and between communities, then repair the graph.
+
+    Parameters
+    ----------
+    labels
+        The community of every node: 0, …, H − 1.
+    inner_degrees, outer_degrees
+        D̂_i and D̂_o.
+    community_pairs, community_edges
+        V̂: pairs a < b and the number of edges between them, where it is positive.
+    edge_count
+        m̃, the noisy number of edges; clipped to what the nodes allow.
+    between
+        ``"printed"``: p = ĥ_x ĥ_y v̂_ab / (V_a H_b), Equations 3 and 4 as they stand, with the
+        community of the smaller number as a. ``"symmetric"``: p = v̂_ab ĥ_x ĥ_y / (H_a H_b),
+        which keeps the number of edges between two communities.
+    postprocess
+        Whether to repair (Step 3).
+
+    Notes
+    -----
+    O(n log n + m̃) time.
+    """
+    nodes = labels.size
+    if nodes < 2:
+        return Edges(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
+    communities = int(labels.max()) + 1
+    inside = _inside_blocks(inner_degrees, labels, communities)
+    across = _between_blocks(
+        outer_degrees, labels, communities, community_pairs, community_edges, between
+    )
+    edges = engine.sample_blocks(inside, across, rng=rng)
+    if not postprocess:
+        return edges
+    return engine.repair(
+        edges,
+        labels=labels,
+        inner_degrees=inner_degrees,
+        outer_degrees=outer_degrees,
+        edge_count=min(max(edge_count, 0), nodes * (nodes - 1) // 2),
+        rng=rng,
+    )
+
+
+def _inside_blocks(inner_degrees: Floats, labels: Labels, communities: int) -> Blocks:
+    """Equation 2: p = d̂_x d̂_y / Σ d̂ inside a community."""
+    totals = np.bincount(labels, weights=inner_degrees, minlength=communities)
+    alive = np.flatnonzero(totals > 0).astype(np.int32)
+    return Blocks(inner_degrees, labels, alive, alive, 1.0 / totals[alive])
+
+
+def _between_blocks(
+    outer_degrees: Floats,
+    labels: Labels,
+    communities: int,
+    pairs: tuple[Labels, Labels],
+    edges: Floats,
+    between: Between,
+) -> Blocks:
+    """Equations 3 and 4, where Σ_z ê_z^a = H_b v̂_ab / V_b cancels to one factor per pair."""
+    a, b = pairs
+    degree_totals = np.bincount(labels, weights=outer_degrees, minlength=communities)  # H
+    if between == "printed":
+        edge_totals = np.bincount(a, weights=edges, minlength=communities)
+        edge_totals += np.bincount(b, weights=edges, minlength=communities)  # V
+        denominators = edge_totals[a] * degree_totals[b]
+    else:
+        denominators = degree_totals[a] * degree_totals[b]
+    alive = (edges > 0) & (denominators > 0)
+    return Blocks(outer_degrees, labels, a[alive], b[alive], edges[alive] / denominators[alive])

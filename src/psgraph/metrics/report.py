@@ -1,0 +1,208 @@
+"""The five metrics of a release, and of a whole stream of them.
+
+**For the curator only.** Everything here looks at the private edges and nothing is noised: a
+comparison is about as sensitive as the data itself and must not be published with the releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from psgraph.errors import DataError
+from psgraph.graph import SyntheticGraph
+from psgraph.metrics.clustering import clustering_coefficients
+from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
+from psgraph.metrics.density import density_error
+from psgraph.metrics.mixing import assortativity_error
+from psgraph.metrics.relative import relative_error
+from psgraph.metrics.spectral import eigenvector_overlap
+
+if TYPE_CHECKING:
+    from psgraph.graph import Roster, Snapshot
+
+__all__ = ["Comparison", "Fidelity", "Row", "compare", "measure"]
+
+
+class HasGraph(Protocol):
+    """A release: anything that carries a synthetic graph."""
+
+    @property
+    def graph(self) -> SyntheticGraph: ...
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How well a synthetic graph stands in for the original. The first five are the paper's.
+
+    Attributes
+    ----------
+    eigenvector_overlap
+        Share of the 1 % most central nodes in common; 1 is best, for all others 0.
+    assortativity_error, density_error, clustering_error
+        Relative errors of degree assortativity, density and transitivity.
+    degree_divergence
+        Kullback–Leibler divergence of the degree distributions, smoothed as in PrivGraph's code.
+    degree_divergence_smoothed
+        The same on widening bins with half a node added to each, which does not count holes.
+    average_clustering_error
+        Relative error of the average local clustering coefficient.
+    """
+
+    eigenvector_overlap: float
+    assortativity_error: float
+    degree_divergence: float
+    density_error: float
+    clustering_error: float
+    degree_divergence_smoothed: float
+    average_clustering_error: float
+
+    def to_dict(self) -> dict[str, float]:
+        """The metrics by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One timestamp of a comparison: its ordinal, its time if it has one, its metrics."""
+
+    timestamp: int
+    time: str | None
+    fidelity: Fidelity
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The metrics of every timestamp, their mean and their standard deviation over time.
+
+    The deviation is the sample's (divisor T − 1), and 0 for a single timestamp.
+    """
+
+    rows: tuple[Row, ...]
+    mean: Fidelity
+    std: Fidelity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON. It holds facts about the private edges."""
+        return {
+            "curator_only": True,
+            "timestamps": len(self.rows),
+            "rows": [
+                {"timestamp": row.timestamp, "time": row.time, **row.fidelity.to_dict()}
+                for row in self.rows
+            ],
+            "mean": self.mean.to_dict(),
+            "std": self.std.to_dict(),
+        }
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Column names and rows of text, the last row *mean ± standard deviation*."""
+        names = [field.name for field in fields(Fidelity)]
+        columns = ("timestamp", "time", *(name.replace("_", " ") for name in names))
+        body = [
+            (str(row.timestamp), row.time or "", *map(_short, row.fidelity.to_dict().values()))
+            for row in self.rows
+        ]
+        spread = zip(self.mean.to_dict().values(), self.std.to_dict().values(), strict=True)
+        body.append(("mean", "", *(f"{_short(mean)} ± {_short(std)}" for mean, std in spread)))
+        return columns, body
+
+
+def measure(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
+    """The metrics of one synthetic graph against its original.
+
+    Defined on every pair over one roster: no nodes, one node, no edges.
+
+    Raises
+    ------
+    DataError
+        If the two graphs are not over the same nodes.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
+    >>> path = SyntheticGraph(star.roster, [0, 1, 2], [1, 2, 3])
+    >>> measure(star, star).degree_divergence
+    0.0
+    >>> measure(star, path).assortativity_error
+    0.5
+    """
+    if not _same_nodes(original.roster, synthetic.roster):
+        raise DataError(
+            "the original and the synthetic graph are not over the same nodes\n"
+            "Compare each release with the snapshot it was made from; give the reader of the "
+            "releases the snapshot's roster."
+        )
+    before, after = clustering_coefficients(original), clustering_coefficients(synthetic)
+    return Fidelity(
+        eigenvector_overlap=eigenvector_overlap(original, synthetic),
+        assortativity_error=assortativity_error(original, synthetic),
+        degree_divergence=degree_divergence(original, synthetic),
+        density_error=density_error(original, synthetic),
+        clustering_error=relative_error(before.transitivity, after.transitivity),
+        degree_divergence_smoothed=smoothed_degree_divergence(original, synthetic),
+        average_clustering_error=relative_error(before.average, after.average),
+    )
+
+
+def compare(
+    stream: Iterable[Snapshot], releases: Iterable[SyntheticGraph | HasGraph]
+) -> Comparison:
+    """Compare a stream with its releases, timestamp by timestamp. For the curator only.
+
+    Parameters
+    ----------
+    stream
+        The snapshots, in order.
+    releases
+        Synthetic graphs, or objects that carry one as ``graph``, in the same order. Both sides are
+        read lazily, one pair at a time.
+
+    Raises
+    ------
+    DataError
+        If one side is longer than the other, both are empty, or a pair is not over one roster.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
+    >>> thinned = SyntheticGraph(star.roster, [0, 0], [1, 2])
+    >>> comparison = compare([star, star], [SyntheticGraph(star.roster, star.u, star.v), thinned])
+    >>> [round(row.fidelity.density_error, 3) for row in comparison.rows]
+    [0.0, 0.333]
+    >>> round(comparison.mean.density_error, 3), round(comparison.std.density_error, 3)
+    (0.167, 0.236)
+    """
+    rows: list[Row] = []
+    for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):
+        if original is None or release is None:
+            side = "more" if original is None else "fewer"
+            raise DataError(
+                f"there are {side} releases than snapshots: the shorter side ends after {ordinal}\n"
+                "Compare the releases of a whole run with the stream it was made from."
+            )
+        synthetic = release if isinstance(release, SyntheticGraph) else release.graph
+        rows.append(Row(ordinal, original.time, measure(original, synthetic)))
+    if not rows:
+        raise DataError("there is nothing to compare: no snapshot and no release")
+    values = np.array([list(row.fidelity.to_dict().values()) for row in rows])
+    std = values.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(values.shape[1])
+    return Comparison(tuple(rows), Fidelity(*values.mean(axis=0).tolist()), Fidelity(*std.tolist()))
+
+
+def _same_nodes(first: Roster, second: Roster) -> bool:
+    """The same ids in the same order; how a roster was obtained does not matter here."""
+    return first is second or (
+        first.strings == second.strings and np.array_equal(first.ids, second.ids)
+    )
+
+
+def _short(value: float) -> str:
+    """Three digits after the point while they say something, else powers of ten."""
+    return f"{value:.3f}" if abs(value) < 1e4 else f"{value:.1e}"

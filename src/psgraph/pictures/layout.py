@@ -1,0 +1,147 @@
+"""Where the nodes go: one disc per community, the busiest nodes in the middle of each.
+
+A spring layout of a graph with hubs is a ball of wool, and two of them can't be compared. Here a
+place depends on the original alone, so a node is at the same place in every picture of it, and
+what differs between two pictures is the edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.metrics.degrees import node_degrees
+
+if TYPE_CHECKING:
+    from psgraph.graph import Graph
+
+__all__ = ["Layout", "arrange"]
+
+Floats = NDArray[np.float64]
+
+#: Communities beyond these, or with less than this share of the nodes, go into one last disc.
+_MOST_COMMUNITIES, _SMALLEST_SHARE = 8, 0.02
+_GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
+#: Space between two discs, in their mean radius.
+_GAP = 0.14
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places of the nodes inside the unit disc, and their communities by falling size.
+
+    `labels` run from 0; −1 is the last disc, which holds what belongs to no large community.
+    `centres` and `radii` are those of the discs, in the order 0, 1, …, −1.
+    """
+
+    places: Floats
+    labels: NDArray[np.int64]
+    centres: Floats
+    radii: Floats
+
+
+def arrange(graph: Graph) -> Layout:
+    """Lay out a graph: Louvain communities, packed as discs, sunflower inside. Deterministic.
+
+    Examples
+    --------
+    >>> from psgraph.datasets.demo import demo_stream
+    >>> layout = arrange(demo_stream(nodes=300, timestamps=1)[0])
+    >>> layout.places.shape, bool((np.hypot(*layout.places.T) <= 1).all())
+    ((300, 2), True)
+    """
+    labels = _communities(graph)
+    groups = [np.flatnonzero(labels == label) for label in range(labels.max(initial=-1) + 1)]
+    if (labels < 0).any():
+        groups.append(np.flatnonzero(labels < 0))
+    radii = np.sqrt([float(group.size) for group in groups])
+    centres = _pack(radii, _ties(graph, labels, len(groups)))
+    degree = node_degrees(graph)
+    places = np.zeros((len(graph.roster), 2))
+    for group, centre, radius in zip(groups, centres, radii, strict=True):
+        # Busiest first: a sunflower fills its disc from the middle outwards.
+        order = group[np.argsort(-degree[group], kind="stable")]
+        step = np.arange(group.size)
+        distance = radius * np.sqrt((step + 0.5) / group.size)
+        angle = step * _GOLDEN_ANGLE
+        places[order] = centre + distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    extent = np.max(np.hypot(*centres.T) + radii, initial=1.0)
+    return Layout(places / extent, labels, centres / extent, radii / extent)
+
+
+def _communities(graph: Graph) -> NDArray[np.int64]:
+    """Louvain's communities, largest first; −1 where they are small or too many."""
+    n = len(graph.roster)
+    if not graph.u.size:
+        return np.full(n, -1)
+    from scipy import sparse
+    from sknetwork.clustering import Louvain
+
+    half = sparse.csr_matrix((np.ones(graph.u.size), (graph.u, graph.v)), shape=(n, n))
+    found = Louvain(random_state=0).fit_predict(half + half.T)
+    sizes = np.bincount(found)
+    by_size = np.argsort(-sizes, kind="stable")[:_MOST_COMMUNITIES]
+    large = by_size[sizes[by_size] >= max(2, _SMALLEST_SHARE * n)]
+    number = np.full(sizes.size, -1)
+    number[large] = np.arange(large.size)
+    return number[found]
+
+
+def _ties(graph: Graph, labels: NDArray[np.int64], count: int) -> Floats:
+    """How many edges run between any two discs, symmetric."""
+    index = np.where(labels < 0, count - 1, labels)
+    ties = np.zeros((count, count))
+    np.add.at(ties, (index[graph.u], index[graph.v]), 1.0)
+    return ties + ties.T
+
+
+def _pack(radii: Floats, ties: Floats) -> Floats:
+    """Centres of discs that touch and do not overlap, strongly tied ones side by side.
+
+    Each disc in turn takes the place, touching two that are already there, from which its ties
+    pull least; distance from the middle decides where ties do not.
+    """
+    count = radii.size
+    centres = np.zeros((count, 2))
+    room = radii + _GAP * radii.mean() / 2 if count else radii
+    for new in range(1, count):
+        if new == 1:
+            centres[1] = (room[0] + room[1], 0.0)
+            continue
+        candidates = np.array(
+            [
+                place
+                for first in range(new)
+                for second in range(first)
+                for place in _touching(centres, room, first, second, room[new])
+            ]
+        )
+        apart = np.hypot(*(candidates[:, None] - centres[None, :new]).transpose(2, 0, 1))
+        free = (apart >= room[:new] + room[new] - 1e-9).all(axis=1)
+        middle = np.average(centres[:new], axis=0, weights=radii[:new] ** 2)
+        pull = apart @ (ties[new, :new] / max(ties[new, :new].sum(), 1.0))
+        cost = np.hypot(*(candidates - middle).T) + 0.5 * pull
+        centres[new] = candidates[free][np.argmin(cost[free].round(9))]
+    if count:
+        centres -= np.average(centres, axis=0, weights=radii**2)
+    return centres
+
+
+def _touching(
+    centres: Floats, room: Floats, first: int, second: int, radius: float
+) -> list[Floats]:
+    """The two places where a disc touches two others, if they are near enough."""
+    between = centres[second] - centres[first]
+    distance = float(np.hypot(*between))
+    one, other = room[first] + radius, room[second] + radius
+    if distance > one + other:
+        return []
+    along = (distance**2 + one**2 - other**2) / (2 * distance)
+    across = np.sqrt(max(one**2 - along**2, 0.0))
+    direction = between / distance
+    normal = np.array([-direction[1], direction[0]])
+    foot = centres[first] + along * direction
+    return [foot + across * normal, foot - across * normal]

@@ -1,0 +1,252 @@
+"""The only ways out for a private value: mechanisms that charge a budget and leave a trace.
+
+A method is handed a `Budget` for one timestamp. It gives noise only against epsilon, so what a
+method can learn is bounded by what it was allowed to spend, whatever else the method does.
+
+Composition is written out: calls on one budget are sequential and add up; `Budget.parallel`
+makes budgets for parts of the edge set that don't overlap, of which only the largest counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch, exact_decimal
+from psgraph.privacy.budget import ONE_EDGE
+from psgraph.privacy.choice import choice_sweep
+from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.sparse import NoisyCounts, Threshold, sparse_noise
+
+__all__ = ["Budget", "Charge", "Sensitivity", "per_edge"]
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far (in the L1 norm) a value can move when one `unit` is added or removed."""
+
+    amount: int
+    unit: str
+
+    def __post_init__(self) -> None:
+        if self.amount < 1:
+            raise MethodError(f"a sensitivity must be at least 1, not {self.amount}")
+
+
+def per_edge(amount: int) -> Sensitivity:
+    """A sensitivity stated for one edge of one snapshot.
+
+    >>> per_edge(2)
+    Sensitivity(amount=2, unit='one edge of one snapshot')
+    """
+    return Sensitivity(amount, ONE_EDGE)
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One line of the trace: what was drawn and what it cost. Holds no private value."""
+
+    mechanism: str
+    label: str
+    epsilon: Fraction
+    sensitivity: int
+    shape: tuple[int, ...]
+    part: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """For the certificate."""
+        return {
+            "label": self.label,
+            "mechanism": self.mechanism,
+            "epsilon": exact_decimal(self.epsilon),
+            "sensitivity": self.sensitivity,
+            "shape": list(self.shape),
+            **({"part": self.part} if self.part else {}),
+        }
+
+
+class Budget:
+    """The epsilon of one timestamp, and the noise it buys.
+
+    Parameters
+    ----------
+    epsilon
+        What may be spent.
+    sampler
+        Where noise comes from.
+
+    Examples
+    --------
+    >>> from psgraph.privacy.randomness import RandomSource
+    >>> budget = Budget(Fraction(1), Sampler(RandomSource.seeded(5)))
+    >>> noisy_edge_count = budget.noisy_count(
+    ...     120, sensitivity=per_edge(1), epsilon=Fraction(1, 4), label="edges"
+    ... )
+    >>> budget.remaining
+    Fraction(3, 4)
+    >>> budget.trace[0].label, budget.trace[0].epsilon
+    ('edges', Fraction(1, 4))
+    """
+
+    def __init__(self, epsilon: Fraction, sampler: Sampler, *, unit: str = ONE_EDGE) -> None:
+        self.epsilon, self.unit = epsilon, unit
+        self.spent = Fraction(0)
+        self._sampler = sampler
+        self._trace: list[Charge] = []
+        self._part = ""
+
+    def __repr__(self) -> str:
+        return f"Budget({exact_decimal(self.remaining)} of {exact_decimal(self.epsilon)} left)"
+
+    @property
+    def remaining(self) -> Fraction:
+        """What may still be spent."""
+        return self.epsilon - self.spent
+
+    @property
+    def trace(self) -> tuple[Charge, ...]:
+        """Every mechanism call so far, in order."""
+        return tuple(self._trace)
+
+    # ---- mechanisms ----
+
+    def noisy_count(
+        self, value: int, *, sensitivity: Sensitivity, epsilon: Fraction, label: str
+    ) -> int:
+        """One integer plus discrete Laplace noise of scale Δ/ε.
+
+        Privacy: ε for the stated unit. proofs/discrete-laplace.md.
+        """
+        values = np.array([value], dtype=np.int64)
+        noisy = self.noisy_counts(values, sensitivity=sensitivity, epsilon=epsilon, label=label)
+        return int(noisy[0])
+
+    def noisy_counts(
+        self, values: Integers, *, sensitivity: Sensitivity, epsilon: Fraction, label: str
+    ) -> Integers:
+        """Integers plus independent discrete Laplace noise of scale Δ/ε, Δ over all of them.
+
+        Privacy: ε for the stated unit. proofs/discrete-laplace.md.
+        """
+        if values.dtype.kind not in "iu":
+            raise MethodError(f"{label}: only whole numbers can be measured, not {values.dtype}")
+        self._charge("discrete Laplace", label, epsilon, sensitivity, values.shape)
+        rate = epsilon / sensitivity.amount
+        return values.astype(np.int64) + self._sampler.discrete_laplace(values.size, rate)
+
+    def noisy_sparse_counts(
+        self,
+        cells: Integers,
+        counts: Integers,
+        *,
+        size: int,
+        threshold: Threshold,
+        sensitivity: Sensitivity,
+        epsilon: Fraction,
+        label: str,
+    ) -> NoisyCounts:
+        """As `noisy_counts` for a vector of `size` counts, zero but for `cells` (rising order).
+
+        Only the noisy counts above ``threshold(values, how_often)`` come out, a function of the
+        noisy vector's histogram.
+
+        Privacy: ε for the stated unit, as post-processing of the whole noisy vector.
+        proofs/sparse-noise.md.
+        """
+        self._charge("discrete Laplace", label, epsilon, sensitivity, (size,))
+        rate = epsilon / sensitivity.amount
+        return sparse_noise(self._sampler, cells, counts, size=size, rate=rate, threshold=threshold)
+
+    def choose_communities(
+        self,
+        starts: Integers,
+        neighbours: NDArray[np.int32],
+        labels: NDArray[np.int32],
+        *,
+        strength: Fraction = Fraction(1, 2),
+        epsilon: Fraction,
+        label: str,
+    ) -> NDArray[np.int32]:
+        """One sweep in which every node picks a community by its number of neighbours there.
+
+        A candidate with s neighbours has weight exp(strength·ε·s).
+
+        Privacy: ε for one edge. An edge changes one score by 1 in the steps of its two ends, and
+        each of these steps by a factor of at most exp(strength·ε), so the strength may be ½ at
+        most. proofs/community-choice.md.
+        """
+        if not 0 < strength <= Fraction(1, 2):
+            raise MethodError(f"{label}: the strength must lie in (0, 1/2], not {strength}")
+        self._charge("exponential choice", label, epsilon, per_edge(1), labels.shape)
+        return choice_sweep(self._sampler, starts, neighbours, labels, strength=strength * epsilon)
+
+    def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
+        """Budgets of `epsilon` each for parts of the edge set that have no edge in common.
+
+        Privacy: ε once for all of them, since one edge is in one part only. What decides which
+        part an edge is in must be public or already released. proofs/parallel-composition.md.
+        """
+        self._take(epsilon, " ∥ ".join(parts))
+        return tuple(_Part(epsilon, self, name) for name in parts)
+
+    # ---- draws that look at no data and cost nothing ----
+
+    def random_order(self, size: int) -> Integers:
+        """A uniformly random order of 0, …, size − 1."""
+        return self._sampler.permutation(size)
+
+    def random_labels(self, size: int, choices: int) -> Integers:
+        """Independent uniform integers below `choices`."""
+        return self._sampler.integers(size, choices)
+
+    def random_seed(self) -> int:
+        """32 random bits for a library that wants a seed."""
+        return self._sampler.source.bits(32)
+
+    # ---- bookkeeping ----
+
+    def _charge(
+        self,
+        mechanism: str,
+        label: str,
+        epsilon: Fraction,
+        sensitivity: Sensitivity,
+        shape: tuple[int, ...],
+    ) -> None:
+        if sensitivity.unit != self.unit:
+            raise UnitMismatch(
+                f"{label}: the sensitivity is stated for {sensitivity.unit!r}, "
+                f"but this budget protects {self.unit!r}"
+            )
+        self._take(epsilon, label)
+        self._record(
+            Charge(mechanism, label, epsilon, sensitivity.amount, tuple(shape), self._part)
+        )
+
+    def _take(self, epsilon: Fraction, label: str) -> None:
+        if not isinstance(epsilon, Fraction) or epsilon <= 0:
+            raise MethodError(f"{label}: epsilon must be a positive Fraction, not {epsilon!r}")
+        if epsilon > self.remaining:
+            raise BudgetExceeded(requested=epsilon, remaining=self.remaining, what=label)
+        self.spent += epsilon
+
+    def _record(self, charge: Charge) -> None:
+        self._trace.append(charge)
+
+
+class _Part(Budget):
+    """The budget of one part; its trace goes into the budget it came from."""
+
+    def __init__(self, epsilon: Fraction, whole: Budget, name: str) -> None:
+        super().__init__(epsilon, whole._sampler, unit=whole.unit)
+        self._whole = whole
+        self._part = f"{whole._part} / {name}" if whole._part else name
+
+    def _record(self, charge: Charge) -> None:
+        super()._record(charge)
+        self._whole._record(charge)
