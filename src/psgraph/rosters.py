@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
 from psgraph.ids import Ids, as_ids
-from psgraph.io.batches import TableFile
-from psgraph.io.files import open_table
+from psgraph.io.files import TableFile, open_table
 from psgraph.io.tables import list_names
 from psgraph.times import Time, instant, whole_number
 
@@ -101,7 +101,9 @@ class TimedRoster:
     def _scale(self, *, whole: bool) -> _Stays:
         if whole not in self._scales:
             starts = _numbers(self._bounds[0], whole, _ALWAYS)
-            self._scales[whole] = _Stays(self._ids, starts, _numbers(self._bounds[1], whole, _NEVER))
+            self._scales[whole] = _Stays(
+                self._ids, starts, _numbers(self._bounds[1], whole, _NEVER)
+            )
         return self._scales[whole]
 
 
@@ -177,5 +179,78 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
         raise RosterError(f"roster: {error}") from None
 
 
+_INTEGER = "^-?(0|[1-9][0-9]*)$"
+
+
 def _read(table: TableFile) -> Roster | TimedRoster:
-    width = len(table.names) if table.names is not None else table.width
+    places = _places(table)
+    columns = {
+        name: (index, table.type_of(index) if table.typed else pa.string())
+        for name, index in places.items()
+    }
+    batches = list(table.batches(columns, optional=("from", "until")))
+    if not batches:
+        raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
+    ids = pa.chunked_array([batch.columns["id"] for batch in batches])
+    if not table.typed:
+        ids = _as_integers(ids, headless=table.names is None)
+    if len(places) == 1:
+        return Roster(ids)
+    stays = {
+        name: pa.chunked_array([batch.columns[name] for batch in batches])
+        for name in places
+        if name != "id"
+    }
+    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in _BOUNDS]
+    return TimedRoster(ids, *sides)
+
+
+_BOUNDS = ("from", "until")
+
+
+def _places(table: TableFile) -> dict[str, int]:
+    """Where the ids stand, and `from` and `until` if they are there."""
+    if table.names is None:
+        if table.width > 1:
+            raise RosterError(
+                f"roster: {table.name} has {table.width} columns and no line that names them\n"
+                "Begin the file with a line such as: id,from,until"
+            )
+        return {"id": 0}
+    names = [name.lower() for name in table.names]
+    bounds = {name: names.index(name) for name in _BOUNDS if name in names}
+    others = [index for index in range(len(names)) if index not in bounds.values()]
+    marked = [index for index in others if names[index] in ("id", "node")]
+    if len(marked) != 1 and len(others) != 1:
+        raise RosterError(
+            f"roster: expected one column 'id' or 'node', found {list_names(table.names)}\n"
+            "Name the column of ids 'id'."
+        )
+    return {"id": (marked if len(marked) == 1 else others)[0], **bounds}
+
+
+def _as_integers(ids: pa.ChunkedArray, *, headless: bool) -> pa.ChunkedArray:
+    """Integers if all ids are; a first line that alone is not is the name of the column."""
+    whole = pc.match_substring_regex(ids, _INTEGER)
+    if headless and len(ids) > 1 and not whole[0].as_py() and pc.all(whole[1:]).as_py():
+        ids, whole = ids[1:], whole[1:]
+    if not pc.all(whole).as_py():
+        return ids
+    try:
+        return ids.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise RosterError("roster: an integer id is beyond 64 bits\nUse smaller ids.") from None
+
+
+def _times(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        if pa.types.is_floating(column.type):  # what pandas makes of integers with blanks
+            column = column.cast(pa.int64())
+        elif pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", column.type.tz))
+        times: list[Any] = column.to_pylist()
+    except pa.ArrowInvalid:
+        times = [column]
+    if not all(isinstance(time, Time | None) for time in times):
+        raise RosterError("roster: `from` and `until` must be whole numbers or ISO dates")
+    return times

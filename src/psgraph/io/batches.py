@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
 
-__all__ = ["Batch", "Columns", "TableFile", "shortest_failure"]
+__all__ = ["Batch", "Columns", "shortest_failure"]
 
 Columns = Mapping[str, tuple[int, pa.DataType]]
 """The columns to read: for each the name it goes by, its place in the file and its type."""
@@ -28,36 +27,6 @@ class Batch:
 
     columns: Mapping[str, pa.Array]
     locate: Callable[[int], str]
-
-
-class TableFile(Protocol):
-    """A file of rows and columns that can be read from the start as often as wanted.
-
-    Attributes
-    ----------
-    name
-        The name of the file, for messages.
-    typed
-        Whether the file itself says which type a column has.
-    names
-        The names of the columns; None for a text file without a line of names.
-    empty
-        Whether it holds no row at all.
-    """
-
-    name: str
-    typed: bool
-    names: list[str] | None
-    empty: bool
-
-    def type_of(self, index: int) -> pa.DataType:
-        """The type of a column; in a text file what its first value looks like."""
-
-    def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
-        """Read columns, a bounded number of rows at a time.
-
-        A missing value is refused, except in the `optional` columns.
-        """
 
 
 def shortest_failure(size: int, fails: Callable[[int], bool]) -> int:

@@ -1,4 +1,9 @@
-"""Files by what they hold, not by what they are called."""
+"""Table files, opened by what they hold and not by what they are called.
+
+Both kinds have the same face: `name` for messages, `names` of the columns (None for a text file
+without a line of names), `width`, `empty`, `typed` (whether the file says which type a column
+has), ``type_of(index)`` and ``batches(columns)``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,14 @@ from psgraph.errors import DataError
 from psgraph.io.parquet import ParquetFile
 from psgraph.io.text import TextFile
 
-__all__ = ["SUFFIXES", "open_table", "stem"]
+__all__ = ["SUFFIXES", "TableFile", "open_table", "stem"]
+
+TableFile = ParquetFile | TextFile
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".edges", ".edgelist")
 
 
-def open_table(path: Path, *, blanks: bool = True) -> ParquetFile | TextFile:
+def open_table(path: Path, *, blanks: bool = True) -> TableFile:
     """Open a Parquet or text file, after looking at its first bytes.
 
     Parameters

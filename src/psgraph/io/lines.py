@@ -6,8 +6,8 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from psgraph.errors import DataError
 
@@ -49,7 +49,7 @@ def blocks(path: Path, *, size: int) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"{path.name} is empty\nGive a file with at least one row.")
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     if path.suffix.lower() == ".gz" and not zipped and path.stat().st_size:

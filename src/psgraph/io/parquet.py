@@ -21,7 +21,7 @@ BATCH_ROWS = 1 << 18
 
 
 class ParquetFile:
-    """One Parquet file; see `TableFile`."""
+    """One Parquet file."""
 
     typed = True
 
@@ -30,6 +30,7 @@ class ParquetFile:
         with self._opened() as file:
             schema = file.schema_arrow
             self.names = list(schema.names)
+            self.width = len(self.names)
             self._types = list(schema.types)
             self.empty = file.metadata.num_rows == 0
 
@@ -39,7 +40,10 @@ class ParquetFile:
         return type_.value_type if pa.types.is_dictionary(type_) else type_
 
     def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
-        """Read columns in the types they have; see `TableFile.batches`."""
+        """Read columns from the first row on, in the types they have in the file.
+
+        A missing value is refused, except in the `optional` columns.
+        """
         names = {name: self.names[index] for name, (index, _) in columns.items()}
         row = 1
         with self._opened() as file:

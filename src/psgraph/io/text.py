@@ -26,8 +26,9 @@ __all__ = ["TextFile"]
 
 BLOCK_BYTES = 4 << 20
 HEADER_WORDS = frozenset(
-    "t u v time timestamp date datetime label source target src dst from to fromnodeid tonodeid "
-    "source_subreddit target_subreddit id node until".split()
+    ["t", "u", "v", "id", "node", "label", "time", "timestamp", "date", "datetime", "until"]
+    + ["source", "target", "src", "dst", "from", "to", "fromnodeid", "tonodeid"]
+    + ["source_subreddit", "target_subreddit"]
 )
 MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
 
@@ -86,7 +87,10 @@ class TextFile:
         return pa.string()
 
     def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
-        """Parse the file from its first row on; see `TableFile.batches`."""
+        """Read columns from the first row on, some megabytes of text at a time.
+
+        A missing value is refused, except in the `optional` columns.
+        """
         row_line = self._start + (self.names is not None)
         for line, block in blocks(self.path, size=BLOCK_BYTES):
             if line < row_line:
@@ -104,7 +108,8 @@ class TextFile:
 
     def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
         """The first two rows below the comments, and the number of the line of the first."""
-        start, rows = 1, []
+        start = 1
+        rows: list[list[str]] = []
         for first, block in blocks(self.path, size=1 << 16):
             for line, content in enumerate(block.split(b"\n")[:-1], first):
                 if not content.strip() or (not rows and content.startswith((b"#", b"%"))):

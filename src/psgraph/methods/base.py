@@ -7,8 +7,8 @@ is handed; `update` and `synthesise` see what came out and can be repeated at wi
     state       = method.update(state, measurement)                 # noisy values + past → estimate
     graph       = method.synthesise(state, rng, engine)             # estimate → synthetic graph
 
-The constructor takes public parameters only. Measurements and states are values: nothing in them
-may be changed, and nothing in them is private.
+The constructor takes public parameters only. Measurements and states are frozen dataclasses:
+nothing in them may be changed, nothing in them is private, and `psgraph.records` can store them.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ class Method(Protocol[Measurement, State]):
     @property
     def name(self) -> str:
         """The name it is registered under."""
+        ...
+
+    @property
+    def records(self) -> tuple[type, ...]:
+        """The dataclasses its measurements and states are made of, for reading them back."""
         ...
 
     def parameters(self) -> Mapping[str, Parameter]:

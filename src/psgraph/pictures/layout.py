@@ -31,7 +31,7 @@ _GAP = 0.14
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of the nodes inside the unit disc, and their communities by falling size.
+    """Places of the nodes inside the square from −1 to 1, and their communities by falling size.
 
     `labels` run from 0; −1 is the last disc, which holds what belongs to no large community.
     `centres` and `radii` are those of the discs, in the order 0, 1, …, −1.
@@ -50,7 +50,7 @@ def arrange(graph: Graph) -> Layout:
     --------
     >>> from psgraph.datasets.demo import demo_stream
     >>> layout = arrange(demo_stream(nodes=300, timestamps=1)[0])
-    >>> layout.places.shape, bool((np.hypot(*layout.places.T) <= 1).all())
+    >>> layout.places.shape, bool((abs(layout.places) <= 1).all())
     ((300, 2), True)
     """
     labels = _communities(graph)
@@ -68,8 +68,10 @@ def arrange(graph: Graph) -> Layout:
         distance = radius * np.sqrt((step + 0.5) / group.size)
         angle = step * _GOLDEN_ANGLE
         places[order] = centre + distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
-    extent = np.max(np.hypot(*centres.T) + radii, initial=1.0)
-    return Layout(places / extent, labels, centres / extent, radii / extent)
+    low = np.min(centres - radii[:, None], axis=0, initial=-1.0)
+    high = np.max(centres + radii[:, None], axis=0, initial=1.0)
+    middle, extent = (low + high) / 2, (high - low).max() / 2
+    return Layout((places - middle) / extent, labels, (centres - middle) / extent, radii / extent)
 
 
 def _communities(graph: Graph) -> NDArray[np.int64]:
@@ -125,8 +127,6 @@ def _pack(radii: Floats, ties: Floats) -> Floats:
         pull = apart @ (ties[new, :new] / max(ties[new, :new].sum(), 1.0))
         cost = np.hypot(*(candidates - middle).T) + 0.5 * pull
         centres[new] = candidates[free][np.argmin(cost[free].round(9))]
-    if count:
-        centres -= np.average(centres, axis=0, weights=radii**2)
     return centres
 
 

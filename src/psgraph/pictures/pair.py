@@ -40,7 +40,10 @@ _OTHER = "#9aa3ad"
 _ORIGINAL, _SYNTHETIC = "#1b1f24", "#d55e00"
 #: More edges than these are sampled: the eye sees no difference and files stay small.
 _MOST_EDGES = 20_000
-_WIDTH, _DPI = 12.0, 150
+_SIZE, _DPI = (12.0, 9.0), 150
+#: An SVG holds the edges and nodes as pixels, fewer of them so that it stays below 2 MB.
+_SVG_DPI = 110
+_METRIC_WIDTH = 0.097
 
 #: The five metrics with the words a reader needs: name, what is best.
 _METRICS = (
@@ -118,24 +121,28 @@ def _compose(
 ) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH, 9.0), dpi=_DPI, facecolor=_PAPER)
-    top = 0.93 if title else 0.985
+    figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=_PAPER)
+    headings = 0.90 if title else 0.95
     if title:
-        figure.text(0.5, 0.967, title, ha="center", va="center", fontsize=15, color=_INK, weight="bold")
+        figure.text(0.5, 0.962, title, ha="center", va="center", fontsize=17, color=_INK)
     layout = arrange(original)
     when = f" · {original.time}" if original.time else ""
-    for graph, left, heading, note, colour in (
-        (original, 0.01, f"Original{when}", "private original, for the curator's eyes", _ORIGINAL),
-        (synthetic, 0.505, f"Synthetic{when}", "made of noisy values only", _SYNTHETIC),
+    for graph, left, name, note, colour in (
+        (original, 0.01, "Original", "private original, for the curator's eyes", _ORIGINAL),
+        (synthetic, 0.505, "Synthetic", "made of noisy values only", _SYNTHETIC),
     ):
-        axes = figure.add_axes((left, 0.30, 0.485, top - 0.30))
+        centre = left + 0.2425
+        figure.text(
+            centre, headings, name + when, ha="center", fontsize=14, color=colour, weight="bold"
+        )
+        figure.text(centre, headings - 0.027, note, ha="center", fontsize=10.5, color=_QUIET)
+        axes = figure.add_axes((left, 0.285, 0.485, headings - 0.325))
         _draw_network(axes, graph, layout)
-        axes.set_title(heading, fontsize=13, color=colour, weight="bold", pad=14)
-        axes.text(0.5, 1.005, note, transform=axes.transAxes, ha="center", va="bottom", fontsize=9.5, color=_QUIET)
-    _draw_degrees(figure.add_axes((0.065, 0.075, 0.2, 0.165)), original, synthetic)
+    _draw_degrees(figure.add_axes((0.06, 0.07, 0.225, 0.15)), original, synthetic)
     if comparison is None:
-        _write_metrics(figure, fidelity)
+        _write_metrics(figure, fidelity.to_dict())
     else:
+        _write_metrics(figure, comparison.mean.to_dict())
         _draw_metrics(figure, comparison)
     return figure
 
@@ -146,38 +153,39 @@ def _draw_network(axes: Axes, graph: Graph, layout: Layout) -> None:
 
     axes.set_axis_off()
     axes.set_aspect("equal")
-    axes.set_xlim(-1.03, 1.03)
-    axes.set_ylim(-1.03, 1.03)
-    palette = to_rgba_array([*_COLOURS, _OTHER])  # label −1 is the last one
+    axes.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04))
+    palette = to_rgba_array([*_COLOURS, _OTHER])[:, :3]  # label −1 is the last one
     edges = _sampled(graph)
+    u, v = graph.u[edges], graph.v[edges]
     labels = layout.labels
-    inside = labels[graph.u[edges]] == labels[graph.v[edges]]
-    between = edges[~inside]
-    within = edges[inside]
-    thin = float(np.clip(6000 / max(edges.size, 1), 0.35, 1.0))
-    for chosen, colours, alpha in (
-        (between, np.tile(to_rgba_array("#5b6672"), (between.size, 1)), 0.10),
-        (within, palette[labels[graph.u[within]]], 0.22),
+    inside = labels[u] == labels[v]
+    starts, ends = layout.places[u], layout.places[v]
+    # A few edges can be dark, many have to be light: their ink adds up.
+    ink = float(np.clip(np.sqrt(4000 / max(edges.size, 1)), 0.4, 2.0))
+    mixed = 0.5 * palette[labels[u]] + 0.5 * palette[labels[v]]
+    for chosen, lines, alpha in (
+        (~inside, _curves(starts[~inside], ends[~inside]), 0.14),
+        (inside, np.stack([starts[inside], ends[inside]], axis=1), 0.32),
     ):
-        colours = colours.copy()
-        colours[:, 3] = alpha * (0.5 + 0.5 * thin)
-        lines = LineCollection(
-            _curves(layout.places[graph.u[chosen]], layout.places[graph.v[chosen]]),
-            colors=colours, linewidths=0.45, rasterized=True, zorder=1,
+        colours = np.column_stack([mixed[chosen], np.full(lines.shape[0], alpha * ink)])
+        axes.add_collection(
+            LineCollection(list(lines), colors=colours, linewidths=0.5, rasterized=True, zorder=1)
         )
-        axes.add_collection(lines)
     degree = node_degrees(graph)
-    order = np.argsort(degree, kind="stable")
+    order = np.argsort(degree, kind="stable")  # hubs on top
     axes.scatter(
         *layout.places[order].T,
-        s=2.0 + 0.55 * degree[order],
+        s=2.5 + 0.5 * degree[order],
         c=palette[labels[order]],
-        edgecolors="white", linewidths=0.35, zorder=2, rasterized=True,
+        edgecolors="white",
+        linewidths=0.35,
+        rasterized=True,
+        zorder=2,
     )
 
 
 def _sampled(graph: Graph) -> NDArray[np.intp]:
-    """Indices of the edges to draw: all, or an evenly spread choice that is always the same."""
+    """Indices of the edges to draw: all, or a random choice that is the same every time."""
     if graph.u.size <= _MOST_EDGES:
         return np.arange(graph.u.size)
     return np.sort(np.random.default_rng(0).choice(graph.u.size, _MOST_EDGES, replace=False))
@@ -185,9 +193,9 @@ def _sampled(graph: Graph) -> NDArray[np.intp]:
 
 def _curves(starts: Floats, ends: Floats) -> Floats:
     """Lines bent towards the middle of the picture, so that those between discs gather."""
-    middle = 0.72 * (starts + ends) / 2
-    t = np.linspace(0, 1, 9)[None, :, None]
-    return (1 - t) ** 2 * starts[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * ends[:, None]
+    bend = 0.6 * (starts + ends) / 2
+    t = np.linspace(0, 1, 8)[None, :, None]
+    return (1 - t) ** 2 * starts[:, None] + 2 * t * (1 - t) * bend[:, None] + t**2 * ends[:, None]
 
 
 def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
@@ -195,36 +203,43 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
         (original, _ORIGINAL, "-", "original"),
         (synthetic, _SYNTHETIC, "--", "synthetic"),
     ):
-        degree, share = np.unique(node_degrees(graph), return_counts=True)
-        above = share[::-1].cumsum()[::-1] / max(share.sum(), 1)
-        shown = degree > 0
-        axes.plot(degree[shown], above[shown], style, color=colour, linewidth=1.8, label=name)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.legend(frameon=False, fontsize=9, labelcolor=_INK, loc="lower left", handlelength=1.8)
-    axes.set_title("share of nodes with at least this degree", fontsize=9.5, color=_INK, loc="left")
+        degree, nodes = np.unique(node_degrees(graph), return_counts=True)
+        at_least = nodes[::-1].cumsum()[::-1] / max(nodes.sum(), 1)
+        shown = degree > 0  # a logarithmic axis has no place for 0
+        axes.plot(degree[shown], at_least[shown], style, color=colour, linewidth=1.9, label=name)
+    axes.set(xscale="log", yscale="log")
+    axes.legend(frameon=False, fontsize=9.5, labelcolor=_INK, loc="lower left", handlelength=1.8)
+    axes.set_title("share of nodes with at least degree …", fontsize=10.5, color=_INK, loc="left")
     _quiet(axes)
 
 
+def _write_metrics(figure: Figure, values: dict[str, float]) -> None:
+    for place, (name, words, best) in enumerate(_METRICS):
+        x = _metric_left(place)
+        figure.text(x, 0.228, words, fontsize=10.5, color=_INK)
+        figure.text(x, 0.186, f"{values[name]:.2g}", fontsize=19, color=_SYNTHETIC)
+        figure.text(x + _METRIC_WIDTH, 0.188, best, fontsize=9, color=_QUIET, ha="right")
+
+
 def _draw_metrics(figure: Figure, comparison: Comparison) -> None:
-    left, width, gap = 0.325, 0.108, 0.028
+    from matplotlib.ticker import MaxNLocator
+
     ordinals = [row.timestamp for row in comparison.rows]
-    for place, (name, words, best) in enumerate(_METRICS):
-        axes = figure.add_axes((left + place * (width + gap), 0.075, width, 0.165))
+    for place, (name, _, _) in enumerate(_METRICS):
+        axes = figure.add_axes((_metric_left(place), 0.07, _METRIC_WIDTH, 0.095))
         values = [getattr(row.fidelity, name) for row in comparison.rows]
-        axes.plot(ordinals, values, color=_SYNTHETIC, linewidth=1.6, marker="o", markersize=3)
-        axes.set_ylim(0, 1.05 if name == "eigenvector_overlap" else max(1.15 * max(values), 1e-3))
-        axes.set_title(words, fontsize=9.5, color=_INK, loc="left")
-        axes.text(0, -0.25, best, transform=axes.transAxes, fontsize=8.5, color=_QUIET)
+        axes.plot(ordinals, values, color=_SYNTHETIC, linewidth=1.6, marker="o", markersize=2.8)
+        axes.set_ylim(0, 1.05 if name == "eigenvector_overlap" else max(1.2 * max(values), 1e-3))
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(2))
         _quiet(axes)
+    figure.text(
+        0.5 * (_metric_left(0) + 1), 0.018, "timestamp", fontsize=9.5, color=_QUIET, ha="center"
+    )
 
 
-def _write_metrics(figure: Figure, fidelity: Fidelity) -> None:
-    for place, (name, words, best) in enumerate(_METRICS):
-        x = 0.40 + 0.125 * place
-        figure.text(x, 0.165, f"{getattr(fidelity, name):.3g}", fontsize=20, color=_SYNTHETIC, ha="center")
-        figure.text(x, 0.125, words, fontsize=9.5, color=_INK, ha="center")
-        figure.text(x, 0.098, best, fontsize=8.5, color=_QUIET, ha="center")
+def _metric_left(place: int) -> float:
+    return 0.345 + place * (_METRIC_WIDTH + 0.033)
 
 
 def _quiet(axes: Axes) -> None:
@@ -233,7 +248,7 @@ def _quiet(axes: Axes) -> None:
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(_LINE)
-    axes.tick_params(labelsize=8.5, colors=_QUIET, color=_LINE, length=3, which="both")
+    axes.tick_params(labelsize=9, labelcolor=_QUIET, color=_LINE, length=3, which="both")
     axes.grid(True, color=_LINE, linewidth=0.5, alpha=0.7)
     axes.set_axisbelow(True)
 
@@ -241,10 +256,12 @@ def _quiet(axes: Axes) -> None:
 def _save(figure: Figure, target: Path) -> None:
     import matplotlib as mpl
 
-    metadata: dict[str, Any] = {"Date": None} if target.suffix.lower() == ".svg" else {}
+    options: dict[str, Any] = {"dpi": _DPI}
+    if target.suffix.lower() == ".svg":
+        options = {"dpi": _SVG_DPI, "metadata": {"Date": None}}
     try:
         # The salt makes the ids inside an SVG the same every time.
         with mpl.rc_context({"svg.hashsalt": "psgraph"}):
-            figure.savefig(target, metadata=metadata)
+            figure.savefig(target, **options)
     except OSError as error:
         raise OutputError(f"{target} can't be written: {error.strerror}") from None

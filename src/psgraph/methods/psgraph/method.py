@@ -109,6 +109,7 @@ class PSGraph:
     """
 
     name = "psgraph"
+    records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
 
     def __init__(
         self,
