@@ -10,6 +10,7 @@ from typing import Any
 
 from psgraph.errors import exact_decimal
 from psgraph.graph import SyntheticGraph
+from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import ONE_EDGE, WEventPrivacy
 from psgraph.privacy.mechanisms import Charge
 
@@ -34,22 +35,38 @@ class Certificate:
     edges: int
     private: bool
     summary: Mapping[str, Any] = field(default_factory=dict)
+    caveat: Caveat | None = None
+
+    @property
+    def provides(self) -> WEventPrivacy | None:
+        """The guarantee the method really gives, seed or not; None if it gives none."""
+        factor = Fraction(1) if self.caveat is None else self.caveat.factor
+        if factor is None:
+            return None
+        return WEventPrivacy(self.guarantee.epsilon * factor, self.guarantee.window)
 
     @property
     def promise(self) -> str:
         """The promise in one sentence, or that there is none."""
+        text = "" if self.caveat is None else self.caveat.text
+        if self.provides is None:
+            return f"No privacy is promised: {text}"
+        promise = f"{self.provides.promise} {text}".rstrip()
         if not self.private:
             return (
                 "No privacy is promised: this release was made with a known seed, for research. "
-                f"Without the seed: {self.guarantee.promise}"
+                f"Without the seed: {promise}"
             )
-        return self.guarantee.promise
+        return promise
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values, exact numbers as text."""
         return {
             "promise": self.promise,
             "private": self.private,
+            "provides_epsilon": (
+                exact_decimal(self.provides.epsilon) if self.private and self.provides else None
+            ),
             "unit": ONE_EDGE,
             "epsilon": exact_decimal(self.guarantee.epsilon),
             "window": self.guarantee.window,

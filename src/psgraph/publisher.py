@@ -14,7 +14,7 @@ from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method
+from psgraph.methods.base import Method, caveat_of
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import WEventPrivacy
 from psgraph.privacy.mechanisms import Budget
@@ -107,6 +107,7 @@ class Publisher:
         graph = self.method.synthesise(state, rng, self._engine)
         if graph.roster != snapshot.roster:
             raise MethodError(f"method {self.method.name!r} changed the roster")
+        caveat = caveat_of(self.method)
         certificate = Certificate(
             timestamp=self._accountant.timestamps,
             time=snapshot.time,
@@ -120,8 +121,9 @@ class Publisher:
             roster=snapshot.roster.statement,
             nodes=len(snapshot.roster),
             edges=graph.edge_count,
-            private=self._sampler.private,
+            private=self._sampler.private and (caveat is None or caveat.factor is not None),
             summary=self.method.summary(state),
+            caveat=caveat,
         )
         self._accountant, self._state = accountant, state
         return Release(graph, certificate)

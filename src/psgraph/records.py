@@ -85,7 +85,15 @@ def decode(data: bytes, *, classes: Iterable[type], rosters: Callable[[str], Ros
         if reader.left:
             raise ValueError
         return record
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, ZeroDivisionError):
+    except (
+        AttributeError,
+        KeyError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        ZeroDivisionError,
+    ):
         raise DataError("a stored record is damaged or of another version") from None
 
 

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
 from psgraph.ids import Ids, as_ids
+from psgraph.io.columns import list_names
 from psgraph.io.files import TableFile, open_table
-from psgraph.io.tables import list_names
 from psgraph.times import Time, instant, whole_number
 
 __all__ = ["TimedRoster", "read_roster"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +48,18 @@ class LocalEngine:
     def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
         nodes = max(part.labels.size for part in parts)
         bits = max(nodes - 1, 1).bit_length()
-        keys = np.concatenate([sample_block_keys(part, bits=bits, rng=rng) for part in parts])
+        # Each part has its own stream of random numbers, so that they can be drawn side by side
+        # and the graph is the same on any number of cores.
+        with ThreadPoolExecutor(len(parts)) as pool:
+            keys = np.concatenate(
+                list(
+                    pool.map(
+                        lambda part, stream: sample_block_keys(part, bits=bits, rng=stream),
+                        parts,
+                        rng.spawn(len(parts)),
+                    )
+                )
+            )
         keys = sort_keys(keys, largest=(1 << 2 * bits) - 1)
         u = (keys >> bits).astype(np.int32)
         v = (keys & ((1 << bits) - 1)).astype(np.int32)

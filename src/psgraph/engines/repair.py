@@ -39,13 +39,12 @@ def repair_edges(
     nodes = labels.size
     lack = np.concatenate([inner_degrees, outer_degrees])
     _subtract_degrees(edges.u, edges.v, labels, lack)
+    worth = lack if missing > 0 else -lack
+    entries = np.flatnonzero(worth >= 0.5)
     # Whole-numbered noise makes many entries equal; visiting them in roster order would give
     # the edges to whoever stands first.
-    entries = rng.permutation(2 * nodes)
-    worth = lack[entries] if missing > 0 else -lack[entries]
-    entries = entries[worth >= 0.5]
-    worth = worth[worth >= 0.5]
-    entries = entries[np.argsort(-worth, kind="stable")]
+    rng.shuffle(entries)
+    entries = entries[np.argsort(-worth[entries], kind="stable")]
     if missing < 0:
         alive = _remove(edges.u, edges.v, labels, entries, lack, -missing, rng)
         return Edges(edges.u[alive], edges.v[alive])

@@ -34,7 +34,7 @@ def sample_block_keys(blocks: Blocks, *, bits: int, rng: np.random.Generator) ->
     expected = float((blocks.rates * totals[blocks.heads] * totals[blocks.tails]).sum())
     room = int(min(expected, 2.0**40) * 1.05) + 1024
     return _sample(
-        blocks.weights,
+        blocks.weights[members],
         members,
         classes,
         bounds,
@@ -122,30 +122,32 @@ def _sample(
                 chance = min(rate * tops[one] * tops[other], 1.0)
                 if chance <= 0.0:
                     continue
-                log_miss = np.log1p(-chance) if chance < 1.0 else 0.0
-                at, row, column = np.int64(-1), np.int64(0), np.int64(0)
+                # An exponential number, scaled and cut to a whole one, is a geometric number.
+                stretch = -1.0 / np.log1p(-chance) if chance < 1.0 else 0.0
+                # The grid of pairs is walked row by row; inside one class row r has r pairs.
+                at, row, column, width = 0, 1 if same else 0, -1, 1 if same else columns
                 while True:
-                    step = 1.0
-                    if chance < 1.0:
-                        step += np.floor(np.log1p(-rng.random()) / log_miss)
-                    if step > pairs - at - 1:
+                    skip = rng.standard_exponential() * stretch
+                    if skip >= pairs - at:
                         break
-                    at += np.int64(step)
+                    at += 1 + np.int64(skip)
+                    column += 1 + np.int64(skip)
                     if same:
-                        # The pairs (column < row) of a class, row by row: walk or solve.
-                        row = np.int64((1.0 + np.sqrt(1.0 + 8.0 * at)) / 2.0)
-                        while row * (row - 1) // 2 > at:
-                            row -= 1
-                        while (row + 1) * row // 2 <= at:
-                            row += 1
-                        column = at - row * (row - 1) // 2
-                    else:
-                        row, column = at // columns, at % columns
-                    x = members[bounds[one] + row]
-                    y = members[bounds[other] + column]
-                    wanted = rate * weights[x] * weights[y]
+                        if column >= width:
+                            row = np.int64((1.0 + np.sqrt(8.0 * at - 7.0)) / 2.0)
+                            while row * (row - 1) // 2 > at - 1:
+                                row -= 1
+                            while (row + 1) * row // 2 <= at - 1:
+                                row += 1
+                            column, width = at - 1 - row * (row - 1) // 2, row
+                    elif column >= width:
+                        row += column // width
+                        column %= width
+                    here, there = bounds[one] + row, bounds[other] + column
+                    wanted = rate * weights[here] * weights[there]
                     if wanted < chance and rng.random() * chance >= wanted:
                         continue
+                    x, y = members[here], members[there]
                     if found == keys.size:
                         longer = np.empty(2 * keys.size, dtype=np.int64)
                         longer[:found] = keys

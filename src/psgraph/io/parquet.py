@@ -48,7 +48,7 @@ class ParquetFile:
         row = 1
         with self._opened() as file:
             for batch in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
-                arrays = {name: batch[column] for name, column in names.items()}
+                arrays = {name: _decoded(batch[column]) for name, column in names.items()}
                 for name, array in arrays.items():
                     if array.null_count and name not in optional:
                         bad = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
@@ -75,7 +75,8 @@ class ParquetFile:
     def group(self, number: int, index: int) -> pa.Array:
         """One column of one row group."""
         with self._opened() as file:
-            return file.read_row_group(number, columns=[self.names[index]])[0].combine_chunks()
+            column = file.read_row_group(number, columns=[self.names[index]])[0]
+            return _decoded(column.combine_chunks())
 
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
@@ -91,6 +92,10 @@ class ParquetFile:
             raise DataError(
                 f"{self.name}: the Parquet data is damaged or cut off\nCopy the file again."
             ) from None
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _row_text(first: int, row: int) -> str:

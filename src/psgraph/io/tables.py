@@ -5,7 +5,6 @@ Strings stay in Arrow on both ways: only the distinct ids ever become Python obj
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,12 +13,13 @@ import pyarrow.compute as pc
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Dropped, Graph, Roster
+from psgraph.io.columns import list_names
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["from_columns", "from_table", "list_names", "to_arrow", "to_pandas", "to_polars"]
+__all__ = ["from_columns", "from_table", "is_text", "to_arrow", "to_pandas", "to_polars"]
 
 GraphType = TypeVar("GraphType", bound=Graph)
 
@@ -93,16 +93,6 @@ def from_table(
     )
 
 
-def list_names(names: Sequence[str]) -> str:
-    """Column names for a message, shortened when there are many.
-
-    >>> list_names(["t", "u"]), list_names([])
-    ("'t', 'u'", 'none')
-    """
-    shown = ", ".join(repr(name) for name in names[:12])
-    return f"{shown}, … ({len(names)} in all)" if len(names) > 12 else shown or "none"
-
-
 def from_columns(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
@@ -132,10 +122,15 @@ def from_columns(
 _TEXT = pa.large_string()
 
 
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's three kinds of strings."""
+    return pa.types.is_string(type_) or type_ in (_TEXT, pa.string_view())
+
+
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Bring a column to numbers or large strings, the two forms that can be ids."""
     plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_string(plain) or plain in (_TEXT, pa.string_view()):
+    if is_text(plain):
         return column.cast(_TEXT)
     if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_null(plain):
         return column.cast(plain)

@@ -20,16 +20,12 @@ import pyarrow.csv
 
 from psgraph.errors import DataError
 from psgraph.io.batches import Batch, Columns, shortest_failure
+from psgraph.io.columns import HEADER_WORDS
 from psgraph.io.lines import blocks
 
 __all__ = ["TextFile"]
 
 BLOCK_BYTES = 4 << 20
-HEADER_WORDS = frozenset(
-    ["t", "u", "v", "id", "node", "label", "time", "timestamp", "date", "datetime", "until"]
-    + ["source", "target", "src", "dst", "from", "to", "fromnodeid", "tonodeid"]
-    + ["source_subreddit", "target_subreddit"]
-)
 MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -62,22 +58,33 @@ class TextFile:
     def __init__(self, path: Path, *, blanks: bool = True) -> None:
         self.path, self.name = path, path.name
         self._start, rows = self._peek(blanks)
-        first, second = (*rows, [], [])[:2]
+        first, second = self._head = (*rows, [], [])[:2]
         self.width = len(first)
         words = {field.lower() for field in first}
         known = bool(words & HEADER_WORDS) and not any(map(_NUMBER.fullmatch, words))
         self.names = first if known else None
-        self._sample = second if known else first
-        self.empty = not self._sample
         self.odd_first_line = (
             bool(second)
             and not any(map(_NUMBER.fullmatch, first[:2]))
             and all(map(_NUMBER.fullmatch, second[:2]))
         )
 
+    @property
+    def _first_row(self) -> list[str]:
+        return self._head[0 if self.names is None else 1]
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds no row at all."""
+        return not self._first_row
+
+    def take_first_line_as_row(self) -> None:
+        """For a reader that knows better: the first line only looked like names."""
+        self.names = None
+
     def type_of(self, index: int) -> pa.DataType:
         """The type that the first value of a column shows: integer, decimal, time or text."""
-        value = self._sample[index] if index < len(self._sample) else ""
+        value = self._first_row[index] if index < len(self._first_row) else ""
         if _INTEGER.fullmatch(value):
             return pa.int64()
         if _DECIMAL.fullmatch(value):

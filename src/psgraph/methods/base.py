@@ -26,7 +26,7 @@ from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.privacy.mechanisms import Budget
 
-__all__ = ["Method", "NoisePlan", "find_method", "method_names"]
+__all__ = ["Caveat", "Method", "NoisePlan", "caveat_of", "find_method", "method_names"]
 
 Parameter = str | int | bool
 Measurement = TypeVar("Measurement")
@@ -57,9 +57,30 @@ class NoisePlan:
         }
 
 
+@dataclass(frozen=True)
+class Caveat:
+    """How the privacy a method provides differs from the epsilon it is charged.
+
+    Attributes
+    ----------
+    factor
+        What it provides, in multiples of the epsilon charged; None where it provides none. With
+        a factor of 1 the guarantee stands, under the condition that `text` names.
+    text
+        The reason in a sentence, for the certificate.
+    """
+
+    factor: Fraction | None
+    text: str
+
+
 @runtime_checkable
 class Method(Protocol[Measurement, State]):
-    """What the publisher asks of a method."""
+    """What the publisher asks of a method.
+
+    A method that does not provide exactly the epsilon it is charged also has an attribute
+    ``caveat``, a `Caveat`, which every certificate then states.
+    """
 
     @property
     def name(self) -> str:
@@ -96,6 +117,17 @@ class Method(Protocol[Measurement, State]):
     def summary(self, state: State) -> Mapping[str, Any]:
         """Released facts worth a column in a table."""
         ...
+
+
+def caveat_of(method: Method[Any, Any]) -> Caveat | None:
+    """What a method's certificates have to add; None if it provides what it is charged.
+
+    >>> from psgraph.methods.psgraph import PSGraph
+    >>> caveat_of(PSGraph()) is None
+    True
+    """
+    caveat: Caveat | None = getattr(method, "caveat", None)
+    return caveat
 
 
 def method_names() -> list[str]:

@@ -8,6 +8,7 @@ what differs between two pictures is the edges.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,27 +107,27 @@ def _pack(radii: Floats, ties: Floats) -> Floats:
     Each disc in turn takes the place, touching two that are already there, from which its ties
     pull least; distance from the middle decides where ties do not.
     """
-    count = radii.size
-    centres = np.zeros((count, 2))
-    room = radii + _GAP * radii.mean() / 2 if count else radii
-    for new in range(1, count):
-        if new == 1:
-            centres[1] = (room[0] + room[1], 0.0)
-            continue
-        candidates = np.array(
-            [
-                place
-                for first in range(new)
-                for second in range(first)
-                for place in _touching(centres, room, first, second, room[new])
-            ]
-        )
-        apart = np.hypot(*(candidates[:, None] - centres[None, :new]).transpose(2, 0, 1))
-        free = (apart >= room[:new] + room[new] - 1e-9).all(axis=1)
-        middle = np.average(centres[:new], axis=0, weights=radii[:new] ** 2)
-        pull = apart @ (ties[new, :new] / max(ties[new, :new].sum(), 1.0))
-        cost = np.hypot(*(candidates - middle).T) + 0.5 * pull
-        centres[new] = candidates[free][np.argmin(cost[free].round(9))]
+    room = radii + _GAP * radii.mean() / 2 if radii.size else radii
+    centres = np.zeros((radii.size, 2))
+    placed: list[int] = []
+    for new in np.argsort(-radii, kind="stable").tolist():
+        if len(placed) == 1:
+            centres[new] = (room[placed[0]] + room[new], 0.0)
+        elif placed:
+            candidates = np.array(
+                [
+                    place
+                    for first, second in combinations(placed, 2)
+                    for place in _touching(centres, room, first, second, room[new])
+                ]
+            )
+            apart = np.hypot(*(candidates[:, None] - centres[placed]).transpose(2, 0, 1))
+            free = (apart >= room[placed] + room[new] - 1e-9).all(axis=1)
+            middle = np.average(centres[placed], axis=0, weights=radii[placed] ** 2)
+            pull = apart @ (ties[new, placed] / max(ties[new, placed].sum(), 1.0))
+            cost = np.hypot(*(candidates - middle).T) + 0.5 * pull
+            centres[new] = candidates[free][np.argmin(cost[free].round(9))]
+        placed.append(new)
     return centres
 
 

@@ -40,19 +40,20 @@ _OTHER = "#9aa3ad"
 _ORIGINAL, _SYNTHETIC = "#1b1f24", "#d55e00"
 #: More edges than these are sampled: the eye sees no difference and files stay small.
 _MOST_EDGES = 20_000
-_SIZE, _DPI = (12.0, 9.0), 150
+_SIZE, _DPI = (12.0, 9.0), 130
 #: An SVG holds the edges and nodes as pixels, fewer of them so that it stays below 2 MB.
 _SVG_DPI = 110
-_METRIC_WIDTH = 0.097
+_METRIC_WIDTH = 0.1
 
-#: The five metrics with the words a reader needs: name, what is best.
+#: The five metrics: name, what a reader calls it, whether it is a share to show in per cent.
 _METRICS = (
-    ("eigenvector_overlap", "central nodes shared", "1 is best"),
-    ("assortativity_error", "assortativity error", "0 is best"),
-    ("degree_divergence", "degree divergence", "0 is best"),
-    ("density_error", "density error", "0 is best"),
-    ("clustering_error", "clustering error", "0 is best"),
+    ("eigenvector_overlap", "top nodes shared ↑", True),
+    ("assortativity_error", "assortativity error ↓", True),
+    ("degree_divergence", "degree divergence ↓", False),
+    ("density_error", "density error ↓", True),
+    ("clustering_error", "clustering error ↓", True),
 )
+_DIRECTIONS = "↑ higher is better   ↓ lower is better"
 
 
 def draw_pair(
@@ -124,30 +125,36 @@ def _compose(
     figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=_PAPER)
     headings = 0.90 if title else 0.95
     if title:
-        figure.text(0.5, 0.962, title, ha="center", va="center", fontsize=17, color=_INK)
+        figure.text(
+            0.5, 0.962, title, ha="center", va="center", fontsize=17, color=_INK, parse_math=False
+        )
     layout = arrange(original)
+    degree = node_degrees(original)
+    # A quarter of the discs' area goes to the nodes, and no hub outgrows its disc.
+    area_per_degree = min(16_000 / max(degree.sum(), 1), 180 / max(degree.max(initial=1), 1))
     when = f" · {original.time}" if original.time else ""
     for graph, left, name, note, colour in (
         (original, 0.01, "Original", "private original, for the curator's eyes", _ORIGINAL),
         (synthetic, 0.505, "Synthetic", "made of noisy values only", _SYNTHETIC),
     ):
         centre = left + 0.2425
-        figure.text(
-            centre, headings, name + when, ha="center", fontsize=14, color=colour, weight="bold"
-        )
+        heading = figure.text(centre, headings, name + when, ha="center", parse_math=False)
+        heading.set(fontsize=14, color=colour, weight="bold")
         figure.text(centre, headings - 0.027, note, ha="center", fontsize=10.5, color=_QUIET)
         axes = figure.add_axes((left, 0.285, 0.485, headings - 0.325))
-        _draw_network(axes, graph, layout)
+        _draw_network(axes, graph, layout, area_per_degree=area_per_degree)
     _draw_degrees(figure.add_axes((0.06, 0.07, 0.225, 0.15)), original, synthetic)
     if comparison is None:
-        _write_metrics(figure, fidelity.to_dict())
+        _write_metrics(figure, fidelity.to_dict(), _DIRECTIONS, top=0.175, foot=0.085)
     else:
-        _write_metrics(figure, comparison.mean.to_dict())
+        note = f"mean over {len(comparison.rows)} timestamps; below, each of them"
+        note = f"{note}  ·  {_DIRECTIONS}"
+        _write_metrics(figure, comparison.mean.to_dict(), note, top=0.231, foot=0.016)
         _draw_metrics(figure, comparison)
     return figure
 
 
-def _draw_network(axes: Axes, graph: Graph, layout: Layout) -> None:
+def _draw_network(axes: Axes, graph: Graph, layout: Layout, *, area_per_degree: float) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgba_array
 
@@ -173,12 +180,14 @@ def _draw_network(axes: Axes, graph: Graph, layout: Layout) -> None:
         )
     degree = node_degrees(graph)
     order = np.argsort(degree, kind="stable")  # hubs on top
+    crowd = min(1.0, 2000 / max(order.size, 1))
     axes.scatter(
-        *layout.places[order].T,
-        s=2.5 + 0.5 * degree[order],
+        layout.places[order, 0],
+        layout.places[order, 1],
+        s=2.5 * crowd + area_per_degree * degree[order],
         c=palette[labels[order]],
         edgecolors="white",
-        linewidths=0.35,
+        linewidths=0.35 * crowd,
         rasterized=True,
         zorder=2,
     )
@@ -199,6 +208,12 @@ def _curves(starts: Floats, ends: Floats) -> Floats:
 
 
 def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    # Limits set by hand: without an edge there is nothing that a logarithmic axis could fit.
+    largest = max(node_degrees(original).max(initial=9), node_degrees(synthetic).max(initial=9))
+    lowest = 0.7 / max(len(original.roster), 10)
+    axes.set(xscale="log", yscale="log", xlim=(0.85, 1.2 * largest), ylim=(lowest, 1.5))
     for graph, colour, style, name in (
         (original, _ORIGINAL, "-", "original"),
         (synthetic, _SYNTHETIC, "--", "synthetic"),
@@ -206,40 +221,53 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
         degree, nodes = np.unique(node_degrees(graph), return_counts=True)
         at_least = nodes[::-1].cumsum()[::-1] / max(nodes.sum(), 1)
         shown = degree > 0  # a logarithmic axis has no place for 0
-        axes.plot(degree[shown], at_least[shown], style, color=colour, linewidth=1.9, label=name)
-    axes.set(xscale="log", yscale="log")
+        # From the left edge on, so that a graph of a single degree is a line too.
+        x, y = np.append(0.85, degree[shown]), np.append(at_least[shown][:1], at_least[shown])
+        axes.plot(x[: y.size], y, style, color=colour, linewidth=1.9, label=name)
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     axes.legend(frameon=False, fontsize=9.5, labelcolor=_INK, loc="lower left", handlelength=1.8)
     axes.set_title("share of nodes with at least degree …", fontsize=10.5, color=_INK, loc="left")
     _quiet(axes)
 
 
-def _write_metrics(figure: Figure, values: dict[str, float]) -> None:
-    for place, (name, words, best) in enumerate(_METRICS):
+def _write_metrics(
+    figure: Figure, values: dict[str, float], note: str, *, top: float, foot: float
+) -> None:
+    for place, (name, words, is_share) in enumerate(_METRICS):
         x = _metric_left(place)
-        figure.text(x, 0.228, words, fontsize=10.5, color=_INK)
-        figure.text(x, 0.186, f"{values[name]:.2g}", fontsize=19, color=_SYNTHETIC)
-        figure.text(x + _METRIC_WIDTH, 0.188, best, fontsize=9, color=_QUIET, ha="right")
+        figure.text(x, top, words, fontsize=10, color=_INK)
+        figure.text(x, top - 0.043, _number(values[name], is_share), fontsize=18, color=_SYNTHETIC)
+    figure.text(_metric_left(0), foot, note, fontsize=9.5, color=_QUIET)
+
+
+def _number(value: float, is_share: bool) -> str:
+    """A value as short as it can be read; relative errors of something near zero are huge."""
+    if value >= 100:
+        return f"{value:.0e}"
+    return f"{value:.1%}".replace("%", " %") if is_share else f"{value:.2f}"
 
 
 def _draw_metrics(figure: Figure, comparison: Comparison) -> None:
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ordinals = [row.timestamp for row in comparison.rows]
-    for place, (name, _, _) in enumerate(_METRICS):
-        axes = figure.add_axes((_metric_left(place), 0.07, _METRIC_WIDTH, 0.095))
+    for place, (name, _, is_share) in enumerate(_METRICS):
+        axes = figure.add_axes((_metric_left(place), 0.073, _METRIC_WIDTH, 0.095))
         values = [getattr(row.fidelity, name) for row in comparison.rows]
         axes.plot(ordinals, values, color=_SYNTHETIC, linewidth=1.6, marker="o", markersize=2.8)
-        axes.set_ylim(0, 1.05 if name == "eigenvector_overlap" else max(1.2 * max(values), 1e-3))
+        # At least a hundredth, so that the noise of a tiny error does not look like a mountain.
+        axes.set_ylim(0, 1.05 if name == "eigenvector_overlap" else max(1.2 * max(values), 0.01))
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-        axes.yaxis.set_major_locator(MaxNLocator(2))
+        axes.yaxis.set_major_locator(MaxNLocator(2, steps=[1, 2, 5, 10]))
+        if is_share:
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}"))
         _quiet(axes)
-    figure.text(
-        0.5 * (_metric_left(0) + 1), 0.018, "timestamp", fontsize=9.5, color=_QUIET, ha="center"
-    )
 
 
 def _metric_left(place: int) -> float:
-    return 0.345 + place * (_METRIC_WIDTH + 0.033)
+    return 0.335 + place * (_METRIC_WIDTH + 0.034)
 
 
 def _quiet(axes: Axes) -> None:

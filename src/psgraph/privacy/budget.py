@@ -33,7 +33,8 @@ def exact_epsilon(value: EpsilonLike, *, name: str = "epsilon") -> Fraction:
         if isinstance(value, bool):
             raise ValueError
         if isinstance(value, numbers.Rational):
-            exact = Fraction(value)
+            # A NumPy integer would stay inside the fraction and overflow in its arithmetic.
+            exact = Fraction(int(value.numerator), int(value.denominator))
         elif isinstance(value, str) and "/" in value:
             exact = Fraction(value.strip())
         elif isinstance(value, (str, float, Decimal)):
@@ -45,6 +46,8 @@ def exact_epsilon(value: EpsilonLike, *, name: str = "epsilon") -> Fraction:
             exact = Fraction(decimal)
         else:
             raise ValueError
+    except BudgetError:
+        raise
     except (ValueError, InvalidOperation, ZeroDivisionError):
         raise BudgetError(
             f"{name} must be a positive number such as 1, 0.5 or 1/3, not {shown}"

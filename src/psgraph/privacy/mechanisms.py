@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from psgraph.privacy.budget import ONE_EDGE
 from psgraph.privacy.choice import choice_sweep
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.sparse import NoisyCounts, Threshold, sparse_noise
+from psgraph.privacy.top import largest_cells
 
 __all__ = ["Budget", "Charge", "Sensitivity", "per_edge"]
 
@@ -122,7 +124,7 @@ class Budget:
 
         Privacy: ε for the stated unit. proofs/discrete-laplace.md.
         """
-        values = np.array([value], dtype=np.int64)
+        values = np.array([value])
         noisy = self.noisy_counts(values, sensitivity=sensitivity, epsilon=epsilon, label=label)
         return int(noisy[0])
 
@@ -133,11 +135,12 @@ class Budget:
 
         Privacy: ε for the stated unit. proofs/discrete-laplace.md.
         """
-        if values.dtype.kind not in "iu":
-            raise MethodError(f"{label}: only whole numbers can be measured, not {values.dtype}")
+        _only_whole_numbers(values, label)
         self._charge("discrete Laplace", label, epsilon, sensitivity, values.shape)
         rate = epsilon / sensitivity.amount
-        return values.astype(np.int64) + self._sampler.discrete_laplace(values.size, rate)
+        noise = self._sampler.discrete_laplace(values.size, rate)
+        # Broadcasting must not share one noise between several values.
+        return values.astype(np.int64) + noise.reshape(values.shape)
 
     def noisy_sparse_counts(
         self,
@@ -158,9 +161,24 @@ class Budget:
         Privacy: ε for the stated unit, as post-processing of the whole noisy vector.
         proofs/sparse-noise.md.
         """
+        _only_whole_numbers(counts, label)
         self._charge("discrete Laplace", label, epsilon, sensitivity, (size,))
         rate = epsilon / sensitivity.amount
         return sparse_noise(self._sampler, cells, counts, size=size, rate=rate, threshold=threshold)
+
+    def largest_cells(
+        self, ones: Integers, *, size: int, keep: int, epsilon: Fraction, label: str
+    ) -> Integers:
+        """Which `keep` of `size` cells, holding 0 but for a 1 in `ones`, are largest after noise.
+
+        `ones` and what comes out are in rising order; ties are broken at random.
+
+        Privacy: ε for one edge, where an edge is one cell, as post-processing of all cells with
+        discrete Laplace noise of scale 1/ε. `keep` must be public or already released.
+        proofs/largest-cells.md.
+        """
+        self._charge("discrete Laplace", label, epsilon, per_edge(1), (size,))
+        return largest_cells(self._sampler, ones, size=size, keep=keep, rate=epsilon)
 
     def choose_communities(
         self,
@@ -184,6 +202,13 @@ class Budget:
             raise MethodError(f"{label}: the strength must lie in (0, 1/2], not {strength}")
         self._charge("exponential choice", label, epsilon, per_edge(1), labels.shape)
         return choice_sweep(self._sampler, starts, neighbours, labels, strength=strength * epsilon)
+
+    def unproven(self, *, epsilon: Fraction, label: str, shape: tuple[int, ...]) -> None:
+        """Charge for a published procedure that is not known to be private.
+
+        Privacy: none. A method that calls this must state a `psgraph.methods.base.Caveat`.
+        """
+        self._charge("unproven", label, epsilon, per_edge(1), shape)
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         """Budgets of `epsilon` each for parts of the edge set that have no edge in common.
@@ -237,6 +262,11 @@ class Budget:
 
     def _record(self, charge: Charge) -> None:
         self._trace.append(charge)
+
+
+def _only_whole_numbers(values: NDArray[Any], label: str) -> None:
+    if values.dtype.kind not in "iu":
+        raise MethodError(f"{label}: only whole numbers can be measured, not {values.dtype}")
 
 
 class _Part(Budget):

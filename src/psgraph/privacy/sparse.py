@@ -102,7 +102,10 @@ def _alike(cells: Integers, counts: Integers) -> tuple[list[tuple[int, Integers]
     values, often = _histogram(counts)
     common = values[often >= COMMON]
     groups = [(int(count), cells[counts == count]) for count in common]
-    return groups, np.flatnonzero(~np.isin(counts, common))
+    alone = np.ones(counts.size, dtype=bool)
+    for count in common:
+        alone &= counts != count
+    return groups, np.flatnonzero(alone)
 
 
 def noise_histogram(sampler: Sampler, cells: int, rate: Fraction) -> tuple[Integers, Integers]:

@@ -1,0 +1,99 @@
+"""How help looks, and commands that are imported only when they are needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+__all__ = ["Command", "LazyGroup"]
+
+_WIDTH = 100
+
+
+class _Formatter(click.HelpFormatter):
+    """Bold headings and coloured names; `click.echo` takes the colours away in a pipe."""
+
+    def write_heading(self, heading: str) -> None:
+        super().write_heading(click.style(heading, bold=True))
+
+    def write_dl(self, rows: Any, col_max: int = 34, col_spacing: int = 2) -> None:
+        coloured = [(click.style(name, fg="cyan"), words) for name, words in rows]
+        super().write_dl(coloured, col_max, col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
+def _settings(given: dict[str, Any] | None) -> dict[str, Any]:
+    colour = False if os.environ.get("NO_COLOR") else None
+    return {
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": _WIDTH,
+        "color": colour,
+        **(given or {}),
+    }
+
+
+def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    if examples:
+        with formatter.section("Examples" if len(examples) > 1 else "Example"):
+            for line in examples:
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    context_class = _Context
+
+    def __init__(self, *arguments: Any, examples: Sequence[str] = (), **options: Any) -> None:
+        self.examples = examples
+        settings = _settings(options.pop("context_settings", None))
+        super().__init__(*arguments, context_settings=settings, **options)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        _write_examples(self.examples, formatter)
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are each ``command`` in the module ``psgraph.cli.<name>``.
+
+    Parameters
+    ----------
+    commands_in
+        Names of commands, in the order in which help lists them.
+    examples
+        Lines to end the help with.
+    """
+
+    context_class = _Context
+
+    def __init__(
+        self,
+        *arguments: Any,
+        commands_in: Sequence[str] = (),
+        examples: Sequence[str] = (),
+        **options: Any,
+    ) -> None:
+        self.commands_in, self.examples = commands_in, examples
+        settings = _settings(options.pop("context_settings", None))
+        super().__init__(*arguments, context_settings=settings, **options)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands_in)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands_in:
+            return None
+        command: click.Command = import_module(f"psgraph.cli.{cmd_name}").command
+        return command
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        _write_examples(self.examples, formatter)

@@ -1,0 +1,126 @@
+"""Streams from a directory or a glob with one file for every timestamp."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from psgraph.errors import DataError
+from psgraph.graph import Snapshot
+from psgraph.io.columns import find_ends, list_names
+from psgraph.io.files import SUFFIXES, TableFile, open_table, stem
+from psgraph.io.parquet import ParquetFile
+from psgraph.streams.nodes import Nodes
+from psgraph.streams.stream import Stream
+
+__all__ = ["directory_stream", "glob_stream"]
+
+
+def directory_stream(directory: Path, nodes: Nodes) -> Stream:
+    """Read the table files of a directory, in the order of their names.
+
+    Hidden files, other directories and files with other endings (a README, certificates) are
+    left alone.
+    """
+    try:
+        entries = list(directory.iterdir())
+    except OSError as error:
+        raise DataError(
+            f"{directory} can't be listed: {error.strerror or 'I/O error'}\nCheck its permissions."
+        ) from None
+    files = [entry for entry in entries if _is_table(entry)]
+    if not files:
+        raise DataError(
+            f"{directory} holds no file to read\n"
+            f"Put one file per timestamp there, ending in {', '.join(SUFFIXES)} (or that and .gz)."
+        )
+    return _stream(files, nodes, f"{directory.name or directory}, {len(files)} files")
+
+
+def glob_stream(pattern: str, nodes: Nodes) -> Stream:
+    """Read all files that match a pattern, in the order of their names."""
+    # Path.glob refuses patterns that begin at the root.
+    files = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    files = [file for file in files if not file.is_dir()]
+    if not files:
+        raise DataError(f"no file matches {pattern}\nCheck the path.")
+    return _stream(files, nodes, f"{pattern}, {len(files)} files")
+
+
+def _is_table(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    return not name.startswith(".") and name.endswith(SUFFIXES) and not path.is_dir()
+
+
+def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
+    ordered = sorted(files, key=lambda file: (name_order(stem(file)), str(file)))
+    times = [stem(file) for file in ordered]
+    if len(set(times)) < len(times):
+        raise DataError(
+            f"{description}: two files have the same name but for the ending\n"
+            "A timestamp can occur only once. Remove one of them."
+        )
+    return Stream(
+        lambda: _snapshots(ordered, nodes), length=lambda: len(ordered), description=description
+    )
+
+
+def name_order(name: str) -> list[tuple[int, str]]:
+    """A key that sorts names as people count: numbers inside a name by their value.
+
+    >>> sorted(["day10", "day9"], key=name_order)
+    ['day9', 'day10']
+    """
+    parts = re.split(r"(\d+)", name, flags=re.ASCII)
+    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts)]
+
+
+def _snapshots(files: Sequence[Path], nodes: Nodes) -> Iterator[Snapshot]:
+    text: bool | None = None
+    for file in files:
+        table = open_table(file)
+        columns = nodes.id_columns(table, _ends(table), text=bool(text))
+        heads, tails = [], []
+        if not table.empty:
+            for batch in table.batches(columns):
+                heads.append(batch.columns["u"])
+                tails.append(batch.columns["v"])
+        snapshot = nodes.snapshot(
+            pa.chunked_array(heads, columns["u"][1]),
+            pa.chunked_array(tails, columns["v"][1]),
+            time=stem(file),
+        )
+        if snapshot.u.size:
+            if text not in (None, snapshot.roster.strings):
+                raise DataError(
+                    f"{table.name}: node ids mix types: the files before have the other one\n"
+                    "Use integers throughout or strings throughout."
+                )
+            text = snapshot.roster.strings
+        yield snapshot
+
+
+def _ends(table: TableFile) -> tuple[int, int]:
+    """The columns of ids: by their names, or the first two of a text file without names."""
+    ends = find_ends(table.names or [])
+    if ends is not None:
+        return ends
+    if isinstance(table, ParquetFile) or (table.names and table.odd_first_line):
+        raise DataError(
+            f"{table.name}: expected columns 'u' and 'v', found {list_names(table.names or [])}\n"
+            "Rename the columns."
+        )
+    if table.odd_first_line:
+        raise DataError(
+            f"{table.name}: the first line is unlike the second and names no column 'u' and 'v'\n"
+            "Name the columns u and v, or begin the line with # to have it skipped. (The line is "
+            "not shown: it may be an edge.)"
+        )
+    table.take_first_line_as_row()
+    if table.width == 1:
+        raise DataError(f"{table.name} has one column\nAn edge needs two: u and v.")
+    return 0, 1
