@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from psgraph.planning import plan
     from psgraph.privacy.budget import WEventPrivacy
     from psgraph.publisher import Publisher
-    from psgraph.releases import ReleaseWriter
     from psgraph.rosters import read_roster
     from psgraph.streams import read_stream
 
@@ -65,7 +64,6 @@ __all__ = [
     "PsgraphError",
     "Publisher",
     "Release",
-    "ReleaseWriter",
     "Roster",
     "Snapshot",
     "SyntheticGraph",
@@ -89,7 +87,6 @@ _HOME = {
     "PsgraphError": "errors",
     "Publisher": "publisher",
     "Release": "certificate",
-    "ReleaseWriter": "releases",
     "Roster": "graph",
     "Snapshot": "graph",
     "SyntheticGraph": "graph",

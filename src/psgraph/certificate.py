@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from psgraph.errors import exact_decimal
+from psgraph.errors import VerificationFailed, exact_decimal
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import ONE_EDGE, WEventPrivacy
@@ -36,6 +37,8 @@ class Certificate:
     private: bool
     summary: Mapping[str, Any] = field(default_factory=dict)
     caveat: Caveat | None = None
+    previous: str | None = None
+    graph_sha256: str | None = None
 
     @property
     def provides(self) -> WEventPrivacy | None:
@@ -84,11 +87,65 @@ class Certificate:
             "nodes": self.nodes,
             "edges": self.edges,
             "summary": dict(self.summary),
+            **({"caveat": _caveat_to_dict(self.caveat)} if self.caveat else {}),
+            "previous": self.previous,
+            "graph_sha256": self.graph_sha256,
         }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over everything else in the certificate; the next one refers to it."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def to_json(self) -> str:
         """The certificate as it is written to a file."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        content = {**self.to_dict(), "digest": self.digest}
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Certificate:
+        """Read a certificate back; refuse one in which a single byte was changed."""
+        try:
+            content = json.loads(text)
+            spent, caveat = content["spent"], content.get("caveat")
+            certificate = cls(
+                timestamp=content["timestamp"],
+                time=content["time"],
+                guarantee=WEventPrivacy(content["epsilon"], content["window"]),
+                charges=tuple(Charge.from_dict(charge) for charge in spent["mechanisms"]),
+                spent=Fraction(spent["timestamp"]),
+                window_spent=Fraction(spent["window"]),
+                method=content["method"],
+                version=content["version"],
+                parameters=content["parameters"],
+                roster=content["roster"],
+                nodes=content["nodes"],
+                edges=content["edges"],
+                private=content["private"],
+                summary=content["summary"],
+                caveat=None if caveat is None else _caveat_from_dict(caveat),
+                previous=content["previous"],
+                graph_sha256=content["graph_sha256"],
+            )
+            unchanged = certificate.to_json().encode() == (
+                text if isinstance(text, bytes) else text.encode()
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+            unchanged = False
+        if not unchanged:
+            raise VerificationFailed("a certificate was changed, or is not one of psgraph's")
+        return certificate
+
+
+def _caveat_to_dict(caveat: Caveat) -> dict[str, Any]:
+    factor = None if caveat.factor is None else exact_decimal(caveat.factor)
+    return {"factor": factor, "text": caveat.text}
+
+
+def _caveat_from_dict(content: Mapping[str, Any]) -> Caveat:
+    factor = content["factor"]
+    return Caveat(None if factor is None else Fraction(factor), content["text"])
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,12 @@
     │   ├── RosterError             the public node list is missing or broken       (exit 1)
     │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
     ├── OutputError                 the result can't be written there               (exit 1)
+    ├── LedgerError                 the record of the stream can't be used          (exit 1)
+    │   ├── LedgerBusy              another process is publishing with it           (exit 1)
+    │   ├── TermsChanged            it was begun under other terms                  (exit 1)
+    │   ├── OutOfOrder              a timestamp was skipped                         (exit 1)
+    │   ├── ReplayConflict          a timestamp comes again with other data         (exit 1)
+    │   └── VerificationFailed      something was changed, lost or swapped          (exit 1)
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
     │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
@@ -27,13 +33,19 @@ __all__ = [
     "BudgetExceeded",
     "DataError",
     "InvalidArgument",
+    "LedgerBusy",
+    "LedgerError",
     "MethodError",
     "MissingExtra",
+    "OutOfOrder",
     "OutputError",
     "OutsideRoster",
     "PsgraphError",
+    "ReplayConflict",
     "RosterError",
+    "TermsChanged",
     "UnitMismatch",
+    "VerificationFailed",
     "exact_decimal",
 ]
 
@@ -68,6 +80,30 @@ class OutsideRoster(DataError):
 
 class OutputError(PsgraphError, OSError):
     """The result can't be written there."""
+
+
+class LedgerError(PsgraphError):
+    """The durable record of a stream can't be used."""
+
+
+class LedgerBusy(LedgerError):
+    """Another process is publishing with this ledger."""
+
+
+class TermsChanged(LedgerError):
+    """The ledger was begun under other terms than those asked for now."""
+
+
+class OutOfOrder(LedgerError):
+    """A timestamp was skipped."""
+
+
+class ReplayConflict(LedgerError):
+    """A timestamp that is already published comes again with other data."""
+
+
+class VerificationFailed(LedgerError):
+    """A release, a certificate or a ledger is not what it was when it was made."""
 
 
 class MissingExtra(PsgraphError, ImportError):

@@ -1,8 +1,9 @@
 """One way to compile a kernel.
 
-`kernel` is `numba.njit` without the interpreter lock and with its on-disk cache: beside the source file, or in the user's cache
-directory where the package is read-only. Where neither can be written (a locked-down service
-account) the kernel is compiled once per process instead of failing.
+`kernel` is `numba.njit` without the interpreter lock and with its on-disk cache: beside the
+source file, or in the user's cache directory where the package is read-only. Where neither can be
+written (a locked-down service account) the kernel is compiled once per process instead of
+failing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,17 @@
-"""Measure → update → synthesise over a stream, under a guarantee."""
+"""Measure → seal → synthesise over a stream, under a guarantee.
+
+Private edges are read in a method's `measure` and nowhere else. What it learned is sealed in the
+ledger before anything is shown; the rest is made from sealed values and a stored seed, and comes
+out the same whenever it is made.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +20,26 @@ from psgraph._version import __version__
 from psgraph.certificate import Certificate, Release
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
-from psgraph.errors import InvalidArgument, MethodError
+from psgraph.errors import (
+    InvalidArgument,
+    LedgerError,
+    MethodError,
+    OutOfOrder,
+    ReplayConflict,
+    VerificationFailed,
+    exact_decimal,
+)
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, caveat_of
+from psgraph.ledger import Ledger, Seal, Terms
+from psgraph.methods.base import Method, caveat_of, find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import WEventPrivacy
 from psgraph.privacy.mechanisms import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
+from psgraph.records import decode, encode
+from psgraph.releases import LEDGER_NAME, ReleaseDirectory, graph_bytes
+from psgraph.timing import phase
 
 __all__ = ["Publisher"]
 
@@ -33,10 +53,18 @@ class Publisher:
         What turns snapshots into synthetic graphs, for example ``PSGraph()``.
     guarantee
         What is promised of all releases.
+    ledger
+        The durable record of the stream. With it a publication survives crashes and restarts:
+        a timestamp that is already sealed is handed back instead of measured again.
+    out
+        The directory to write releases to. Its ledger is ``out/ledger.sqlite`` unless another is
+        named.
     seed
         For research: makes the run repeatable, and its releases not private.
     noise
         ``"exact"`` for psgraph's own sampler, ``"opendp"`` to draw Laplace noise with OpenDP.
+
+    Without `ledger` and `out` nothing is kept: fit for experiments, not for publishing.
 
     Examples
     --------
@@ -54,38 +82,129 @@ class Publisher:
         method: Method[Any, Any],
         guarantee: WEventPrivacy,
         *,
+        ledger: str | Path | None = None,
+        out: str | Path | None = None,
         seed: int | None = None,
         noise: str = "exact",
         engine: Engine | None = None,
     ) -> None:
         if noise not in ("exact", "opendp"):
             raise InvalidArgument(f"noise must be 'exact' or 'opendp', not {noise!r}")
-        source = RandomSource.secure() if seed is None else RandomSource.seeded(seed)
-        self.method, self.guarantee = method, guarantee
-        self._source = source
-        self._sampler = OpenDPSampler(source) if noise == "opendp" else Sampler(source)
+        if noise == "opendp" and seed is not None:
+            raise InvalidArgument("OpenDP draws from the operating system and can't be seeded")
+        self.method, self.guarantee, self.seed = method, guarantee, seed
+        self._noise = noise
+        self._sampler = self._make_sampler(0)
         self._engine = engine or LocalEngine()
         self._accountant = Accountant(guarantee)
         self._state: Any = None
+        self._previous: str | None = None
+        self._cursor = 0
+        self._directory = None if out is None else ReleaseDirectory(out)
+        self._ledger: Ledger | None = None
+        # States are rebuilt in order when old releases are made again: (timestamps done, state).
+        self._rebuilt: tuple[int, Any] = (0, None)
+        if ledger is None and out is not None:
+            ledger = Path(out) / LEDGER_NAME
+        if ledger is not None:
+            self._open_ledger(Path(ledger))
+
+    def _open_ledger(self, path: Path) -> None:
+        """Begin the ledger or take it up again, and finish what was left unfinished."""
+        terms = Terms(
+            epsilon=exact_decimal(self.guarantee.epsilon),
+            window=self.guarantee.window,
+            method=self.method.name,
+            law=getattr(self.method, "law", 1),
+            parameters=dict(self.method.parameters()),
+            seed=self.seed,
+            out=_relative(self._directory, path),
+        )
+        if self._directory is not None:
+            self._directory.check_usable(begun=path.exists())
+        self._ledger = Ledger(path, terms)
+        try:
+            sealed = self._ledger.sealed
+            self._refuse_stale_ledger(sealed)
+            self._accountant = self._ledger.accountant()
+            if sealed:
+                self._state = self._decode(self._ledger.latest_state())
+                last = self._ledger.seal_of(sealed - 1)
+                if last.certificate is None:
+                    self._release(last, self._state)
+                else:
+                    self._previous = last.certificate.hex()
+        except BaseException:
+            self.close()
+            raise
+
+    def _refuse_stale_ledger(self, sealed: int) -> None:
+        """A ledger put back from a backup would measure again what is already published."""
+        newest = self._directory.timestamps()[-1:] if self._directory is not None else []
+        if newest and newest[0] >= sealed:
+            raise LedgerError(
+                f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
+                "published\n"
+                "It looks like an older copy of the ledger. Put the newest copy back; going on "
+                "would spend the budget of those timestamps twice."
+            )
+
+    @classmethod
+    def resume(
+        cls, ledger: str | Path, *, out: str | Path | None = None, replay: bool = False
+    ) -> Self:
+        """Go on with a ledger where it stopped, under the terms it was begun with.
+
+        `publish` then expects the first snapshot that is not sealed yet. With `replay` it starts
+        over at the first timestamp and hands back what is sealed.
+        """
+        path = Path(ledger)
+        with Ledger(path, writing=False) as reader:
+            terms = reader.terms
+        if out is None and terms.out is not None:
+            out = path.parent / terms.out
+        method = find_method(terms.method)(**terms.parameters)
+        publisher = cls(method, terms.guarantee, ledger=path, out=out, seed=terms.seed)
+        if not replay:
+            publisher._cursor = publisher._accountant.timestamps
+        return publisher
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        if self._ledger is not None:
+            self._ledger.close()
 
     @property
     def budget(self) -> Accountant:
         """Spent and left in the current window."""
         return self._accountant
 
+    @property
+    def private(self) -> bool:
+        """Whether the noise comes from a secret source."""
+        return self._sampler.private
+
+    # ---- publishing ----
+
     def publish_all(self, stream: Iterable[Snapshot]) -> Iterator[Release]:
         """Publish every snapshot of a stream, each as soon as it is asked for."""
         for snapshot in stream:
             yield self.publish(snapshot)
 
-    def publish(self, snapshot: Snapshot) -> Release:
+    def publish(self, snapshot: Snapshot, *, timestamp: int | None = None) -> Release:
         """Publish one snapshot.
+
+        Parameters
+        ----------
+        timestamp
+            Its place in the stream, from 0; the next one unless given. A place that is sealed
+            hands back its release if the data are the same, and refuses other data.
 
         The window is checked before anything is measured, and the whole share of the timestamp
         is booked whether or not the method used all of it.
@@ -95,35 +214,186 @@ class Publisher:
                 f"publish takes a Snapshot, not {type(snapshot).__name__}\n"
                 "Build one with Snapshot.from_edges(...), or read a stream with read_stream(...)."
             )
-        allowance: Fraction = self.guarantee.per_timestamp
+        place = self._cursor if timestamp is None else timestamp
+        if place > self._accountant.timestamps or place < 0:
+            raise OutOfOrder(
+                f"timestamp {place} can't be published before timestamp "
+                f"{self._accountant.timestamps}\nPublish the snapshots in order, without gaps."
+            )
+        if place == self._accountant.timestamps:
+            release = self._publish_next(snapshot)
+        else:
+            release = self._hand_back(place, snapshot)
+        self._cursor = place + 1
+        return release
+
+    def _publish_next(self, snapshot: Snapshot) -> Release:
+        timestamp = self._accountant.timestamps
+        allowance = self.guarantee.per_timestamp
         self._accountant.check(allowance)
+        if self.seed is not None:
+            self._sampler = self._make_sampler(timestamp)
         budget = Budget(allowance, self._sampler)
         measurement = self.method.measure(snapshot, self._state, budget, self._engine)
         if budget.spent > allowance:
             raise MethodError(f"method {self.method.name!r} spent more than it was allowed")
-        accountant = self._accountant.record(allowance)
         state = self.method.update(self._state, measurement)
-        rng = np.random.Generator(np.random.PCG64(self._source.bits(64)))
-        graph = self.method.synthesise(state, rng, self._engine)
-        if graph.roster != snapshot.roster:
+        seal = Seal(
+            timestamp=timestamp,
+            time=snapshot.time,
+            spent=allowance,
+            charges=budget.trace,
+            seed=self._sampler.source.bits(63),
+            snapshot=b"",
+            state=b"",
+            version=__version__,
+            previous=b"",
+            certificate=None,
+        )
+        if self._ledger is not None:
+            with phase("seal"):
+                self._seal(self._ledger, seal, snapshot, measurement, state)
+        self._accountant, self._state = self._accountant.record(allowance), state
+        release = self._release(seal, state)
+        if release.graph.roster != snapshot.roster:
             raise MethodError(f"method {self.method.name!r} changed the roster")
+        return release
+
+    def _seal(
+        self, ledger: Ledger, seal: Seal, snapshot: Snapshot, measurement: Any, state: Any
+    ) -> None:
+        measured, rosters = encode(measurement)
+        stored_state, more_rosters = encode(state)
+        ledger.seal(
+            timestamp=seal.timestamp,
+            time=seal.time,
+            spent=seal.spent,
+            charges=seal.charges,
+            seed=seal.seed,
+            snapshot=ledger.fingerprint(snapshot),
+            measurement=measured,
+            state=stored_state,
+            version=seal.version,
+            rosters=rosters | more_rosters,
+        )
+
+    def _release(self, seal: Seal, state: Any) -> Release:
+        """Make, write and note the release of the last sealed timestamp."""
+        release, content = self._synthesise(seal, state, self._previous)
+        if self._directory is not None:
+            with phase("write"):
+                self._directory.write(content, release.certificate)
+        if self._ledger is not None:
+            with phase("seal"):
+                digest = release.certificate.digest
+                self._ledger.record_release(seal.timestamp, bytes.fromhex(digest))
+                self._previous = digest
+        return release
+
+    def _synthesise(
+        self, seal: Seal, state: Any, previous: str | None
+    ) -> tuple[Release, memoryview]:
+        """The release of a sealed timestamp, and its file: always the same."""
+        rng = np.random.Generator(np.random.PCG64(seal.seed))
+        graph = self.method.synthesise(state, rng, self._engine)
+        roster = graph.roster
+        content = memoryview(b"")
+        if self._ledger is not None:
+            with phase("write"):
+                content = graph_bytes(graph)
         caveat = caveat_of(self.method)
         certificate = Certificate(
-            timestamp=self._accountant.timestamps,
-            time=snapshot.time,
+            timestamp=seal.timestamp,
+            time=seal.time,
             guarantee=self.guarantee,
-            charges=budget.trace,
-            spent=allowance,
-            window_spent=accountant.window_spent,
+            charges=seal.charges,
+            spent=seal.spent,
+            window_spent=self._window_spent(seal.timestamp),
             method=self.method.name,
-            version=__version__,
+            version=seal.version,
             parameters=self.method.parameters(),
-            roster=snapshot.roster.statement,
-            nodes=len(snapshot.roster),
+            roster=roster.statement,
+            nodes=len(roster),
             edges=graph.edge_count,
-            private=self._sampler.private and (caveat is None or caveat.factor is not None),
+            private=self.private and (caveat is None or caveat.factor is not None),
             summary=self.method.summary(state),
             caveat=caveat,
+            previous=previous,
+            graph_sha256=hashlib.sha256(content).hexdigest() if self._ledger else None,
         )
-        self._accountant, self._state = accountant, state
-        return Release(graph, certificate)
+        return Release(graph, certificate), content
+
+    # ---- handing back what is sealed ----
+
+    def _hand_back(self, timestamp: int, snapshot: Snapshot) -> Release:
+        ledger = self._ledger
+        if ledger is None:
+            raise OutOfOrder(
+                f"timestamp {timestamp} is already published\n"
+                "Give the publisher a ledger to have earlier releases handed back."
+            )
+        seal = ledger.seal_of(timestamp)
+        if ledger.fingerprint(snapshot) != seal.snapshot:
+            raise ReplayConflict(
+                f"timestamp {timestamp} is already published, from other data\n"
+                "Publishing it again would spend its budget twice. Restore the input it was "
+                "published from, or append the new data as a later timestamp."
+            )
+        if self._directory is not None and self._directory.has(timestamp):
+            release = self._directory.read(timestamp, snapshot.roster)
+        else:
+            before = ledger.seal_of(timestamp - 1).certificate if timestamp else None
+            state = self._state_at(timestamp)
+            release, content = self._synthesise(seal, state, before.hex() if before else None)
+            if self._directory is not None and self._matches(release, seal):
+                self._directory.write(content, release.certificate)
+        if not self._matches(release, seal):
+            raise VerificationFailed(
+                f"the release of timestamp {timestamp} is not the one the ledger knows\n"
+                "Its files or the ledger were changed, or the installed libraries write other "
+                "bytes than those it was made with. psgraph verify tells which."
+            )
+        return release
+
+    @staticmethod
+    def _matches(release: Release, seal: Seal) -> bool:
+        return bytes.fromhex(release.certificate.digest) == seal.certificate
+
+    def _state_at(self, timestamp: int) -> Any:
+        """The state after a sealed timestamp, from the stored measurements before it."""
+        assert self._ledger is not None
+        done, state = self._rebuilt
+        if done > timestamp + 1:
+            done, state = 0, None
+        for earlier in range(done, timestamp + 1):
+            measurement = self._decode(self._ledger.measurement_of(earlier))
+            state = self.method.update(state, measurement)
+        self._rebuilt = (timestamp + 1, state)
+        return state
+
+    def _decode(self, content: bytes) -> Any:
+        assert self._ledger is not None
+        return decode(content, classes=self.method.records, rosters=self._ledger.roster)
+
+    def _window_spent(self, timestamp: int) -> Fraction:
+        """What the window that ends with a timestamp has spent."""
+        if timestamp == self._accountant.timestamps - 1:
+            return self._accountant.window_spent
+        assert self._ledger is not None
+        first = max(0, timestamp - self.guarantee.window + 1)
+        spends = (self._ledger.seal_of(t).spent for t in range(first, timestamp + 1))
+        return sum(spends, start=Fraction(0))
+
+    def _make_sampler(self, timestamp: int) -> Sampler:
+        if self.seed is None:
+            source = RandomSource.secure()
+        else:
+            source = RandomSource.seeded(self.seed, timestamp=timestamp)
+        return OpenDPSampler(source) if self._noise == "opendp" else Sampler(source)
+
+
+def _relative(directory: ReleaseDirectory | None, ledger: Path) -> str | None:
+    """Where releases go, seen from the ledger, so that both can be moved together."""
+    if directory is None:
+        return None
+    return os.path.relpath(directory.path.absolute(), ledger.absolute().parent)

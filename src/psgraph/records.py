@@ -6,7 +6,9 @@ text a plain number, string, boolean or null stands for itself, and an object wi
 everything else::
 
     {"fraction": "1/3"}   {"float": "0x1.8p+1"}   {"tuple": [...]}   {"roster": "<digest>"}
-    {"array": {"type": "<i8", "shape": [3]}}      {"record": "Name", "fields": {...}}
+    {"array": {"type": "<i8", "as": "|i1", "shape": [3]}}      {"record": "Name", "fields": {...}}
+
+An array of type ``type`` is written as the smaller type ``as`` where that holds all its values.
 
 Rosters are public and shared by many timestamps, so they are stored once, apart, and referred to
 by their digest. Only record classes the reader names are built; nothing else is ever called.
@@ -62,8 +64,10 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
         little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
         if little.dtype.str not in _ARRAY_TYPES:
             raise DataError(f"arrays of {value.dtype} can't be stored")
-        arrays.append(little.tobytes())
-        return {"array": {"type": little.dtype.str, "shape": list(little.shape)}}
+        compact = _compact(little)
+        arrays.append(compact.tobytes())
+        kind = {"type": little.dtype.str, "as": compact.dtype.str, "shape": list(little.shape)}
+        return {"array": kind}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
             field.name: _pack(getattr(value, field.name), arrays, rosters)
@@ -71,6 +75,18 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
         }
         return {"record": type(value).__name__, "fields": fields}
     raise DataError(f"a {type(value).__name__} can't be stored")
+
+
+def _compact(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Signed integers in the fewest bytes that hold them all."""
+    if array.dtype.kind != "i" or not array.size:
+        return array
+    low, high = int(array.min()), int(array.max())
+    for kind in ("|i1", "<i2", "<i4"):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(kind, copy=False)
+    return array
 
 
 def decode(data: bytes, *, classes: Iterable[type], rosters: Callable[[str], Roster | None]) -> Any:
@@ -128,8 +144,9 @@ class _Reader:
             if roster is None:
                 raise ValueError
             return roster
-        if tag == "array" and value["type"] in _ARRAY_TYPES:
-            return self._array(np.dtype(value["type"]), tuple(value["shape"]))
+        if tag == "array" and {value["type"], value["as"]} <= _ARRAY_TYPES:
+            stored = self._array(np.dtype(value["as"]), tuple(value["shape"]))
+            return stored.astype(value["type"], copy=False)
         raise ValueError
 
     def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

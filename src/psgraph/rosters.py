@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from os import PathLike
@@ -16,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
 from psgraph.ids import Ids, as_ids
-from psgraph.io.columns import list_names
 from psgraph.io.files import TableFile, open_table
 from psgraph.times import Time, instant, whole_number
 
@@ -223,7 +223,7 @@ def _places(table: TableFile) -> dict[str, int]:
     marked = [index for index in others if names[index] in ("id", "node")]
     if len(marked) != 1 and len(others) != 1:
         raise RosterError(
-            f"roster: expected one column 'id' or 'node', found {list_names(table.names)}\n"
+            f"roster: expected one column 'id' or 'node', found {table.listing}\n"
             "Name the column of ids 'id'."
         )
     return {"id": (marked if len(marked) == 1 else others)[0], **bounds}
@@ -232,8 +232,9 @@ def _places(table: TableFile) -> dict[str, int]:
 def _as_integers(ids: pa.ChunkedArray, *, headless: bool) -> pa.ChunkedArray:
     """Integers if all ids are; a first line that alone is not is the name of the column."""
     whole = pc.match_substring_regex(ids, _INTEGER)
-    if headless and len(ids) > 1 and not whole[0].as_py() and pc.all(whole[1:]).as_py():
-        ids, whole = ids[1:], whole[1:]
+    if headless and len(ids) > 1 and pc.all(whole[1:]).as_py():
+        titled = re.match(r"[+-]?\d", ids[0].as_py()) is None
+        ids, whole = ids[titled:], whole[titled:]
     if not pc.all(whole).as_py():
         return ids
     try:

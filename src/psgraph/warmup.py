@@ -7,12 +7,14 @@ made-up inputs go through every kernel here, in the very types that real ones co
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from psgraph.engines.base import Edges
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.methods.base import Method
 from psgraph.methods.consistency import norm_sub_threshold
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.budget import WEventPrivacy
@@ -28,14 +30,20 @@ _NODES = 64
 _CELLS = 1 << 20  # more than are ever written down one by one
 
 
-def warm_up() -> None:
+def warm_up(method: Method[Any, Any] | None = None) -> None:
     """Compile, or load from the cache, all that publishing needs. Looks at no data.
+
+    Parameters
+    ----------
+    method
+        The method that will be used; PSGraph if none is given.
 
     >>> warm_up()
     """
     engine = LocalEngine()
     before = _ring(_NODES)
-    publisher = Publisher(PSGraph(), WEventPrivacy("8", window=1), seed=0, engine=engine)
+    guarantee = WEventPrivacy("8", window=1)
+    publisher = Publisher(method or PSGraph(), guarantee, seed=0, engine=engine)
     publisher.publish(before)  # finds communities
     publisher.publish(_ring(_NODES + 1))  # keeps them, with a newcomer
 

@@ -1,9 +1,10 @@
-"""Options that several commands have, checked as soon as they are read."""
+"""Options that several commands have, checked before any file is opened."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Checked",
+    "Source",
     "epsilon_option",
     "json_option",
-    "open_stream",
-    "stream_options",
+    "method_option",
+    "seed_option",
+    "source_options",
     "window_option",
 ]
 
@@ -29,12 +32,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Checked(click.ParamType[Any]):
     """A value read by one of psgraph's own functions; what that refuses is a usage error."""
 
-    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, read: Callable[[Any], Any]) -> None:
         self.name, self._read = name, read
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             return self._read(value)
         except InvalidArgument as error:
@@ -56,15 +57,11 @@ def _period(text: str) -> str:
     return str(Period.parse(text))
 
 
-EPSILON: Checked = Checked("number", exact_epsilon)
-WINDOW: Checked = Checked("w", _window)
-
-
 def epsilon_option(default: str | None = None) -> Callable[[Function], Function]:
-    """``--epsilon``, read exactly."""
+    """``--epsilon``, read exactly; required where it has no default."""
     return click.option(
         "--epsilon",
-        type=EPSILON,
+        type=Checked("epsilon", exact_epsilon),
         metavar="E",
         required=default is None,
         default=default,
@@ -74,10 +71,10 @@ def epsilon_option(default: str | None = None) -> Callable[[Function], Function]
 
 
 def window_option(default: int | None = None) -> Callable[[Function], Function]:
-    """``--window``."""
+    """``--window``; required where it has no default."""
     return click.option(
         "--window",
-        type=WINDOW,
+        type=Checked("window", _window),
         metavar="W",
         required=default is None,
         default=default,
@@ -87,83 +84,114 @@ def window_option(default: int | None = None) -> Callable[[Function], Function]:
 
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
+)
+
+method_option = click.option(
+    "--method",
+    metavar="NAME",
+    default="psgraph",
+    show_default=True,
+    help="How graphs are made; `psgraph methods` lists those installed.",
+)
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="For research: makes the run repeatable. Its releases are NOT private and say so.",
 )
 
 
-def stream_options(function: Function) -> Function:
-    """INPUT and what says how to read it."""
-    for decorate in reversed(
-        [
-            click.argument("source", metavar="INPUT"),
-            click.option(
-                "--roster",
-                metavar="FILE",
-                help="The public list of nodes: one id a row, with columns 'from' and 'until' "
-                "if it changes over time.",
-            ),
-            click.option(
-                "--roster-from-edges",
-                is_flag=True,
-                help="Instead of a roster: the nodes of a timestamp are those that have an edge. "
-                "This makes node presence public: everyone learns who has an edge at each "
-                "timestamp. It is what the paper does.",
-            ),
-            click.option(
-                "--every",
-                type=Checked("period", _period),
-                metavar="PERIOD",
-                help="Cut a table of events (u, v, time) into periods: 1d, 1w, 1mo, ….",
-            ),
-            click.option(
-                "--cumulative",
-                is_flag=True,
-                help="With --every: each snapshot keeps the edges of all periods before it.",
-            ),
-        ]
-    ):
-        function = decorate(function)
-    return function
+@dataclass(frozen=True)
+class Source:
+    """INPUT and how to read it."""
 
+    path: str
+    roster: str | None
+    roster_from_edges: bool
+    every: str | None
+    cumulative: bool
 
-def check_stream_options(
-    *, roster: str | None, roster_from_edges: bool, every: str | None, cumulative: bool
-) -> None:
-    """What can be said of the options together, before any file is opened."""
-    if roster is None and not roster_from_edges:
-        raise click.UsageError(
-            "who are the nodes? That must not be guessed from private edges. Give one of\n"
-            "  --roster FILE         the public list of nodes, also of those without an edge\n"
-            "  --roster-from-edges   the nodes that have an edge, which makes public who is "
-            "present\n"
-            "                        at each timestamp (this is what the paper does)"
-        )
-    if roster is not None and roster_from_edges:
-        raise click.UsageError(
-            "--roster and --roster-from-edges contradict each other\n"
-            "Keep --roster, unless node presence is public."
-        )
-    if cumulative and every is None:
-        raise click.UsageError(
-            "--cumulative adds up the periods of a table of events\nGive --every as well."
+    def __post_init__(self) -> None:
+        if self.roster is None and not self.roster_from_edges:
+            raise click.UsageError(
+                "who are the nodes? That must not be guessed from private edges. Give one of\n"
+                "  --roster FILE         the public list of nodes, also of those without an edge\n"
+                "  --roster-from-edges   the nodes that have an edge; this makes node presence "
+                "public\n"
+                "                        at every timestamp (it is what the paper does)"
+            )
+        if self.roster is not None and self.roster_from_edges:
+            raise click.UsageError(
+                "--roster and --roster-from-edges contradict each other\n"
+                "Keep --roster, unless node presence is public."
+            )
+        if self.cumulative and self.every is None:
+            raise click.UsageError(
+                "--cumulative adds up the periods of a table of events\nGive --every as well."
+            )
+
+    def open(self) -> Stream:
+        """Look at the roster and the head of INPUT; snapshots are read while iterating."""
+        from psgraph.streams import read_stream
+
+        return read_stream(
+            self.path,
+            roster=self.roster,
+            roster_from_edges=self.roster_from_edges,
+            every=self.every,
+            cumulative=self.cumulative,
         )
 
 
-def open_stream(
-    source: str, *, roster: str | None, roster_from_edges: bool, every: str | None, cumulative: bool
-) -> Stream:
-    """Open INPUT; its head and the roster are read, the snapshots only when iterating."""
-    from psgraph.streams import read_stream
+_SOURCE_OPTIONS = (
+    click.argument("path", metavar="INPUT"),
+    click.option(
+        "--roster",
+        metavar="FILE",
+        help="The public list of nodes: one id a row; columns 'from' and 'until' if it changes "
+        "over time.",
+    ),
+    click.option(
+        "--roster-from-edges",
+        is_flag=True,
+        help="Instead of a roster: the nodes of a timestamp are those that have an edge. Node "
+        "presence is then public: everyone learns who has an edge at each timestamp. It is what "
+        "the paper does.",
+    ),
+    click.option(
+        "--every",
+        type=Checked("period", _period),
+        metavar="PERIOD",
+        help="Cut a table of events (u, v, time) into periods: 1d, 1w, 1mo, ….",
+    ),
+    click.option(
+        "--cumulative",
+        is_flag=True,
+        help="With --every: each snapshot keeps the edges of all periods before it.",
+    ),
+)
 
-    return read_stream(
-        source,
-        roster=roster,
-        roster_from_edges=roster_from_edges,
-        every=every,
-        cumulative=cumulative,
-    )
 
+def source_options(function: Function) -> Callable[..., Any]:
+    """INPUT and its options, handed to the command as one `Source`."""
 
-def guarantee_of(epsilon: Fraction, window: int) -> WEventPrivacy:
-    """The guarantee two checked options stand for."""
-    return WEventPrivacy(epsilon, window=window)
+    @functools.wraps(function)
+    def with_source(
+        *,
+        path: str,
+        roster: str | None,
+        roster_from_edges: bool,
+        every: str | None,
+        cumulative: bool,
+        **others: Any,
+    ) -> Any:
+        return function(
+            source=Source(path, roster, roster_from_edges, every, cumulative), **others
+        )
+
+    decorated: Callable[..., Any] = with_source
+    for decorate in reversed(_SOURCE_OPTIONS):
+        decorated = decorate(decorated)
+    return decorated

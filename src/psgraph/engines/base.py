@@ -54,8 +54,8 @@ class Edges:
 
 
 class Engine(Protocol):
-    """Edge-sized work. The first four verbs read private edges; their results may only go
-    into a mechanism. The last two work on what has been released.
+    """Edge-sized work. The first five verbs read private edges; their results may only go
+    into a mechanism. The others work on what has been released.
     """
 
     def edge_count(self, snapshot: Snapshot) -> int:
@@ -79,12 +79,31 @@ class Engine(Protocol):
         """
         ...
 
+    def group_degrees(self, snapshot: Snapshot, labels: Labels, groups: int) -> Integers:
+        """Every node's neighbours in each group, as an array of nodes × groups.
+
+        An edge has two ends: sensitivity 2 over all entries.
+        """
+        ...
+
     def adjacency(self, snapshot: Snapshot) -> tuple[Integers, NDArray[np.int32]]:
         """Neighbour lists: those of x are ``neighbours[starts[x]:starts[x + 1]]``."""
         ...
 
     def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
         """A graph of independent edges; the parts must not have a pair of nodes in common."""
+        ...
+
+    def sample_pairs(
+        self,
+        labels: Labels,
+        heads: Labels,
+        tails: Labels,
+        counts: Integers,
+        *,
+        rng: np.random.Generator,
+    ) -> Edges:
+        """For each pair of different blocks, exactly `counts` distinct edges, uniformly chosen."""
         ...
 
     def repair(

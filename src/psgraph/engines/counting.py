@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from psgraph.jit import kernel
 
-__all__ = ["adjacency", "block_histogram", "block_keys", "run_lengths", "split_degrees"]
+__all__ = [
+    "adjacency",
+    "block_histogram",
+    "block_keys",
+    "group_degrees",
+    "run_lengths",
+    "split_degrees",
+]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -27,6 +34,17 @@ def split_degrees(u: Positions, v: Positions, labels: Positions) -> tuple[Intege
             outer[x] += 1
             outer[y] += 1
     return inner, outer
+
+
+@kernel
+def group_degrees(u: Positions, v: Positions, labels: Positions, groups: int) -> Integers:
+    """Neighbours in each group."""
+    degrees = np.zeros((labels.size, groups), dtype=np.int64)
+    for edge in range(u.size):
+        x, y = u[edge], v[edge]
+        degrees[x, labels[y]] += 1
+        degrees[y, labels[x]] += 1
+    return degrees
 
 
 @kernel

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psgraph.engines import counting
 from psgraph.engines.base import BlockCounts, Blocks, Edges, Floats, Integers, Labels
+from psgraph.engines.distinct import distinct_pair_keys
 from psgraph.engines.pairs import pair_count
 from psgraph.engines.repair import repair_edges
 from psgraph.engines.sampling import sample_block_keys
@@ -42,6 +43,9 @@ class LocalEngine:
     def split_degrees(self, snapshot: Snapshot, labels: Labels) -> tuple[Integers, Integers]:
         return counting.split_degrees(snapshot.u, snapshot.v, labels)
 
+    def group_degrees(self, snapshot: Snapshot, labels: Labels, groups: int) -> Integers:
+        return counting.group_degrees(snapshot.u, snapshot.v, labels, groups)
+
     def adjacency(self, snapshot: Snapshot) -> tuple[Integers, NDArray[np.int32]]:
         return counting.adjacency(snapshot.u, snapshot.v, len(snapshot.roster))
 
@@ -60,10 +64,19 @@ class LocalEngine:
                     )
                 )
             )
-        keys = sort_keys(keys, largest=(1 << 2 * bits) - 1)
-        u = (keys >> bits).astype(np.int32)
-        v = (keys & ((1 << bits) - 1)).astype(np.int32)
-        return Edges(u, v)
+        return _edges(keys, bits)
+
+    def sample_pairs(
+        self,
+        labels: Labels,
+        heads: Labels,
+        tails: Labels,
+        counts: Integers,
+        *,
+        rng: np.random.Generator,
+    ) -> Edges:
+        bits = max(labels.size - 1, 1).bit_length()
+        return _edges(distinct_pair_keys(labels, heads, tails, counts, bits=bits, rng=rng), bits)
 
     def repair(
         self,
@@ -83,3 +96,11 @@ class LocalEngine:
             edge_count=edge_count,
             rng=rng,
         )
+
+
+def _edges(keys: Integers, bits: int) -> Edges:
+    """Keys ``u << bits | v`` as sorted edges."""
+    keys = sort_keys(keys, largest=(1 << 2 * bits) - 1)
+    u = (keys >> bits).astype(np.int32)
+    v = (keys & ((1 << bits) - 1)).astype(np.int32)
+    return Edges(u, v)

@@ -1,8 +1,8 @@
 """Table files, opened by what they hold and not by what they are called.
 
-Both kinds have the same face: `name` for messages, `names` of the columns (None for a text file
-without a line of names), `width`, `empty`, `typed` (whether the file says which type a column
-has), ``type_of(index)`` and ``batches(columns)``.
+Both kinds have the same face: `name` for messages; `names` of the columns (None for a text file
+without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
+(whether the file says which type a column has); ``type_of(index)`` and ``batches(columns)``.
 """
 
 from __future__ import annotations

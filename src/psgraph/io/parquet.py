@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from psgraph.errors import DataError
 from psgraph.io.batches import Batch, Columns
+from psgraph.io.columns import list_names
 
 __all__ = ["ParquetFile"]
 
@@ -34,6 +35,11 @@ class ParquetFile:
             self._types = list(schema.types)
             self.empty = file.metadata.num_rows == 0
 
+    @property
+    def listing(self) -> str:
+        """The column names for a message."""
+        return list_names(self.names)
+
     def type_of(self, index: int) -> pa.DataType:
         """The type of a column in the schema; of a dictionary the type of its values."""
         type_ = self._types[index]
@@ -47,7 +53,7 @@ class ParquetFile:
         names = {name: self.names[index] for name, (index, _) in columns.items()}
         row = 1
         with self._opened() as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
+            for batch in _record_batches(file, list(names.values())):
                 arrays = {name: _decoded(batch[column]) for name, column in names.items()}
                 for name, array in arrays.items():
                     if array.null_count and name not in optional:
@@ -92,6 +98,12 @@ class ParquetFile:
             raise DataError(
                 f"{self.name}: the Parquet data is damaged or cut off\nCopy the file again."
             ) from None
+
+
+def _record_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Row group by row group: asked for all at once, Arrow keeps what it has read of each."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 
 
 def _decoded(array: pa.Array) -> pa.Array:

@@ -20,7 +20,7 @@ import pyarrow.csv
 
 from psgraph.errors import DataError
 from psgraph.io.batches import Batch, Columns, shortest_failure
-from psgraph.io.columns import HEADER_WORDS
+from psgraph.io.columns import HEADER_WORDS, list_names
 from psgraph.io.lines import blocks
 
 __all__ = ["TextFile"]
@@ -57,6 +57,7 @@ class TextFile:
 
     def __init__(self, path: Path, *, blanks: bool = True) -> None:
         self.path, self.name = path, path.name
+        self._delimiter = ","
         self._start, rows = self._peek(blanks)
         first, second = self._head = (*rows, [], [])[:2]
         self.width = len(first)
@@ -72,6 +73,17 @@ class TextFile:
     @property
     def _first_row(self) -> list[str]:
         return self._head[0 if self.names is None else 1]
+
+    @property
+    def listing(self) -> str:
+        """The column names for a message; unknown ones only if the next line is cut alike.
+
+        Where a line end was lost, a row has run into the names.
+        """
+        first, second = self._head
+        if len(second) == len(first):
+            return list_names(first)
+        return list_names([name for name in first if name.lower() in HEADER_WORDS])
 
     @property
     def empty(self) -> bool:
@@ -98,6 +110,8 @@ class TextFile:
 
         A missing value is refused, except in the `optional` columns.
         """
+        if self.empty:
+            return
         row_line = self._start + (self.names is not None)
         for line, block in blocks(self.path, size=BLOCK_BYTES):
             if line < row_line:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["norm_sub", "norm_sub_threshold"]
+__all__ = ["norm_sub", "norm_sub_threshold", "norm_sub_within"]
 
 Integers = NDArray[np.int64]
 
@@ -50,3 +50,28 @@ def norm_sub(noisy: Integers) -> NDArray[np.float64]:
     else:
         delta = norm_sub_threshold(*np.unique(noisy, return_counts=True))
     return np.maximum(noisy - delta, 0.0)
+
+
+def norm_sub_within(noisy: Integers, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """As `norm_sub`, for the values of each label apart. O(n log n).
+
+    >>> norm_sub_within(np.array([4, 3, -2, 1]), np.array([0, 1, 0, 1], dtype=np.int32))
+    array([2., 3., 0., 1.])
+    """
+    if not noisy.size:
+        return np.zeros(0)
+    order = np.lexsort((-noisy, labels))
+    values, groups = noisy[order], labels[order]
+    begins = np.searchsorted(groups, np.arange(groups[-1] + 1))
+    sums = values.cumsum()
+    before = (sums - values)[begins.clip(max=values.size - 1)]
+    totals = sums[np.append(begins[1:], values.size) - 1] - before
+    # As in `norm_sub_threshold`: with the k largest δ = (their sum − total) / k, and the right k
+    # is the last for which all of them stay above δ.
+    surplus = sums - before[groups] - totals[groups]
+    ranks = np.arange(1, values.size + 1) - begins[groups]
+    above = (values * ranks > surplus) & (totals[groups] > 0)
+    delta = np.full(begins.size, np.inf)
+    # Of values assigned to one place the last one stays, which is that of the largest k.
+    delta[groups[above]] = surplus[above] / ranks[above]
+    return np.maximum(noisy - delta[labels], 0.0)

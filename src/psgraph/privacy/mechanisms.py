@@ -9,6 +9,7 @@ makes budgets for parts of the edge set that don't overlap, of which only the la
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -70,6 +71,18 @@ class Charge:
             "shape": list(self.shape),
             **({"part": self.part} if self.part else {}),
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Charge:
+        """The inverse of `to_dict`."""
+        return cls(
+            content["mechanism"],
+            content["label"],
+            Fraction(content["epsilon"]),
+            content["sensitivity"],
+            tuple(content["shape"]),
+            content.get("part", ""),
+        )
 
 
 class Budget:

@@ -55,11 +55,15 @@ class RandomSource:
         return cls(os.urandom(32), private=True)
 
     @classmethod
-    def seeded(cls, seed: int) -> RandomSource:
-        """Repeatable, for research. Releases made with it are marked as not private."""
+    def seeded(cls, seed: int, *, timestamp: int = 0) -> RandomSource:
+        """Repeatable, for research. Releases made with it are marked as not private.
+
+        Every timestamp has a stream of its own, so that a run which was interrupted goes on
+        just as it would have.
+        """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise InvalidArgument(f"a seed must be a whole number of at least 0, not {seed!r}")
-        return cls(hashlib.sha256(b"psgraph seed\0%d" % seed).digest(), private=False)
+        return cls(hashlib.sha256(b"psgraph seed\0%d\0%d" % (seed, timestamp)).digest(), private=False)
 
     def peek(self, words: int) -> NDArray[np.uint64]:
         """At least `words` of the words to come, without taking them."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.io.columns import find_ends, list_names
+from psgraph.io.columns import find_ends
 from psgraph.io.files import SUFFIXES, TableFile, open_table, stem
 from psgraph.io.parquet import ParquetFile
 from psgraph.streams.nodes import Nodes
@@ -111,7 +111,7 @@ def _ends(table: TableFile) -> tuple[int, int]:
         return ends
     if isinstance(table, ParquetFile) or (table.names and table.odd_first_line):
         raise DataError(
-            f"{table.name}: expected columns 'u' and 'v', found {list_names(table.names or [])}\n"
+            f"{table.name}: expected columns 'u' and 'v', found {table.listing}\n"
             "Rename the columns."
         )
     if table.odd_first_line:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.io.batches import Batch, Columns, shortest_failure
-from psgraph.io.columns import TIMES, find_column, find_ends, list_names
+from psgraph.io.columns import TIMES, find_column, find_ends
 from psgraph.io.files import TableFile
 from psgraph.io.parquet import ParquetFile
 from psgraph.io.tables import is_text
@@ -65,11 +65,11 @@ def _find(table: TableFile) -> tuple[tuple[int, int], int]:
     if ends is not None:
         raise DataError(
             f"{table.name} has no times to cut by: expected a column 'time', 'timestamp', 'date' "
-            f"or 'datetime', found {list_names(names)}\n"
+            f"or 'datetime', found {table.listing}\n"
             "Leave out every (--every) if the table is cut into timestamps t already."
         )
     raise DataError(
-        f"{table.name}: expected columns 'u', 'v' and 'time', found {list_names(names)}\n"
+        f"{table.name}: expected columns 'u', 'v' and 'time', found {table.listing}\n"
         "Rename the columns."
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.io.batches import Batch, Columns
-from psgraph.io.columns import TIMES, find_column, find_ends, list_names
+from psgraph.io.columns import TIMES, find_column, find_ends
 from psgraph.io.files import TableFile
 from psgraph.io.parquet import ParquetFile
 from psgraph.io.tables import is_text
@@ -62,7 +62,7 @@ def _find(table: TableFile) -> tuple[tuple[int, int], int]:
             "Say how to cut it into snapshots: every='1d' (--every 1d), or 1w, 1mo, …"
         )
     raise DataError(
-        f"{table.name}: expected columns 't', 'u' and 'v', found {list_names(names)}\n"
+        f"{table.name}: expected columns 't', 'u' and 'v', found {table.listing}\n"
         "Rename the columns."
     )
 

@@ -1,0 +1,68 @@
+"""How rows of a ledger are written: digests, charges and rosters as bytes and text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from psgraph.errors import LedgerError, exact_decimal
+from psgraph.graph import Roster
+from psgraph.privacy.mechanisms import Charge
+
+__all__ = ["chain_digest", "pack_charges", "pack_roster", "unpack_charges", "unpack_roster"]
+
+
+def chain_digest(before: bytes, columns: tuple[Any, ...]) -> bytes:
+    """The digest of a row and of everything before it."""
+    digest = hashlib.sha256(before)
+    for value in columns:
+        data = value if isinstance(value, bytes) else repr(value).encode()
+        digest.update(b"%s %d " % (type(value).__name__.encode(), len(data)))
+        digest.update(data)
+    return digest.digest()
+
+
+def pack_charges(charges: tuple[Charge, ...]) -> str:
+    """Charges as short JSON."""
+    rows = [
+        [c.mechanism, c.label, exact_decimal(c.epsilon), c.sensitivity, list(c.shape), c.part]
+        for c in charges
+    ]
+    return json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+
+
+def unpack_charges(text: str) -> tuple[Charge, ...]:
+    """The inverse of `pack_charges`."""
+    return tuple(
+        Charge(mechanism, label, Fraction(epsilon), sensitivity, tuple(shape), part)
+        for mechanism, label, epsilon, sensitivity, shape, part in json.loads(text)
+    )
+
+
+def pack_roster(roster: Roster) -> bytes:
+    """A roster as bytes: how it was obtained, the kind of ids, the ids."""
+    head = (b"e" if roster.from_edges else b"g") + (b"s" if roster.strings else b"i")
+    if roster.strings:
+        return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
+    return head + roster.ids.astype("<i8").tobytes()
+
+
+def unpack_roster(content: bytes) -> Roster:
+    """The inverse of `pack_roster`."""
+    try:
+        ids: Any = (
+            json.loads(content[2:])
+            if content[1:2] == b"s"
+            else np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
+        )
+        if content[:1] not in b"eg" or content[1:2] not in b"si":
+            raise ValueError
+        if content[1:2] == b"s":
+            ids = np.array(ids, dtype=object)
+        return Roster(ids, from_edges=content[:1] == b"e")
+    except ValueError:
+        raise LedgerError("a stored roster is damaged") from None

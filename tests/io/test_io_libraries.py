@@ -1,0 +1,129 @@
+"""networkx, igraph and SciPy: there and back, and against what those libraries say."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import igraph
+import networkx
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psgraph.errors import DataError, MissingExtra, OutsideRoster, RosterError
+from psgraph.graph import Dropped, Roster, Snapshot, SyntheticGraph
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> SyntheticGraph:
+    kind = draw(st.sampled_from([st.integers(-5, 10**12), st.text("abc", max_size=3)]))
+    ids = draw(st.lists(kind, max_size=7, unique=True))
+    position = st.integers(0, max(len(ids) - 1, 0))
+    pairs = draw(st.lists(st.tuples(position, position), max_size=15)) if ids else []
+    return SyntheticGraph(Roster(ids), [a for a, _ in pairs], [b for _, b in pairs])
+
+
+@given(graphs())
+def test_networkx_there_and_back(graph: SyntheticGraph) -> None:
+    other = graph.to_networkx()
+    assert sorted(other.nodes) == graph.roster.ids.tolist()
+    assert {tuple(sorted(edge)) for edge in other.edges} == set(graph.to_edges())
+    assert SyntheticGraph.from_networkx(other) == graph
+    assert SyntheticGraph.from_networkx(other, roster=graph.roster) == graph
+
+
+@given(graphs())
+def test_igraph_there_and_back(graph: SyntheticGraph) -> None:
+    other = graph.to_igraph()
+    assert other.vs["name"] == graph.roster.ids.tolist()
+    assert set(other.get_edgelist()) == set(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
+    assert SyntheticGraph.from_igraph(other) == graph
+    assert SyntheticGraph.from_igraph(other, roster=graph.roster) == graph
+
+
+@given(graphs())
+def test_scipy_there_and_back(graph: SyntheticGraph) -> None:
+    matrix = graph.to_scipy()
+    dense = matrix.toarray()
+    assert (dense == dense.T).all()
+    assert set(dense.ravel().tolist()) <= {0, 1}
+    assert dense.sum() == 2 * graph.edge_count
+    assert (dense[graph.u, graph.v] == 1).all()
+    rows = np.split(matrix.indices, matrix.indptr[1:-1])
+    assert all((np.diff(row) > 0).all() for row in rows)
+    assert SyntheticGraph.from_scipy(matrix, roster=graph.roster) == graph
+
+
+def test_the_nodes_of_a_graph_object_are_its_roster() -> None:
+    other = networkx.Graph([("a", "b")])
+    other.add_node("alone")
+    snapshot = Snapshot.from_networkx(other)
+    assert snapshot.roster == Roster(["a", "alone", "b"])
+    assert not snapshot.roster.from_edges
+    assert Snapshot.from_igraph(igraph.Graph(n=4, edges=[(0, 3)])).roster == Roster.range(4)
+    assert Snapshot.from_scipy(scipy.sparse.eye_array(4)).roster == Roster.range(4)
+
+
+def test_directed_multigraphs_are_normalised() -> None:
+    other = networkx.MultiDiGraph([(1, 2), (1, 2), (2, 1), (3, 3)])
+    snapshot = Snapshot.from_networkx(other)
+    assert snapshot.to_edges() == [(1, 2)]
+    assert snapshot.dropped == Dropped(self_loops=1, duplicates=2)
+    turned = igraph.Graph(n=3, edges=[(0, 1), (1, 0), (2, 2)], directed=True)
+    assert Snapshot.from_igraph(turned).dropped == Dropped(1, 1)
+
+
+def test_entries_of_a_matrix_that_cancel_or_are_zero_are_no_edges() -> None:
+    entries = ([1, -1, 0, 5], ([0, 0, 1, 2], [1, 1, 2, 0]))
+    snapshot = Snapshot.from_scipy(scipy.sparse.coo_array(entries, shape=(3, 3)))
+    assert snapshot.to_edges() == [(0, 2)]
+
+
+@pytest.mark.parametrize(
+    "matrix", [np.ones((2, 3)), scipy.sparse.eye_array(2, 3), np.ones(3), "no matrix", None]
+)
+def test_what_is_no_square_matrix_is_refused(matrix: Any) -> None:
+    with pytest.raises(DataError):
+        Snapshot.from_scipy(matrix)
+
+
+def test_a_matrix_needs_a_node_for_every_row() -> None:
+    with pytest.raises(DataError, match="3 rows and the roster 2 nodes"):
+        Snapshot.from_scipy(np.eye(3), roster=Roster.range(2))
+
+
+def test_nodes_that_can_be_no_ids_are_refused() -> None:
+    with pytest.raises(RosterError, match="mix types"):
+        Snapshot.from_networkx(networkx.Graph([(1, "SECRET_NODE_4711")]))
+    with pytest.raises(RosterError):
+        Snapshot.from_networkx(networkx.Graph([((0, 1), (1, 2))]))
+    doubled = igraph.Graph(n=2, edges=[(0, 1)])
+    doubled.vs["name"] = ["a", "a"]
+    with pytest.raises(RosterError, match="repeated"):
+        Snapshot.from_igraph(doubled)
+
+
+def test_edges_outside_a_given_roster_are_refused() -> None:
+    with pytest.raises(OutsideRoster):
+        Snapshot.from_networkx(networkx.path_graph(3), roster=Roster.range(2))
+    with pytest.raises(OutsideRoster):
+        Snapshot.from_igraph(igraph.Graph.Ring(3), roster=Roster.range(2))
+
+
+@pytest.mark.parametrize("name", ["networkx", "igraph"])
+def test_other_objects_are_refused(name: str) -> None:
+    with pytest.raises(DataError, match=f"expected an? {name} graph, not list"):
+        getattr(Snapshot, f"from_{name}")([])
+
+
+@pytest.mark.parametrize("name", ["networkx", "igraph", "pandas", "polars"])
+def test_a_missing_library_is_named_with_its_remedy(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    graph = SyntheticGraph(Roster.range(2), [0], [1])
+    with pytest.raises(MissingExtra, match=rf"pip install 'psgraph-dp\[{name}\]'"):
+        getattr(graph, f"to_{name}")()

@@ -1,0 +1,308 @@
+"""The exact law of everything a method sees of the edges, by running the real code.
+
+A `Script` stands where the sampler stands. It draws nothing: it lets the real mechanisms check,
+charge and compute their noise rate, takes the private value they would have hidden, and hands
+out a *scripted* output instead, adding up the exact log-probability of that output. Running the
+code once for every script (`explore`) gives the law of the whole transcript for one graph, and
+comparing the laws of two neighbouring graphs (`compare`) gives the true privacy loss, to be held
+against the epsilon charged.
+
+* Discrete Laplace: the rate is the one the real `Budget` passes to its sampler, rounded as the
+  sampler rounds it. Where nothing later depends on an output (`terminal` labels), the worst case
+  over *all* outputs is taken in closed form; elsewhere outputs come from a window that reaches
+  beyond all possible values on both sides, where the ratio of each cell is at its extremes.
+* Exponential choice: the compiled sweep is run by the interpreter with its two random primitives
+  replaced, so that each step shows all its candidates and their acceptance probabilities before
+  the scripted one is let through. Nothing about the law is assumed but that a rejection sampler
+  chooses in proportion to acceptance.
+* Draws that look at no data (orders, random labels, seeds) are fixed; that they are asked for in
+  the same way by neighbouring graphs is part of the comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from psgraph.privacy import choice
+from psgraph.privacy.mechanisms import Budget, Charge, _Part
+from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.sparse import NoisyCounts
+
+Window = Callable[[str, int], Sequence[tuple[int, ...]]]
+STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
+
+
+def extremes(low: int, high: int) -> Window:
+    """Outputs that lie, cell by cell, below or above every value a small graph can have."""
+    return lambda label, size: list(product((low, high), repeat=size))
+
+
+class ImpossibleOutput(Exception):
+    """The scripted output has probability zero."""
+
+
+class _FixedSource:
+    """Stands for the words behind draws that look at no data."""
+
+    private = True
+
+    def bits(self, count: int) -> int:
+        return 0
+
+    def peek(self, words: int) -> np.ndarray:
+        return np.zeros(words, dtype=np.uint64)
+
+    def consume(self, words: int) -> None:
+        pass
+
+
+class Script(Sampler):
+    """One path through the outputs of all mechanisms, extended by first options as it runs."""
+
+    def __init__(
+        self,
+        path: list[int],
+        *,
+        window: Window,
+        terminal: frozenset[str] = frozenset(),
+        order: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(_FixedSource())  # type: ignore[arg-type]
+        self.path, self.branches = path, []  # type: tuple[list[int], list[int]]
+        self.window, self.terminal, self.order = window, terminal, order
+        self.events: list[Any] = []
+        self.laws: list[tuple[np.ndarray, Fraction]] = []
+        self.log_probability = 0.0
+        self._rates: list[Fraction] = []
+
+    def decide(self, options: int) -> int:
+        depth = len(self.branches)
+        if depth == len(self.path):
+            self.path.append(0)
+        self.branches.append(options)
+        return self.path[depth]
+
+    # ---- what the real code draws ----
+
+    def discrete_laplace(self, size: int, rate: Fraction) -> np.ndarray:
+        self._rates.append(Fraction(*self.rounded_rate(rate)))
+        return np.zeros(size, dtype=np.int64)
+
+    def permutation(self, size: int) -> np.ndarray:
+        self.events.append(("order", size))
+        return np.array(range(size) if self.order is None else self.order, dtype=np.int64)
+
+    def integers(self, size: int, bound: int) -> np.ndarray:
+        self.events.append(("labels", size, bound))
+        return np.arange(size, dtype=np.int64) % bound
+
+    def run(self, size: int, step: Any, *, words: int = 2) -> None:
+        # Only the choice sweep gets here: everything else is overridden above.
+        step(0, np.zeros(0, dtype=np.uint64), (0, np.uint64(0), 0))
+
+    # ---- what comes out instead ----
+
+    def reveal(self, label: str, values: np.ndarray) -> np.ndarray:
+        """The scripted output of a noisy vector whose noise-free values are `values`."""
+        (rate,) = self._rates  # a mechanism that drew no noise, or drew twice, fails here
+        self._rates.clear()
+        if label in self.terminal:
+            self.events.append((label, values.shape))
+            self.laws.append((values.copy(), rate))
+            return np.zeros_like(values)
+        options = self.window(label, values.size)
+        output = np.array(options[self.decide(len(options))], dtype=np.int64).reshape(values.shape)
+        self.events.append((label, output.tobytes()))
+        q = math.exp(-rate)
+        normaliser = values.size * (math.log1p(-q) - math.log1p(q))
+        self.log_probability += normaliser - float(rate) * float(np.abs(output - values).sum())
+        return output
+
+
+class _Sweep:
+    """The choice kernel, node by node, in the hands of the interpreter.
+
+    In every step it first asks for all candidates' acceptance probabilities, refusing each, and
+    then lets the scripted candidate through.
+    """
+
+    def __init__(self, script: Script, kernel: Callable[..., Any]) -> None:
+        self.script, self.kernel = script, kernel
+
+    def __call__(self, order: np.ndarray, done: int, *rest: Any) -> Any:
+        starts, neighbours, labels, *_ = rest
+        for node in order[done:]:
+            self.exponents: list[Fraction] = []
+            self.chosen: int | None = None
+            self.kernel(np.array([node]), 0, *rest)
+            self.script.events.append(("community choice", int(labels[node])))
+            self.script.log_probability += self._log_probability()
+        return order.size, rest[-1]
+
+    def _log_probability(self) -> float:
+        assert self.chosen is not None
+        weights = [math.exp(-exponent) for exponent in self.exponents]
+        return math.log(weights[self.chosen] / math.fsum(weights))
+
+    def below(self, bound: int, width: int, words: Any, place: Any) -> tuple[int, Any]:
+        if self.chosen is not None:  # it was let through, and still the kernel asks for another
+            raise ImpossibleOutput
+        if len(self.exponents) < bound:
+            return len(self.exponents), place
+        self.chosen = self.script.decide(int(bound))
+        return self.chosen, place
+
+    def bernoulli(self, numerator: int, denominator: int, *rest: Any) -> tuple[bool, Any]:
+        if self.chosen is None:
+            self.exponents.append(Fraction(int(numerator), int(denominator)))
+        return self.chosen is not None, rest[-1]
+
+
+@contextmanager
+def _interpreted_sweep(script: Script) -> Iterator[None]:
+    compiled = choice._sweep
+    sweep = _Sweep(script, getattr(compiled, "py_func", compiled))
+    replaced = {
+        "_sweep": sweep,
+        "_below": sweep.below,
+        "_bernoulli_exp": sweep.bernoulli,
+        "_ran_out": lambda words, place: False,
+    }
+    before = {name: getattr(choice, name) for name in replaced}
+    vars(choice).update(replaced)
+    try:
+        yield
+    finally:
+        vars(choice).update(before)
+
+
+class _Scripted(Budget):
+    """The real mechanisms with scripted outputs. The script is in the sampler's place."""
+
+    def noisy_counts(self, values: np.ndarray, **options: Any) -> np.ndarray:
+        script = self._sampler
+        assert isinstance(script, Script)
+        return script.reveal(options["label"], super().noisy_counts(values, **options))
+
+    def noisy_sparse_counts(
+        self, cells: np.ndarray, counts: np.ndarray, **options: Any
+    ) -> NoisyCounts:
+        script, threshold = self._sampler, options.pop("threshold")
+        assert isinstance(script, Script)
+        everything = super().noisy_sparse_counts(
+            cells, counts, threshold=lambda values, how_often: -math.inf, **options
+        )
+        output = script.reveal(options["label"], everything.values)
+        level = threshold(*np.unique(output, return_counts=True))
+        above = np.flatnonzero(output > level)
+        return NoisyCounts(output.size, level, above, output[above])
+
+    def choose_communities(self, *lists: np.ndarray, **options: Any) -> np.ndarray:
+        script = self._sampler
+        assert isinstance(script, Script)
+        with _interpreted_sweep(script):
+            return super().choose_communities(*lists, **options)
+
+    def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
+        budgets = super().parallel(epsilon, *parts)
+        for budget in budgets:
+            budget.__class__ = _ScriptedPart
+        return budgets
+
+
+class _ScriptedPart(_Scripted, _Part):
+    pass
+
+
+class ScriptedBudget(_Scripted):
+    """A budget to hand to the code under test."""
+
+    def __init__(self, epsilon: Fraction, script: Script) -> None:
+        super().__init__(epsilon, script)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One transcript: how likely it is, the laws of its terminal outputs, and what was charged."""
+
+    log_probability: float
+    laws: tuple[tuple[np.ndarray, Fraction], ...]
+    trace: tuple[Charge, ...]
+    spent: Fraction
+
+
+Law = dict[tuple[Any, ...], Outcome]
+
+
+def explore(run: Callable[[ScriptedBudget], Any], *, epsilon: Fraction, **options: Any) -> Law:
+    """The law of all transcripts of ``run(budget)``."""
+    law: Law = {}
+    path: list[int] = []
+    while True:
+        script = Script(path, **options)
+        budget = ScriptedBudget(epsilon, script)
+        try:
+            run(budget)
+        except ImpossibleOutput:
+            pass
+        else:
+            key = tuple(script.events)
+            assert key not in law, "two scripts gave one transcript"
+            law[key] = Outcome(
+                script.log_probability, tuple(script.laws), budget.trace, budget.spent
+            )
+        branches = script.branches
+        del path[len(branches) :]
+        while path and path[-1] + 1 == branches[len(path) - 1]:
+            path.pop()
+        if not path:
+            return law
+        path[-1] += 1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The largest privacy loss of a pair of neighbours, and by how much it exceeds the charge."""
+
+    loss: float
+    excess: float
+
+    @property
+    def holds(self) -> bool:
+        return self.excess <= 1e-9
+
+
+def compare(one: Law, other: Law) -> Verdict:
+    """The worst log-ratio over all transcripts, in both directions."""
+    loss, excess = 0.0, -math.inf
+    for key in one.keys() | other.keys():
+        a, b = one.get(key), other.get(key)
+        if a is None or b is None:  # possible on one side only
+            return Verdict(math.inf, math.inf)
+        here = abs(a.log_probability - b.log_probability)
+        for (values, rate), (values_there, rate_there) in zip(a.laws, b.laws, strict=True):
+            same_noise = rate == rate_there and values.shape == values_there.shape
+            distance = float(np.abs(values - values_there).sum()) if same_noise else math.inf
+            here += float(rate) * distance
+        # What is charged must not depend on the edges either.
+        charged = float(a.spent) if (a.spent, a.trace) == (b.spent, b.trace) else -math.inf
+        loss, excess = max(loss, here), max(excess, here - charged)
+    return Verdict(loss, excess)
+
+
+def composed(trace: Sequence[Charge]) -> Fraction:
+    """What a trace costs: sequential charges add up, of the parallel parts the dearest counts."""
+    parts: dict[str, Fraction] = defaultdict(Fraction)
+    for charge in trace:
+        parts[charge.part] += charge.epsilon
+    sequential = parts.pop("", Fraction(0))
+    return sequential + max(parts.values(), default=Fraction(0))
