@@ -43,7 +43,7 @@ STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
 
 def extremes(low: int, high: int) -> Window:
     """Outputs that lie, cell by cell, below or above every value a small graph can have."""
-    return lambda label, size: list(product((low, high), repeat=size))
+    return lambda _label, size: list(product((low, high), repeat=size))
 
 
 class ImpossibleOutput(Exception):
@@ -139,7 +139,7 @@ class _Sweep:
         self.script, self.kernel = script, kernel
 
     def __call__(self, order: np.ndarray, done: int, *rest: Any) -> Any:
-        starts, neighbours, labels, *_ = rest
+        labels = rest[2]
         for node in order[done:]:
             self.exponents: list[Fraction] = []
             self.chosen: int | None = None
@@ -175,7 +175,7 @@ def _interpreted_sweep(script: Script) -> Iterator[None]:
         "_sweep": sweep,
         "_below": sweep.below,
         "_bernoulli_exp": sweep.bernoulli,
-        "_ran_out": lambda words, place: False,
+        "_ran_out": lambda _words, _place: False,
     }
     before = {name: getattr(choice, name) for name in replaced}
     vars(choice).update(replaced)
@@ -199,7 +199,7 @@ class _Scripted(Budget):
         script, threshold = self._sampler, options.pop("threshold")
         assert isinstance(script, Script)
         everything = super().noisy_sparse_counts(
-            cells, counts, threshold=lambda values, how_often: -math.inf, **options
+            cells, counts, threshold=lambda _values, _how_often: -math.inf, **options
         )
         output = script.reveal(options["label"], everything.values)
         level = threshold(*np.unique(output, return_counts=True))

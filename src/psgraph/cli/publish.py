@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from psgraph.graph import Dropped, Snapshot
     from psgraph.methods.base import Method
     from psgraph.publisher import Publisher
-    from psgraph.streams import Stream
 
 __all__ = ["COMPILING", "Tally", "command", "publish_each"]
 
 COMPILING = "Compiling kernels (first run only) …"
 PHASES = ("read", "communities", "perturbation", "seal", "reconstruction", "write")
+#: Nodes and edges, of all snapshots together, up to which a stream is kept in memory.
+MOST_HELD = 1 << 21
 
 
 def _threshold(text: str) -> Fraction:
@@ -281,18 +282,27 @@ def _run(source: Source, method: Method[Any, Any], begin: Callable[[], Publisher
     return tally
 
 
-def _checked(source: Source) -> tuple[Stream, int]:
-    """Read all of the input once: what is wrong with it shows before anything is measured."""
+def _checked(source: Source) -> tuple[Iterable[Snapshot], int]:
+    """Read all of the input: what is wrong with it shows before anything is measured.
+
+    A short stream is kept in memory meanwhile; a long one will be read a second time.
+    """
     from psgraph.timing import phase
 
-    length = 0
+    length = size = 0
+    held: list[Snapshot] | None = []
     with phase("read"), waiting("Checking the input …"):
         stream = source.open()
-        for _ in stream:
+        for snapshot in stream:
             length += 1
+            size += snapshot.u.size + len(snapshot.roster)
+            if size > MOST_HELD:
+                held = None
+            elif held is not None:
+                held.append(snapshot)
     if not length:
         raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    return stream, length
+    return stream if held is None else held, length
 
 
 def publish_each(

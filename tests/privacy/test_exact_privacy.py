@@ -1,0 +1,481 @@
+"""Differential privacy by exact enumeration: on all small graphs, the law of everything PSGraph
+sees of the edges moves by no more than was charged when one edge is added or removed.
+
+`transcripts` says how the laws come out of the real code. The mutants at the end show that the
+comparison notices the mistakes known from published code.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+from psgraph.engines.local import LocalEngine
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.psgraph import PSGraph, PSGraphState, communities, perturbation
+from psgraph.methods.psgraph import method as psgraph_method
+from psgraph.methods.psgraph.communities import find_communities
+from psgraph.methods.psgraph.perturbation import measure_structure
+from psgraph.privacy import choice
+from psgraph.privacy.mechanisms import Budget, per_edge
+
+from .mutants import mutated
+from .small_graphs import all_graphs, labellings, neighbouring_pairs
+from .transcripts import (
+    STRUCTURE,
+    Law,
+    ScriptedBudget,
+    Verdict,
+    compare,
+    composed,
+    explore,
+    extremes,
+)
+
+ENGINE = LocalEngine()
+EVERYTHING = STRUCTURE | {"edges"}
+BEYOND = extremes(-1, 11)  # no value of a graph on five nodes is below 0 or above 10
+
+
+@pytest.fixture(autouse=True)
+def _remember_louvain(monkeypatch):
+    """Louvain sees noisy values only and few different ones; asking it once each is enough."""
+    known: dict[object, np.ndarray] = {}
+    louvain = communities._louvain
+
+    def remembered(noisy, groups, *, seed):
+        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups, seed)
+        if key not in known:
+            known[key] = louvain(noisy, groups, seed=seed)
+        return known[key]
+
+    monkeypatch.setattr(communities, "_louvain", remembered)
+
+
+def worst(laws: dict[int, Law], pairs) -> Verdict:
+    verdicts = [compare(laws[one], laws[other]) for one, other in pairs]
+    return max(verdicts, key=lambda verdict: verdict.excess)
+
+
+def laws_of(run, graphs, **options) -> dict[int, Law]:
+    """``run(snapshot, budget)`` explored on every graph."""
+    return {number: explore(partial(run, graph), **options) for number, graph in graphs.items()}
+
+
+def every_graph(nodes: int) -> tuple[dict[int, Snapshot], list[tuple[int, int]]]:
+    return dict(enumerate(all_graphs(nodes))), list(neighbouring_pairs(nodes))
+
+
+def some_graphs(
+    nodes: int, pairs: int, *, seed: int
+) -> tuple[dict[int, Snapshot], list[tuple[int, int]]]:
+    graphs = all_graphs(nodes)
+    chosen = random.Random(seed).sample(list(neighbouring_pairs(nodes)), pairs)
+    return {number: graphs[number] for pair in chosen for number in pair}, chosen
+
+
+def state_of(labels, *, edges: int, roster: Roster | None = None) -> PSGraphState:
+    labels = np.array(labels, dtype=np.int32)
+    nothing = np.zeros(0, dtype=np.int32)
+    return PSGraphState(
+        roster=Roster.range(labels.size) if roster is None else roster,
+        noisy_edge_count=edges,
+        found=True,
+        labels=labels,
+        fused_inner_degrees=np.zeros(labels.size),
+        fused_outer_degrees=np.zeros(labels.size),
+        community_pairs=(nothing, nothing),
+        community_edges=np.zeros(0),
+        degree_epsilon=Fraction(1, 2),
+    )
+
+
+def measuring(method: PSGraph, state: PSGraphState | None = None):
+    return lambda snapshot, budget: method.measure(snapshot, state, budget, ENGINE)
+
+
+def dividing(*, epsilon: Fraction, supernode_size: int, strength: Fraction = Fraction(1, 2)):
+    return lambda snapshot, budget: find_communities(
+        snapshot,
+        budget,
+        ENGINE,
+        epsilon=epsilon,
+        supernode_size=supernode_size,
+        strength=strength,
+    )
+
+
+def choosing(labels, *, epsilon: Fraction, strength: Fraction = Fraction(1, 2)):
+    labels = np.array(labels, dtype=np.int32)
+    return lambda snapshot, budget: budget.choose_communities(
+        *ENGINE.adjacency(snapshot), labels, strength=strength, epsilon=epsilon, label="choice"
+    )
+
+
+def structuring(labels, *, epsilon: Fraction):
+    labels = np.array(labels, dtype=np.int32)
+    return lambda snapshot, budget: measure_structure(
+        snapshot, labels, int(labels.max()) + 1, budget, ENGINE, epsilon=epsilon
+    )
+
+
+# ---- the measuring instrument itself ----
+
+
+def test_transcript_probabilities_add_up_to_one():
+    graph = all_graphs(4)[0b101101]
+    window = {"edges": [(k,) for k in range(-60, 70)]}
+    law = explore(
+        lambda budget: budget.noisy_count(
+            4, sensitivity=per_edge(1), epsilon=Fraction(1), label="edges"
+        ),
+        epsilon=Fraction(1),
+        window=lambda label, _size: window[label],
+    )
+    assert math.fsum(math.exp(o.log_probability) for o in law.values()) == pytest.approx(1)
+    sweep = explore(
+        partial(choosing([0, 1, 2, 0], epsilon=Fraction(2)), graph),
+        epsilon=Fraction(2),
+        window=BEYOND,
+    )
+    assert math.fsum(math.exp(o.log_probability) for o in sweep.values()) == pytest.approx(1)
+
+
+def test_one_choice_has_the_probability_of_the_exponential_mechanism():
+    # Node 0 knows nodes 1 and 2, which are in communities 1 and 2; nodes 3, 4 are in 1.
+    star = Snapshot(Roster.range(5), [0, 0], [1, 2])
+    law = explore(
+        partial(choosing([0, 1, 2, 1, 1], epsilon=Fraction(2)), star),
+        epsilon=Fraction(2),
+        window=BEYOND,
+    )
+    into = dict.fromkeys(range(3), 0.0)
+    for events, outcome in law.items():
+        first = next(event for event in events if event[0] == "community choice")
+        into[first[1]] += math.exp(outcome.log_probability)
+    total = 1 + 2 * math.e
+    assert into == pytest.approx({0: 1 / total, 1: math.e / total, 2: math.e / total})
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0], [0, 0, 1], [0, 1, 2]])
+def test_closed_form_of_terminal_outputs_agrees_with_their_enumeration(labels):
+    graphs, pairs = every_graph(3)
+    run = structuring(labels, epsilon=Fraction(1))
+    closed = laws_of(run, graphs, epsilon=Fraction(1), window=BEYOND, terminal=STRUCTURE)
+    listed = laws_of(run, graphs, epsilon=Fraction(1), window=BEYOND)
+    for one, other in pairs:
+        enumerated = compare(listed[one], listed[other])
+        assert compare(closed[one], closed[other]).loss == pytest.approx(enumerated.loss)
+
+
+# ---- phase by phase ----
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4, 5])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(7, 3)])
+def test_edge_count(nodes, epsilon, monkeypatch):
+    # With communities kept and the structure left out, only the edge count is measured.
+    monkeypatch.setattr(psgraph_method, "measure_structure", lambda *_, **__: (None,) * 3)
+    graphs, pairs = every_graph(nodes)
+    method, state = PSGraph(threshold=100), state_of([0] * nodes, edges=0)
+    outputs = [(k,) for k in range(-3, 14)]
+    laws = laws_of(
+        measuring(method, state), graphs, epsilon=epsilon, window=lambda _label, _size: outputs
+    )
+    verdict = worst(laws, pairs)
+    assert verdict.holds
+    assert verdict.loss == pytest.approx(min(0.01, float(epsilon) / 2))
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(3)])
+def test_structure_given_any_communities(nodes, epsilon):
+    graphs, pairs = every_graph(nodes)
+    for labels in labellings(nodes):
+        run = structuring(labels, epsilon=epsilon)
+        laws = laws_of(run, graphs, epsilon=epsilon, window=BEYOND, terminal=STRUCTURE)
+        for one, other in pairs:
+            verdict = compare(laws[one], laws[other])
+            assert verdict.holds
+            # An edge inside a community and one between two use up all of it, both of them.
+            assert verdict.loss == pytest.approx(float(epsilon))
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1], [0, 1, 2, 0, 1]])
+def test_structure_on_five_nodes(labels):
+    graphs, pairs = every_graph(5)
+    run = structuring(labels, epsilon=Fraction(1, 3))
+    laws = laws_of(run, graphs, epsilon=Fraction(1, 3), window=BEYOND, terminal=STRUCTURE)
+    assert worst(laws, pairs).holds
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(4)])
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_choice_sweep_from_any_communities(nodes, epsilon):
+    graphs, pairs = every_graph(nodes)
+    for labels in labellings(nodes):
+        laws = laws_of(choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND)
+        assert worst(laws, pairs).holds
+
+
+@pytest.mark.parametrize("labels", labellings(4), ids=str)
+def test_choice_sweep_on_four_nodes(labels):
+    # All graphs in one order are the same as one graph in all orders.
+    graphs, pairs = every_graph(4)
+    epsilon = Fraction(4)
+    laws = laws_of(choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND)
+    verdict = worst(laws, pairs)
+    assert verdict.holds
+    if max(labels):  # the constant is not wastefully small either
+        assert verdict.loss > 0.6 * epsilon
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 1], [0, 1, 0, 2, 1]])
+def test_choice_sweep_on_five_nodes(labels):
+    graphs, pairs = some_graphs(5, 12, seed=8)
+    epsilon = Fraction(1)
+    laws = laws_of(choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND)
+    assert worst(laws, pairs).holds
+
+
+def test_reference_constant_costs_half():
+    graphs, pairs = every_graph(3)
+    epsilon = Fraction(4)
+    run = choosing([0, 1, 2], epsilon=epsilon, strength=Fraction(1, 4))
+    assert worst(laws_of(run, graphs, epsilon=epsilon, window=BEYOND), pairs).loss <= epsilon / 2
+
+
+@pytest.mark.parametrize(
+    ("nodes", "supernode_size"), [(2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 4)]
+)
+def test_community_division(nodes, supernode_size):
+    graphs, pairs = every_graph(nodes)
+    epsilon = Fraction(2)
+    run = dividing(epsilon=epsilon, supernode_size=supernode_size)
+    laws = laws_of(run, graphs, epsilon=epsilon, window=BEYOND)
+    assert worst(laws, pairs).holds
+
+
+def test_community_division_on_five_nodes():
+    graphs, pairs = some_graphs(5, 25, seed=4)
+    epsilon = Fraction(2)
+    run = dividing(epsilon=epsilon, supernode_size=3)
+    assert worst(laws_of(run, graphs, epsilon=epsilon, window=BEYOND), pairs).holds
+
+
+# ---- the whole timestamp ----
+
+
+@pytest.mark.parametrize("constant", ["tight", "reference"])
+@pytest.mark.parametrize(("nodes", "supernode_size"), [(2, 1), (3, 2), (4, 2)])
+def test_first_timestamp(nodes, supernode_size, constant):
+    graphs, pairs = every_graph(nodes)
+    method = PSGraph(supernode_size=supernode_size, choice_constant=constant)
+    epsilon = Fraction(1)
+    laws = laws_of(measuring(method), graphs, epsilon=epsilon, window=BEYOND, terminal=EVERYTHING)
+    verdict = worst(laws, pairs)
+    assert verdict.holds
+    assert verdict.loss > 0.75
+    for law in laws.values():
+        for outcome in law.values():
+            assert outcome.spent == composed(outcome.trace) == epsilon
+
+
+@pytest.mark.parametrize(("nodes", "supernode_size"), [(3, 1), (4, 2)])
+def test_later_timestamp_with_both_branches(nodes, supernode_size):
+    graphs, pairs = every_graph(nodes)
+    method = PSGraph(supernode_size=supernode_size)
+    state = state_of([0, 1, 0, 1][:nodes], edges=2)
+    edge_counts = [(-6,), (2,), (13,)]  # below and above the threshold, and as before
+
+    def window(label, size):
+        return edge_counts if label == "edges" else BEYOND(label, size)
+
+    laws = laws_of(
+        measuring(method, state),
+        graphs,
+        epsilon=Fraction(3),
+        window=window,
+        terminal=STRUCTURE,
+    )
+    assert worst(laws, pairs).holds
+    branches = {frozenset(charge.label for charge in outcome.trace) for outcome in laws[0].values()}
+    assert branches == {EVERYTHING, EVERYTHING | {"super-graph edges", "community choice"}}
+
+
+def test_later_timestamp_after_the_roster_changed():
+    graphs, pairs = every_graph(4)
+    state = state_of([0, 1, 1], edges=2, roster=Roster([0, 2, 9]))  # 9 left, 1 and 3 are new
+    method = PSGraph(threshold=100)
+    laws = laws_of(
+        measuring(method, state),
+        graphs,
+        epsilon=Fraction(1),
+        window=BEYOND,
+        terminal=EVERYTHING,
+    )
+    verdict = worst(laws, pairs)
+    assert verdict.holds
+    assert verdict.loss == pytest.approx(1)
+    assert {event[0] for events in laws[0] for event in events} == EVERYTHING | {"labels"}
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 3), Fraction(50)])
+def test_any_epsilon(epsilon):
+    graphs, pairs = every_graph(3)
+    laws = laws_of(
+        measuring(PSGraph(supernode_size=2)),
+        graphs,
+        epsilon=epsilon,
+        window=BEYOND,
+        terminal=EVERYTHING,
+    )
+    assert worst(laws, pairs).holds
+
+
+# ---- mutants: mistakes the enumeration must notice ----
+
+
+def violated(run, nodes, *, epsilon=Fraction(2), terminal=EVERYTHING, window=BEYOND) -> bool:
+    graphs, pairs = every_graph(nodes)
+    laws = laws_of(run, graphs, epsilon=epsilon, window=window, terminal=terminal)
+    return not worst(laws, pairs).holds
+
+
+def test_mutant_degree_sensitivity_one(monkeypatch):
+    run = measuring(PSGraph(supernode_size=2))
+    assert not violated(run, 3)
+    monkeypatch.setattr(perturbation, "per_edge", lambda _amount: per_edge(1))
+    assert violated(run, 3)
+    assert violated(structuring([0, 0, 0], epsilon=Fraction(2)), 3)  # inner degrees
+    assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)  # outer degrees
+
+
+def test_mutant_communities_not_charged(monkeypatch):
+    def free(snapshot, budget, engine, **options):
+        return find_communities(
+            snapshot, ScriptedBudget(Fraction(9), budget._sampler), engine, **options
+        )
+
+    run = measuring(PSGraph(supernode_size=2))
+    assert not violated(run, 3)
+    monkeypatch.setattr(psgraph_method, "find_communities", free)
+    assert violated(run, 3)
+
+
+def test_mutant_choice_constant_doubled(monkeypatch):
+    run = choosing([0, 1, 2], epsilon=Fraction(2))
+    assert not violated(run, 3)
+    exact = choice.round_down
+    monkeypatch.setattr(choice, "round_down", lambda value, **limits: exact(2 * value, **limits))
+    assert violated(run, 3)
+    assert violated(dividing(epsilon=Fraction(8), supernode_size=1), 3, epsilon=Fraction(8))
+
+
+def test_mutant_branch_on_the_true_edge_count(monkeypatch):
+    def guarded(snapshot, budget, engine, **options):
+        if engine.edge_count(snapshot) == 0:
+            return np.arange(len(snapshot.roster), dtype=np.int32)
+        return find_communities(snapshot, budget, engine, **options)
+
+    run = measuring(PSGraph(supernode_size=2))
+    monkeypatch.setattr(psgraph_method, "find_communities", guarded)
+    assert violated(run, 3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(
+            "if kept or _ran_out(words, after):",
+            "if kept and (score[chosen] > 0 or best == 0):",
+            id="only neighbouring communities are candidates",
+        ),
+        pytest.param(
+            "node = order[done]",
+            "node = order[done]\n"
+            "        if starts[node] == starts[node + 1]:\n"
+            "            done += 1\n"
+            "            continue",
+            id="nodes without edges are left out",
+        ),
+        pytest.param(
+            "(best - score[chosen]) * a",
+            "(best - score[chosen]) * (best - score[chosen]) * a",
+            id="squared scores",
+        ),
+        pytest.param(
+            "score[label] += 1",
+            "score[label] += 2",
+            id="scores counted twice",
+        ),
+    ],
+)
+def test_mutant_choice_kernel(monkeypatch, old, new):
+    run = choosing([0, 1, 2, 3], epsilon=Fraction(4))
+    assert not violated(run, 4, epsilon=Fraction(4))
+    monkeypatch.setattr(choice, "_sweep", mutated(choice._sweep, old, new))
+    assert violated(run, 4, epsilon=Fraction(4))
+
+
+@pytest.mark.parametrize("mechanism", ["noisy_counts", "noisy_sparse_counts"])
+def test_mutant_noise_forgets_the_sensitivity(monkeypatch, mechanism):
+    original = getattr(Budget, mechanism)
+    monkeypatch.setattr(
+        Budget,
+        mechanism,
+        mutated(original, "epsilon / sensitivity.amount", "2 * epsilon"),
+    )
+    assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)
+
+
+def test_mutant_parts_that_overlap(monkeypatch):
+    # All degrees go into the part "inside", and the community edges into the other.
+    def overlapping(snapshot, labels, number, budget, engine, *, epsilon):
+        inner, outer = engine.split_degrees(snapshot, labels)
+        between = engine.block_counts(snapshot, labels, number, inside=False)
+        one, other = budget.parallel(epsilon, "inside", "between")
+        one.noisy_counts(
+            inner + outer, sensitivity=per_edge(2), epsilon=epsilon, label="inner degrees"
+        )
+        other.noisy_sparse_counts(
+            between.cells,
+            between.counts,
+            size=between.size,
+            threshold=lambda _values, _how_often: 0.0,
+            sensitivity=per_edge(1),
+            epsilon=epsilon,
+            label="community edges",
+        )
+
+    labels = np.array([0, 1, 1], dtype=np.int32)
+    assert violated(
+        lambda snapshot, budget: overlapping(
+            snapshot, labels, 2, budget, ENGINE, epsilon=Fraction(2)
+        ),
+        3,
+    )
+
+
+def test_mutant_threshold_from_nodes_that_have_an_edge(monkeypatch):
+    class Mutant(PSGraph):
+        def measure(self, snapshot, state, budget, engine):
+            self.active = np.unique([snapshot.u, snapshot.v])
+            return super().measure(snapshot, state, budget, engine)
+
+        def _keeps(self, state, noisy_edge_count, roster):
+            return super()._keeps(state, noisy_edge_count, Roster(self.active))
+
+    state = state_of([0, 1, 0], edges=0)
+
+    def window(label, size):
+        return [(k,) for k in range(-1, 5)] if label == "edges" else BEYOND(label, size)
+
+    options = {"terminal": STRUCTURE, "window": window}
+    assert not violated(measuring(PSGraph(supernode_size=3), state), 3, **options)
+    assert violated(measuring(Mutant(supernode_size=3), state), 3, **options)
