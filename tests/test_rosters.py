@@ -166,6 +166,13 @@ def test_without_bounds_any_time_will_do() -> None:
     assert roster.at(3) == Roster("ab")
 
 
+def test_a_stay_that_passes_into_the_next_changes_nothing() -> None:
+    roster = TimedRoster(["a", "b", "a"], [5, None, 1], [9, None, 5])
+    assert roster.at(4) is roster.at(5) is roster.at(8)
+    assert roster.at(8) == Roster("ab")
+    assert roster.at(9) == Roster("b")
+
+
 def test_every_id_needs_its_bounds() -> None:
     with pytest.raises(RosterError, match="every id needs"):
         TimedRoster([1, 2], [None], [None])

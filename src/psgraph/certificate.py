@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from psgraph.errors import VerificationFailed, exact_decimal
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat
-from psgraph.privacy.budget import ONE_EDGE, WEventPrivacy
+from psgraph.privacy.budget import ONE_EDGE, WEventPrivacy, exact_fraction
 from psgraph.privacy.mechanisms import Charge
 
 __all__ = ["Certificate", "Release"]
@@ -92,7 +93,7 @@ class Certificate:
             "graph_sha256": self.graph_sha256,
         }
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 over everything else in the certificate; the next one refers to it."""
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
@@ -114,8 +115,8 @@ class Certificate:
                 time=content["time"],
                 guarantee=WEventPrivacy(content["epsilon"], content["window"]),
                 charges=tuple(Charge.from_dict(charge) for charge in spent["mechanisms"]),
-                spent=Fraction(spent["timestamp"]),
-                window_spent=Fraction(spent["window"]),
+                spent=exact_fraction(spent["timestamp"]),
+                window_spent=exact_fraction(spent["window"]),
                 method=content["method"],
                 version=content["version"],
                 parameters=content["parameters"],
@@ -131,7 +132,15 @@ class Certificate:
             unchanged = certificate.to_json().encode() == (
                 text if isinstance(text, bytes) else text.encode()
             )
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        except (
+            AttributeError,
+            KeyError,
+            OverflowError,
+            RecursionError,
+            TypeError,
+            ValueError,
+            ZeroDivisionError,
+        ):
             unchanged = False
         if not unchanged:
             raise VerificationFailed("a certificate was changed, or is not one of psgraph's")
@@ -145,7 +154,7 @@ def _caveat_to_dict(caveat: Caveat) -> dict[str, Any]:
 
 def _caveat_from_dict(content: Mapping[str, Any]) -> Caveat:
     factor = content["factor"]
-    return Caveat(None if factor is None else Fraction(factor), content["text"])
+    return Caveat(None if factor is None else exact_fraction(factor), content["text"])
 
 
 @dataclass(frozen=True)

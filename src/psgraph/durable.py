@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from psgraph.errors import OutputError
 
-__all__ = ["write_whole"]
+__all__ = ["make_directory", "write_whole"]
 
 
 def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
@@ -29,14 +30,38 @@ def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
         finally:
             os.close(file)
         os.replace(temporary, path)  # noqa: PTH105
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        _flush(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise OutputError(
             f"{path} could not be written: {error.strerror}\n"
             "Free some space or make the directory writable, then run the same command again."
         ) from None
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory, and those above it that are missing, to stay after the power fails."""
+    missing = []
+    try:
+        while not path.is_dir():
+            missing.append(path)
+            if path.parent == path:
+                break
+            path = path.parent
+        for directory in reversed(missing):
+            directory.mkdir(exist_ok=True)
+            _flush(directory.parent)
+    except OSError as error:
+        raise OutputError(
+            f"{missing[0] if missing else path} could not be made: {error.strerror}\n"
+            "Choose another directory."
+        ) from None
+
+
+def _flush(directory: Path) -> None:
+    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -103,7 +103,12 @@ class ReplayConflict(LedgerError):
 
 
 class VerificationFailed(LedgerError):
-    """A release, a certificate or a ledger is not what it was when it was made."""
+    """A release, a certificate or a ledger is not what it was when it was made.
+
+    `psgraph.verification.verify` lists in `problems` everything it found.
+    """
+
+    problems: tuple[str, ...] = ()
 
 
 class MissingExtra(PsgraphError, ImportError):

@@ -8,6 +8,7 @@ out the same whenever it is made.
 from __future__ import annotations
 
 import hashlib
+import operator
 import os
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -21,11 +22,13 @@ from psgraph.certificate import Certificate, Release
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import (
+    DataError,
     InvalidArgument,
     LedgerError,
     MethodError,
     OutOfOrder,
     ReplayConflict,
+    TermsChanged,
     VerificationFailed,
     exact_decimal,
 )
@@ -99,6 +102,8 @@ class Publisher:
         self._accountant = Accountant(guarantee)
         self._state: Any = None
         self._previous: str | None = None
+        self._unfinished: Seal | None = None
+        self._from_edges: bool | None = None
         self._cursor = 0
         self._directory = None if out is None else ReleaseDirectory(out)
         self._ledger: Ledger | None = None
@@ -127,11 +132,14 @@ class Publisher:
             sealed = self._ledger.sealed
             self._refuse_stale_ledger(sealed)
             self._accountant = self._ledger.accountant()
+            self._from_edges = self._ledger.roster_from_edges()
             if sealed:
                 self._state = self._decode(self._ledger.latest_state())
                 last = self._ledger.seal_of(sealed - 1)
+                self._previous = last.previous.hex() if sealed > 1 else None
                 if last.certificate is None:
-                    self._release(last, self._state)
+                    self._unfinished = last
+                    self._finish()
                 else:
                     self._previous = last.certificate.hex()
         except BaseException:
@@ -159,11 +167,17 @@ class Publisher:
         over at the first timestamp and hands back what is sealed.
         """
         path = Path(ledger)
-        with Ledger(path, writing=False) as reader:
-            terms = reader.terms
+        with Ledger(path) as opened:  # for writing, which brings an older format up to date
+            terms = opened.terms
         if out is None and terms.out is not None:
             out = path.parent / terms.out
-        method = find_method(terms.method)(**terms.parameters)
+        try:
+            method = find_method(terms.method)(**terms.parameters)
+        except TypeError:
+            raise TermsChanged(
+                f"method {terms.method!r} does not know all parameters that {path} was begun with\n"
+                "Install the version of the method that began it."
+            ) from None
         publisher = cls(method, terms.guarantee, ledger=path, out=out, seed=terms.seed)
         if not replay:
             publisher._cursor = publisher._accountant.timestamps
@@ -184,6 +198,20 @@ class Publisher:
     def budget(self) -> Accountant:
         """Spent and left in the current window."""
         return self._accountant
+
+    @property
+    def ledger(self) -> Path | None:
+        """The file of the ledger."""
+        return None if self._ledger is None else self._ledger.path
+
+    @property
+    def out(self) -> Path | None:
+        """The directory releases are written to."""
+        return None if self._directory is None else self._directory.path
+
+    def times(self) -> list[str | None]:
+        """The times of the timestamps in the ledger, in order."""
+        return [] if self._ledger is None else [time for _, time, _ in self._ledger.spends()]
 
     @property
     def private(self) -> bool:
@@ -214,7 +242,9 @@ class Publisher:
                 f"publish takes a Snapshot, not {type(snapshot).__name__}\n"
                 "Build one with Snapshot.from_edges(...), or read a stream with read_stream(...)."
             )
-        place = self._cursor if timestamp is None else timestamp
+        self._finish()
+        self._check_snapshot(snapshot)
+        place = self._cursor if timestamp is None else _whole(timestamp)
         if place > self._accountant.timestamps or place < 0:
             raise OutOfOrder(
                 f"timestamp {place} can't be published before timestamp "
@@ -226,6 +256,27 @@ class Publisher:
             release = self._hand_back(place, snapshot)
         self._cursor = place + 1
         return release
+
+    def _check_snapshot(self, snapshot: Snapshot) -> None:
+        """Refuse a time that can't be written, and another kind of roster than before."""
+        if snapshot.time is not None and not _is_text(snapshot.time):
+            raise DataError(
+                "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
+            )
+        from_edges = snapshot.roster.from_edges
+        if self._from_edges is None or self._from_edges == from_edges:
+            return
+        given, read = "a roster given from outside", "rosters read off the edges"
+        raise TermsChanged(
+            f"this stream was begun with {given if from_edges else read}, "
+            f"now it has {read if from_edges else given}\n"
+            "That changes what is public about the nodes. Go on as before, or begin a new ledger."
+        )
+
+    def _finish(self) -> None:
+        """Release what is sealed and was not released, because something was in the way."""
+        if self._unfinished is not None:
+            self._release(self._unfinished, self._state)
 
     def _publish_next(self, snapshot: Snapshot) -> Release:
         timestamp = self._accountant.timestamps
@@ -245,6 +296,7 @@ class Publisher:
             charges=budget.trace,
             seed=self._sampler.source.bits(63),
             snapshot=b"",
+            roster=snapshot.roster.digest,
             state=b"",
             version=__version__,
             previous=b"",
@@ -253,11 +305,10 @@ class Publisher:
         if self._ledger is not None:
             with phase("seal"):
                 self._seal(self._ledger, seal, snapshot, measurement, state)
+            self._unfinished = seal
         self._accountant, self._state = self._accountant.record(allowance), state
-        release = self._release(seal, state)
-        if release.graph.roster != snapshot.roster:
-            raise MethodError(f"method {self.method.name!r} changed the roster")
-        return release
+        self._from_edges = snapshot.roster.from_edges
+        return self._release(seal, state)
 
     def _seal(
         self, ledger: Ledger, seal: Seal, snapshot: Snapshot, measurement: Any, state: Any
@@ -271,6 +322,7 @@ class Publisher:
             charges=seal.charges,
             seed=seal.seed,
             snapshot=ledger.fingerprint(snapshot),
+            roster=snapshot.roster,
             measurement=measured,
             state=stored_state,
             version=seal.version,
@@ -288,6 +340,7 @@ class Publisher:
                 digest = release.certificate.digest
                 self._ledger.record_release(seal.timestamp, bytes.fromhex(digest))
                 self._previous = digest
+                self._unfinished = None
         return release
 
     def _synthesise(
@@ -297,6 +350,8 @@ class Publisher:
         rng = np.random.Generator(np.random.PCG64(seal.seed))
         graph = self.method.synthesise(state, rng, self._engine)
         roster = graph.roster
+        if roster.digest != seal.roster:
+            raise MethodError(f"method {self.method.name!r} changed the roster")
         content = memoryview(b"")
         if self._ledger is not None:
             with phase("write"):
@@ -390,6 +445,24 @@ class Publisher:
         else:
             source = RandomSource.seeded(self.seed, timestamp=timestamp)
         return OpenDPSampler(source) if self._noise == "opendp" else Sampler(source)
+
+
+def _whole(timestamp: int) -> int:
+    try:
+        return operator.index(timestamp)
+    except TypeError:
+        raise InvalidArgument(
+            f"a timestamp is a whole number, not {type(timestamp).__name__}"
+        ) from None
+
+
+def _is_text(time: str) -> bool:
+    """Whether UTF-8 can hold it; a file name need not be text."""
+    try:
+        time.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _relative(directory: ReleaseDirectory | None, ledger: Path) -> str | None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from psgraph.errors import DataError
 from psgraph.graph import Roster
+from psgraph.privacy.budget import exact_fraction
 
 __all__ = ["decode", "encode"]
 
@@ -134,7 +135,7 @@ class _Reader:
             return self._known[packed["record"]](**fields)
         ((tag, value),) = packed.items()
         if tag == "fraction":
-            return Fraction(value)
+            return exact_fraction(value)
         if tag == "float":
             return float.fromhex(value)
         if tag == "tuple":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psgraph.certificate import Certificate, Release
-from psgraph.durable import write_whole
+from psgraph.durable import make_directory, write_whole
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.io.tables import to_arrow
@@ -19,6 +20,8 @@ from psgraph.io.tables import to_arrow
 __all__ = ["LEDGER_NAME", "ReleaseDirectory", "graph_bytes"]
 
 LEDGER_NAME = "ledger.sqlite"
+
+_RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})\.(parquet|json)", re.ASCII)
 
 
 def graph_bytes(graph: SyntheticGraph) -> memoryview:
@@ -46,9 +49,20 @@ class ReleaseDirectory:
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
-            taken = self.path.is_dir() and any(self.path.iterdir())
-        except PermissionError as error:
+            # The lock of a ledger is all that is left of a run that was cut off at its start.
+            taken = self.path.is_dir() and any(
+                entry.suffix != ".lock" for entry in self.path.iterdir()
+            )
+            parent = self.path
+            while not parent.exists():
+                parent = parent.parent
+            writable = os.access(parent, os.W_OK)
+        except OutputError:
+            raise
+        except OSError as error:
             raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
+        except ValueError:
+            raise OutputError("the path of the output can't be used\nCheck it.") from None
         if taken and not begun:
             raise OutputError(
                 f"the output directory {self.path} is not empty and its ledger is not there\n"
@@ -56,23 +70,26 @@ class ReleaseDirectory:
                 "releases, choose another directory, or remove this one if its releases were "
                 "never shown to anyone."
             )
-        parent = self.path
-        while not parent.exists():
-            parent = parent.parent
-        if not os.access(parent, os.W_OK):
+        if not writable:
             raise OutputError(f"{parent} is not writable\nChoose another directory for --out.")
 
     def write(self, graph: memoryview, certificate: Certificate) -> None:
-        """Write a graph and then its certificate."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(
-                f"{self.path} could not be made: {error.strerror}\n"
-                "Choose another directory for --out."
-            ) from None
-        write_whole(self.graph_path(certificate.timestamp), graph)
-        write_whole(self.certificate_path(certificate.timestamp), certificate.to_json().encode())
+        """Write a graph and then its certificate. What is already there must be the same."""
+        make_directory(self.path)
+        self._write_once(self.graph_path(certificate.timestamp), graph)
+        content = memoryview(certificate.to_json().encode())
+        self._write_once(self.certificate_path(certificate.timestamp), content)
+
+    def _write_once(self, path: Path, content: memoryview) -> None:
+        """A file that may have been seen is never replaced."""
+        if not path.exists():
+            write_whole(path, content)
+        elif self._bytes(path) != content:
+            raise VerificationFailed(
+                f"{path} is already there and holds something else\n"
+                "It was changed, or was made with other versions of the libraries that write it. "
+                "Remove it, and publishing again makes it anew from the ledger."
+            )
 
     def graph_path(self, timestamp: int) -> Path:
         return self.path / f"{timestamp:06d}.parquet"
@@ -113,34 +130,43 @@ class ReleaseDirectory:
 
     def timestamps(self) -> list[int]:
         """The timestamps of which at least one file is there, in order."""
-        if not self.path.is_dir():
+        try:
+            with os.scandir(self.path) as entries:  # many files, and only their names count
+                names = [entry.name for entry in entries]
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        found = {
-            int(path.stem)
-            for path in self.path.iterdir()
-            if path.suffix in (".parquet", ".json") and path.stem.isdecimal()
-        }
-        return sorted(found)
+        except OSError as error:
+            raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
+        return sorted({int(name.partition(".")[0]) for name in names if _RELEASE.fullmatch(name)})
 
-    def problems(self) -> Iterator[str]:
-        """What is missing, changed or swapped among the files, in words."""
+    def certificates(
+        self, problems: list[str], *, unfinished: int | None = None
+    ) -> Iterator[Certificate]:
+        """The certificates in order; adds to `problems` what is wrong with them or their graphs.
+
+        Of a timestamp that is `unfinished` the certificate may be missing.
+        """
         before: Certificate | None = None
         for expected, timestamp in enumerate(self.timestamps()):
             if timestamp != expected:
-                yield f"timestamp {expected} is missing"
+                problems.append(f"timestamp {expected} is missing")
+                return
+            if timestamp == unfinished and not self.has(timestamp):
                 return
             try:
                 certificate = self.certificate(timestamp)
                 content = self._bytes(self.graph_path(timestamp))
             except PsgraphError as error:
-                yield str(error).splitlines()[0]
+                problems.append(str(error).splitlines()[0])
                 before = None
                 continue
             if hashlib.sha256(content).hexdigest() != certificate.graph_sha256:
-                yield f"{self.graph_path(timestamp)} was changed after it was published"
-            if before is not None and certificate.previous != before.digest:
-                yield f"timestamp {timestamp}: the certificate before it is another one"
+                problems.append(f"{self.graph_path(timestamp)} was changed after it was published")
+            known = before is not None or timestamp == 0
+            if known and certificate.previous != (before.digest if before else None):
+                problems.append(f"timestamp {timestamp}: the certificate before it is another one")
             before = certificate
+            yield certificate
 
     def _bytes(self, path: Path) -> bytes:
         try:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psgraph.jit import kernel
 
-__all__ = ["sort_keys"]
+__all__ = ["group_nodes", "sort_keys"]
 
 _SMALL = 1 << 14
 
@@ -31,6 +31,20 @@ def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
         _radix_pass(keys, spare, 11 * digit)
         keys, spare = spare, keys
     return keys
+
+
+def group_nodes(
+    groups: NDArray[np.int64], nodes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort nodes by their group (then by number); the sorted groups and the sorted nodes.
+
+    >>> group_nodes(np.array([2, 0, 2]), np.array([5, 6, 7]))
+    (array([0, 2, 2]), array([6, 5, 7]))
+    """
+    bits = int(nodes.max(initial=1)).bit_length()
+    keys = groups << bits | nodes
+    keys = sort_keys(keys, largest=int(keys.max(initial=0)))
+    return keys >> bits, keys & ((1 << bits) - 1)
 
 
 @kernel

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from psgraph.certificate import Certificate
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed, exact_decimal
 from psgraph.ledger import Ledger
 from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import WEventPrivacy
 from psgraph.releases import LEDGER_NAME, ReleaseDirectory
 
 __all__ = ["Verification", "verify"]
@@ -43,96 +44,131 @@ def verify(path: str | Path) -> Verification:
     whole directory was swapped for another consistent one.
     """
     path = Path(path)
-    if not path.exists():
-        raise LedgerError(f"there is nothing at {path}")
-    ledger_path: Path | None = path
-    directory: ReleaseDirectory | None = None
-    if path.is_dir():
-        directory = ReleaseDirectory(path)
-        ledger_path = path / LEDGER_NAME if (path / LEDGER_NAME).exists() else None
-        if ledger_path is None and not directory.timestamps():
-            raise LedgerError(f"{path} holds neither a ledger nor releases")
+    directory, ledger_path = _find(path)
     problems: list[str] = []
-    ledger: Ledger | None = None
+    result: Verification | None = None
     try:
-        if ledger_path is not None:
-            ledger = Ledger(ledger_path, writing=False)
-            problems += ledger.problems()
-            if directory is None and ledger.terms.out is not None:
-                directory = ReleaseDirectory(ledger_path.parent / ledger.terms.out)
-        if directory is not None:
-            problems += directory.problems()
-        if not problems and ledger is not None and directory is not None:
-            problems += _disagreements(ledger, directory)
-        result = None if problems else _summary(ledger, directory)
-    except VerificationFailed:
-        raise
+        if ledger_path is None:
+            assert directory is not None
+            result = _without_ledger(directory, problems)
+        else:
+            with Ledger(ledger_path, writing=False) as ledger:
+                if directory is None and ledger.terms.out is not None:
+                    directory = ReleaseDirectory(ledger_path.parent / ledger.terms.out)
+                result = _with_ledger(ledger, directory, problems)
     except PsgraphError as error:
         problems.append(str(error).splitlines()[0])
-    finally:
-        if ledger is not None:
-            ledger.close()
     if problems or result is None:
-        shown = problems[:MOST_PROBLEMS]
-        more = len(problems) - len(shown)
-        raise VerificationFailed(
-            f"{path} is not as it was published:\n"
-            + "\n".join(f"  {problem}" for problem in shown)
-            + (f"\n  and {more} more" if more else "")
-            + "\nFind out who changed it before you rely on it or go on publishing."
-        )
+        raise _failure(path, problems)
     return result
 
 
-def _disagreements(ledger: Ledger, directory: ReleaseDirectory) -> Iterator[str]:
-    """What the releases and the ledger say differently of each other."""
-    sealed, published = ledger.sealed, directory.timestamps()
-    if published and published[-1] >= sealed:
-        yield (
-            f"timestamp {published[-1]} is published but the ledger ends before {sealed}: "
-            "it is an older copy"
-        )
-        return
-    for timestamp in range(sealed):
-        seal = ledger.seal_of(timestamp)
-        if seal.certificate is None:
-            continue
-        if timestamp >= len(published):
-            yield f"the release of timestamp {timestamp} is missing"
-            continue
-        certificate = directory.certificate(timestamp)
-        if bytes.fromhex(certificate.digest) != seal.certificate:
-            yield f"the release of timestamp {timestamp} is not the one the ledger knows"
-        if certificate.spent != seal.spent or certificate.charges != seal.charges:
-            yield f"the certificate of timestamp {timestamp} states another spend"
+def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
+    """The directory and the ledger that a path stands for."""
+    try:
+        if not path.is_dir():
+            if not path.exists():
+                raise LedgerError(f"there is nothing at {path}")
+            return None, path
+        directory = ReleaseDirectory(path)
+        if (path / LEDGER_NAME).exists():
+            return directory, path / LEDGER_NAME
+        if not directory.timestamps():
+            raise LedgerError(f"{path} holds neither a ledger nor releases")
+        return directory, None
+    except (OSError, ValueError):
+        raise LedgerError("the path can't be used\nCheck it and its permissions.") from None
 
 
-def _summary(ledger: Ledger | None, directory: ReleaseDirectory | None) -> Verification:
-    published = [] if directory is None else directory.timestamps()
-    if ledger is not None:
-        guarantee = ledger.guarantee
-        spends = [spent for _, spent in ledger.spends()]
-        last = ledger.seal_of(len(spends) - 1) if spends else None
-        pending = int(last is not None and last.certificate is None)
-    else:
-        assert directory is not None
-        certificates = [directory.certificate(timestamp) for timestamp in published]
-        guarantee = certificates[0].guarantee
-        if any(certificate.guarantee != guarantee for certificate in certificates):
-            raise VerificationFailed("the certificates promise different things")
-        spends = [certificate.spent for certificate in certificates]
-        pending = 0
-    accountant = Accountant(guarantee)
-    largest = Fraction(0)
-    for spent in spends:
-        accountant = accountant.record(spent)
-        largest = max(largest, accountant.window_spent)
-    return Verification(
-        timestamps=len(spends),
-        releases=len(published),
-        pending=pending,
-        ledger=ledger is not None,
-        epsilon=exact_decimal(guarantee.epsilon),
-        window=guarantee.window,
-        largest_window_spent=exact_decimal(largest),
+def _failure(path: Path, problems: list[str]) -> VerificationFailed:
+    shown = problems[:MOST_PROBLEMS]
+    more = len(problems) - len(shown)
+    error = VerificationFailed(
+        f"{path} is not as it was published:\n"
+        + "\n".join(f"  {problem}" for problem in shown)
+        + (f"\n  and {more} more" if more else "")
+        + "\nFind out who changed it before you rely on it or go on publishing."
     )
+    error.problems = tuple(problems)
+    return error
+
+
+class _Windows:
+    """Adds up every window again."""
+
+    def __init__(self, guarantee: WEventPrivacy) -> None:
+        self._accountant = Accountant(guarantee)
+        self.largest = Fraction(0)
+
+    def add(self, spent: Fraction) -> None:
+        """Book the next timestamp; `BudgetExceeded` if a window is overspent."""
+        self._accountant = self._accountant.record(spent)
+        self.largest = max(self.largest, self._accountant.window_spent)
+
+    def summary(self, *, releases: int, pending: int, ledger: bool) -> Verification:
+        guarantee = self._accountant.guarantee
+        return Verification(
+            timestamps=self._accountant.timestamps,
+            releases=releases,
+            pending=pending,
+            ledger=ledger,
+            epsilon=exact_decimal(guarantee.epsilon),
+            window=guarantee.window,
+            largest_window_spent=exact_decimal(self.largest),
+        )
+
+
+def _without_ledger(directory: ReleaseDirectory, problems: list[str]) -> Verification | None:
+    windows: _Windows | None = None
+    promise: WEventPrivacy | None = None
+    releases = 0
+    for certificate in directory.certificates(problems):
+        windows = windows or _Windows(certificate.guarantee)
+        promise = promise or certificate.guarantee
+        if certificate.guarantee != promise:
+            problems.append(f"timestamp {certificate.timestamp} promises something else")
+        windows.add(certificate.spent)
+        releases += 1
+    return windows.summary(releases=releases, pending=0, ledger=False) if windows else None
+
+
+def _with_ledger(
+    ledger: Ledger, directory: ReleaseDirectory | None, problems: list[str]
+) -> Verification:
+    problems += ledger.problems()
+    sealed = ledger.sealed
+    pending = int(sealed > 0 and ledger.seal_of(sealed - 1).certificate is None)
+    releases = 0
+    if directory is not None:
+        published = directory.timestamps()
+        if published and published[-1] >= sealed:
+            problems.append(
+                f"timestamp {published[-1]} is published but the ledger ends before {sealed}: "
+                "it is an older copy"
+            )
+        unfinished = sealed - 1 if pending else None
+        for certificate in directory.certificates(problems, unfinished=unfinished):
+            releases += 1
+            if certificate.timestamp < sealed:
+                _compare(certificate, ledger, problems)
+        if not problems:
+            problems += [
+                f"the release of timestamp {timestamp} is missing"
+                for timestamp in range(releases, sealed - pending)
+            ]
+    windows = _Windows(ledger.guarantee)
+    for _, _, spent in ledger.spends():
+        windows.add(spent)
+    return windows.summary(releases=releases, pending=pending, ledger=True)
+
+
+def _compare(certificate: Certificate, ledger: Ledger, problems: list[str]) -> None:
+    """What a certificate and the ledger say differently of a timestamp."""
+    timestamp = certificate.timestamp
+    seal = ledger.seal_of(timestamp)
+    if seal.certificate is None:
+        return
+    if bytes.fromhex(certificate.digest) != seal.certificate:
+        problems.append(f"the release of timestamp {timestamp} is not the one the ledger knows")
+    if certificate.spent != seal.spent or certificate.charges != seal.charges:
+        problems.append(f"the certificate of timestamp {timestamp} states another spend")

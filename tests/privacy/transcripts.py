@@ -149,7 +149,8 @@ class _Sweep:
         return order.size, rest[-1]
 
     def _log_probability(self) -> float:
-        assert self.chosen is not None
+        if self.chosen is None:  # nothing was drawn: what happened was certain
+            return 0.0
         weights = [math.exp(-exponent) for exponent in self.exponents]
         return math.log(weights[self.chosen] / math.fsum(weights))
 

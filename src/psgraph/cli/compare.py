@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.publish import COMPILING
-from psgraph.cli.screen import print_json, progress, results, table, waiting
+from psgraph.cli.screen import compiling, print_json, progress, results, table
 from psgraph.cli.shared import Source, json_option, source_options
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def command(source: Source, releases: Path, as_json: bool) -> None:
     stream = source.open()
     originals, rosters = tee(stream)
     synthetic = read_releases(releases, rosters)
-    with waiting(COMPILING):
+    with compiling():
         warm_up_metrics()
     with progress("Comparing", length=_count(releases)) as advance:
         comparison = compare(_counted(originals, advance), synthetic)

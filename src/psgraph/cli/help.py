@@ -29,13 +29,11 @@ class _Context(click.Context):
     formatter_class = _Formatter
 
 
-def _settings(given: dict[str, Any] | None) -> dict[str, Any]:
-    colour = False if os.environ.get("NO_COLOR") else None
+def _settings() -> dict[str, Any]:
     return {
         "help_option_names": ["-h", "--help"],
         "max_content_width": _WIDTH,
-        "color": colour,
-        **(given or {}),
+        "color": False if os.environ.get("NO_COLOR") else None,
     }
 
 
@@ -53,8 +51,8 @@ class Command(click.Command):
 
     def __init__(self, *arguments: Any, examples: Sequence[str] = (), **options: Any) -> None:
         self.examples = examples
-        settings = _settings(options.pop("context_settings", None))
-        super().__init__(*arguments, context_settings=settings, **options)
+        options["context_settings"] = _settings()
+        super().__init__(*arguments, **options)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
@@ -82,13 +80,17 @@ class LazyGroup(click.Group):
         **options: Any,
     ) -> None:
         self.commands_in, self.examples = commands_in, examples
-        settings = _settings(options.pop("context_settings", None))
-        super().__init__(*arguments, context_settings=settings, **options)
+        options["context_settings"] = _settings()
+        super().__init__(*arguments, **options)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands_in)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         if cmd_name not in self.commands_in:
             return None
         command: click.Command = import_module(f"psgraph.cli.{cmd_name}").command

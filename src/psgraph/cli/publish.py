@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from psgraph.cli.help import Command
-from psgraph.cli.screen import facts, note, print_json, progress, results, waiting
+from psgraph.cli.parameters import build_method, psgraph_options, refuse_foreign_options
+from psgraph.cli.publication import Tally, publish_source
+from psgraph.cli.screen import facts, note, print_json, results
 from psgraph.cli.shared import (
-    Checked,
     Source,
     epsilon_option,
     json_option,
@@ -24,25 +22,10 @@ from psgraph.cli.shared import (
     source_options,
     window_option,
 )
-from psgraph.errors import DataError, exact_decimal
-from psgraph.privacy.budget import WEventPrivacy, exact_epsilon
+from psgraph.errors import exact_decimal
+from psgraph.privacy.budget import WEventPrivacy
 
-if TYPE_CHECKING:
-    from psgraph.certificate import Certificate, Release
-    from psgraph.graph import Dropped, Snapshot
-    from psgraph.methods.base import Method
-    from psgraph.publisher import Publisher
-
-__all__ = ["COMPILING", "Tally", "command", "publish_each"]
-
-COMPILING = "Compiling kernels (first run only) …"
-PHASES = ("read", "communities", "perturbation", "seal", "reconstruction", "write")
-#: Nodes and edges, of all snapshots together, up to which a stream is kept in memory.
-MOST_HELD = 1 << 21
-
-
-def _threshold(text: str) -> Fraction:
-    return exact_epsilon(text, name="threshold")
+__all__ = ["command"]
 
 
 @click.command(
@@ -74,33 +57,7 @@ def _threshold(text: str) -> Fraction:
 @window_option()
 @method_option
 @seed_option
-@click.option(
-    "--threshold",
-    type=Checked("threshold", _threshold),
-    metavar="X",
-    default="1.0",
-    show_default=True,
-    help="Find communities again when the noisy number of edges moves by more than X × nodes.",
-)
-@click.option("--no-fusion", is_flag=True, help="Don't average degrees with the last timestamp.")
-@click.option("--no-postprocess", is_flag=True, help="Don't repair the number of edges.")
-@click.option(
-    "--always-repartition", is_flag=True, help="Find communities at every timestamp (PSGraph-R1)."
-)
-@click.option(
-    "--choice-constant",
-    type=click.Choice(["tight", "reference"]),
-    default="tight",
-    show_default=True,
-    help="How much of its ε the community choice uses: all, or half as the published code does.",
-)
-@click.option(
-    "--between",
-    type=click.Choice(["printed", "symmetric"]),
-    default="printed",
-    show_default=True,
-    help="Edges between communities: the paper's Equations 3 and 4 as printed, or symmetric.",
-)
+@psgraph_options
 @click.option(
     "--noise",
     type=click.Choice(["exact", "opendp"]),
@@ -109,9 +66,7 @@ def _threshold(text: str) -> Fraction:
     help="Who draws the Laplace noise: psgraph's exact sampler, or the OpenDP library (slow).",
 )
 @json_option
-@click.pass_context
 def command(
-    ctx: click.Context,
     source: Source,
     out: Path,
     ledger: Path | None,
@@ -136,25 +91,23 @@ def command(
     Only --method psgraph has --threshold, --no-fusion, --no-postprocess, --always-repartition,
     --choice-constant and --between.
     """
-    _refuse_foreign_parameters(ctx, method, parameters)
+    refuse_foreign_options(method, parameters)
 
     from psgraph.publisher import Publisher
     from psgraph.releases import LEDGER_NAME, ReleaseDirectory
 
-    chosen = _build_method(method, parameters)
     guarantee = WEventPrivacy(epsilon, window=window)
-    _refuse_boundless_noise(chosen, guarantee)
+    chosen = build_method(method, parameters, guarantee)
     begin = partial(Publisher, chosen, guarantee, seed=seed, noise=noise)
     begin()  # refuses what can't be; nothing is written yet
     ledger = ledger or out / LEDGER_NAME
     ReleaseDirectory(out).check_usable(begun=ledger.exists())
-    tally = _run(source, chosen, partial(begin, out=out, ledger=ledger))
+    tally = publish_source(source, chosen, partial(begin, out=out, ledger=ledger))
 
-    if tally.dropped.total:
+    if tally.self_loops or tally.duplicates:
         note(
-            f"Dropped from the input: {tally.dropped.self_loops:,} self-loops and "
-            f"{tally.dropped.duplicates:,} repeated edges. (For the curator: it tells something "
-            "of the edges.)"
+            f"Dropped from the input: {tally.self_loops:,} self-loops and {tally.duplicates:,} "
+            "repeated edges. (For the curator: it tells something of the edges.)"
         )
     if as_json:
         print_json(
@@ -173,165 +126,13 @@ def command(
         _show(tally, out)
 
 
-def _refuse_foreign_parameters(
-    ctx: click.Context, method: str, parameters: dict[str, Any]
-) -> None:
-    if method == "psgraph":
-        return
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in parameters
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-    ]
-    if given:
-        raise click.UsageError(
-            f"{', '.join(given)}: only for --method psgraph, not {method!r}\nLeave it out."
-        )
-
-
-def _build_method(name: str, parameters: dict[str, Any]) -> Method[Any, Any]:
-    from psgraph.methods.base import find_method
-
-    if name != "psgraph":
-        return find_method(name)()
-    from psgraph.methods.psgraph import PSGraph
-
-    return PSGraph(
-        threshold=parameters["threshold"],
-        fusion=not parameters["no_fusion"],
-        postprocess=not parameters["no_postprocess"],
-        always_repartition=parameters["always_repartition"],
-        choice_constant=parameters["choice_constant"],
-        between=parameters["between"],
-    )
-
-
-def _refuse_boundless_noise(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
-    """An epsilon too small to draw noise for is found out now and not after reading."""
-    from psgraph.privacy.samplers import Sampler
-
-    for row in method.plan(guarantee.per_timestamp, nodes=1):
-        Sampler.rounded_rate(row.epsilon / row.sensitivity)
-
-
-@dataclass
-class Tally:
-    """What a run came to."""
-
-    timestamps: int = 0
-    nodes: int = 0
-    edges: int = 0
-    repartitions: int | None = None
-    dropped: Dropped = field(default_factory=lambda: _nothing_dropped())
-    seconds: dict[str, float] = field(default_factory=dict)
-    certificate: Certificate | None = None
-
-    def add(self, snapshot: Snapshot, release: Release) -> None:
-        """Count one timestamp; nodes are those of the largest roster."""
-        self.certificate = release.certificate
-        self.timestamps += 1
-        self.nodes = max(self.nodes, release.certificate.nodes)
-        self.edges += release.certificate.edges
-        self.dropped = self.dropped + snapshot.dropped
-        found = release.certificate.summary.get("communities_found")
-        if found is not None:
-            self.repartitions = (self.repartitions or 0) + bool(found)
-
-    def finish(self, seconds: dict[str, float]) -> None:
-        """Keep the seconds: in all, and of every phase."""
-        names = dict.fromkeys(("total", *PHASES, *seconds))
-        self.seconds = {name: round(seconds.get(name, 0.0), 6) for name in names}
-
-
-def _nothing_dropped() -> Dropped:
-    from psgraph.graph import Dropped
-
-    return Dropped()
-
-
-def _run(source: Source, method: Method[Any, Any], begin: Callable[[], Publisher]) -> Tally:
-    """Check the input, compile, publish; start-up and compiling are not on the stopwatch."""
-    from psgraph.timing import phase, stopwatch
-    from psgraph.warmup import warm_up
-
-    tally = Tally()
-    with stopwatch() as seconds:
-        with phase("total"):
-            stream, length = _checked(source)
-        with stopwatch(), waiting(COMPILING):
-            warm_up(method)
-        with (
-            phase("total"),
-            progress("Publishing", length=length) as advance,
-            begin() as publisher,
-        ):
-
-            def count(snapshot: Snapshot, release: Release) -> None:
-                tally.add(snapshot, release)
-                advance()
-
-            try:
-                publish_each(stream, publisher, count)
-            except KeyboardInterrupt:
-                note(
-                    f"{tally.timestamps} of {length} timestamps are published. "
-                    "The same command goes on from there."
-                )
-                raise
-    tally.finish(seconds)
-    return tally
-
-
-def _checked(source: Source) -> tuple[Iterable[Snapshot], int]:
-    """Read all of the input: what is wrong with it shows before anything is measured.
-
-    A short stream is kept in memory meanwhile; a long one will be read a second time.
-    """
-    from psgraph.timing import phase
-
-    length = size = 0
-    held: list[Snapshot] | None = []
-    with phase("read"), waiting("Checking the input …"):
-        stream = source.open()
-        for snapshot in stream:
-            length += 1
-            size += snapshot.u.size + len(snapshot.roster)
-            if size > MOST_HELD:
-                held = None
-            elif held is not None:
-                held.append(snapshot)
-    if not length:
-        raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    return stream if held is None else held, length
-
-
-def publish_each(
-    stream: Iterable[Snapshot],
-    publisher: Publisher,
-    keep: Callable[[Snapshot, Release], None],
-) -> None:
-    """Publish snapshot by snapshot, with reading on the stopwatch.
-
-    Each pair is handed to `keep` and then let go, before the next snapshot is read.
-    """
-    from psgraph.timing import phase
-
-    snapshots = iter(stream)
-    while True:
-        with phase("read"):
-            snapshot = next(snapshots, None)
-        if snapshot is None:
-            return
-        keep(snapshot, publisher.publish(snapshot))
-        del snapshot
-
-
 def _show(tally: Tally, out: Path) -> None:
     certificate = tally.certificate
     assert certificate is not None
     last = tally.timestamps - 1
     seconds = ", ".join(f"{name} {spent:.2f}" for name, spent in list(tally.seconds.items())[1:])
     rows = [
+        ("Private", "yes" if certificate.private else "NO, for research only"),
         ("Promise", certificate.promise),
         ("Roster", certificate.roster),
         ("Method", f"{certificate.method}, version {certificate.version}"),
@@ -349,6 +150,4 @@ def _show(tally: Tally, out: Path) -> None:
     ]
     console = results()
     console.print(f"Published {tally.timestamps:,} timestamps to {out}", style="bold")
-    if not certificate.private:
-        console.print("Not private: for research only.", style="bold yellow")
     console.print(facts(rows))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["facts", "note", "print_json", "progress", "results", "table", "waiting"]
+__all__ = ["compiling", "facts", "note", "print_json", "progress", "results", "table", "waiting"]
 
 _PIPE_WIDTH = 160  # nobody wants a table folded in a log
 
@@ -67,7 +67,7 @@ def progress(what: str, *, length: int | None = None) -> Iterator[Callable[[], N
 
 
 @contextmanager
-def waiting(what: str, *, after: float = 1.0) -> Iterator[None]:
+def waiting(what: str | Callable[[], str], *, after: float = 1.0) -> Iterator[None]:
     """Say what is being waited for, once it has taken `after` seconds.
 
     A spinner on a terminal, one line elsewhere.
@@ -77,10 +77,11 @@ def waiting(what: str, *, after: float = 1.0) -> Iterator[None]:
     def show() -> None:
         if finished.wait(after):
             return
+        text = what if isinstance(what, str) else what()
         if not sys.stderr.isatty():
-            note(what)
+            note(text)
             return
-        with _messages().status(what):
+        with _messages().status(text):
             finished.wait()
 
     thread = threading.Thread(target=show, daemon=True)
@@ -90,6 +91,22 @@ def waiting(what: str, *, after: float = 1.0) -> Iterator[None]:
     finally:
         finished.set()
         thread.join()
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Wait for kernels, and say whether they are being compiled or come from the cache."""
+    from numba.core import event
+
+    with (
+        event.install_recorder("numba:compile") as compiled,
+        waiting(
+            lambda: (
+                "Compiling kernels (first run only) …" if compiled.buffer else "Loading kernels …"
+            )
+        ),
+    ):
+        yield
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> Table:

@@ -57,16 +57,21 @@ def _period(text: str) -> str:
     return str(Period.parse(text))
 
 
+def _required_or(default: object) -> dict[str, Any]:
+    """For click even a default of None is one, so where there is none it must not be named."""
+    if default is None:
+        return {"required": True}
+    return {"default": default, "show_default": True}
+
+
 def epsilon_option(default: str | None = None) -> Callable[[Function], Function]:
     """``--epsilon``, read exactly; required where it has no default."""
     return click.option(
         "--epsilon",
         type=Checked("epsilon", exact_epsilon),
         metavar="E",
-        required=default is None,
-        default=default,
-        show_default=default is not None,
         help="ε, the privacy budget of a window: 1, 0.5 or 1/3.",
+        **_required_or(default),
     )
 
 
@@ -76,10 +81,8 @@ def window_option(default: int | None = None) -> Callable[[Function], Function]:
         "--window",
         type=Checked("window", _window),
         metavar="W",
-        required=default is None,
-        default=default,
-        show_default=default is not None,
         help="w, the number of consecutive timestamps the budget is for.",
+        **_required_or(default),
     )
 
 
@@ -187,9 +190,7 @@ def source_options(function: Function) -> Callable[..., Any]:
         cumulative: bool,
         **others: Any,
     ) -> Any:
-        return function(
-            source=Source(path, roster, roster_from_edges, every, cumulative), **others
-        )
+        return function(source=Source(path, roster, roster_from_edges, every, cumulative), **others)
 
     decorated: Callable[..., Any] = with_source
     for decorate in reversed(_SOURCE_OPTIONS):

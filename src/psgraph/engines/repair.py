@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph.engines.base import Edges
 from psgraph.jit import kernel
+from psgraph.sorting import group_nodes
 
 __all__ = ["repair_edges"]
 
@@ -48,9 +49,10 @@ def repair_edges(
     if missing < 0:
         alive = _remove(edges.u, edges.v, labels, entries, lack, -missing, rng)
         return Edges(edges.u[alive], edges.v[alive])
-    members = np.argsort(labels, kind="stable").astype(np.int32)
-    begins = np.searchsorted(labels[members], np.arange(labels.max() + 2))
-    rows = np.searchsorted(edges.u, np.arange(nodes + 1))
+    _, ordered = group_nodes(labels.astype(np.int64), np.arange(nodes))
+    members = ordered.astype(np.int32)
+    begins = np.append(0, np.bincount(labels).cumsum())
+    rows = np.append(0, np.bincount(edges.u, minlength=nodes).cumsum())
     added = _add(edges.v, rows, labels, members, begins, entries, lack, missing, rng)
     added.sort()
     keys = edges.u.astype(np.int64) << 32 | edges.v
@@ -125,7 +127,7 @@ def _add(
         x = entry - nodes if outside else entry
         begin, end = begins[labels[x]], begins[labels[x] + 1]
         pool = nodes - (end - begin) if outside else end - begin
-        wanted = int(min(np.round(lack[entry]), missing - found))
+        wanted = min(int(lack[entry] + 0.5), missing - found)
         misses = 0
         while wanted > 0 and misses < 16 * pool:
             at = np.int64(rng.random() * pool)
@@ -198,7 +200,7 @@ def _remove(
     for entry in entries:
         shift = nodes if entry >= nodes else 0
         x = entry - shift
-        wanted = int(min(np.round(-lack[entry]), surplus))
+        wanted = min(int(0.5 - lack[entry]), surplus)
         if wanted <= 0:
             continue
         choices = 0

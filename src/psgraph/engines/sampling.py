@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from psgraph.engines.base import Blocks
 from psgraph.jit import kernel
+from psgraph.sorting import group_nodes
 
 __all__ = ["sample_block_keys"]
 
@@ -57,23 +58,25 @@ def _classes(
     class where its nodes begin; and the largest weight of every class.
     """
     nodes = np.flatnonzero(weights > 0)
-    _, exponents = np.frexp(weights[nodes])
-    slots = labels[nodes].astype(np.int64) << 12 | (exponents.astype(np.int64) + 1100)
-    order = np.argsort(slots, kind="stable")
-    members, slots = nodes[order].astype(np.int32), slots[order]
+    exponents = np.frexp(weights[nodes])[1].astype(np.int64)
+    lowest = exponents.min(initial=0)
+    span = int(exponents.max(initial=0) - lowest) + 1
+    slots = labels[nodes] * np.int64(span) + (exponents - lowest)
+    slots, nodes = group_nodes(slots, nodes)
+    owners, members = slots // span, nodes.astype(np.int32)
     new = np.ones(slots.size, dtype=bool)
     new[1:] = slots[1:] != slots[:-1]
     begins = np.flatnonzero(new)
-    begins = begins[~_joined(begins, members, slots, weights, labels, communities)]
+    begins = begins[~_joined(begins, members, owners, weights, labels, communities)]
     tops = np.maximum.reduceat(weights[members], begins) if begins.size else np.empty(0)
-    first = np.searchsorted(slots[begins] >> 12, np.arange(communities + 1))
+    first = np.searchsorted(owners[begins], np.arange(communities + 1))
     return members, first, np.append(begins, slots.size), tops
 
 
 def _joined(
     begins: Integers,
     members: Positions,
-    slots: Integers,
+    owners: Integers,
     weights: Floats,
     labels: Positions,
     communities: int,
@@ -86,10 +89,10 @@ def _joined(
     """
     if not begins.size:
         return np.zeros(0, dtype=bool)
-    owner = slots[begins] >> 12
+    owner = owners[begins]
     total = np.bincount(labels, weights=weights, minlength=communities)[owner]
-    first_of_owner = np.searchsorted(slots >> 12, owner)
-    heads_so_far = np.append(begins[1:], slots.size) - first_of_owner
+    first_of_owner = np.searchsorted(owners, owner)
+    heads_so_far = np.append(begins[1:], owners.size) - first_of_owner
     light = heads_so_far * np.maximum.reduceat(weights[members], begins) <= 0.25 * total
     joined = np.zeros(begins.size, dtype=bool)
     joined[1:] = light[1:] & light[:-1] & (owner[1:] == owner[:-1])
@@ -130,11 +133,11 @@ def _sample(
                     skip = rng.standard_exponential() * stretch
                     if skip >= pairs - at:
                         break
-                    at += 1 + np.int64(skip)
-                    column += 1 + np.int64(skip)
+                    at += 1 + int(skip)
+                    column += 1 + int(skip)
                     if same:
                         if column >= width:
-                            row = np.int64((1.0 + np.sqrt(8.0 * at - 7.0)) / 2.0)
+                            row = int((1.0 + np.sqrt(8.0 * at - 7.0)) / 2.0)
                             while row * (row - 1) // 2 > at - 1:
                                 row -= 1
                             while (row + 1) * row // 2 <= at - 1:
@@ -150,7 +153,8 @@ def _sample(
                     x, y = members[here], members[there]
                     if found == keys.size:
                         longer = np.empty(2 * keys.size, dtype=np.int64)
-                        longer[:found] = keys
+                        for done in range(found):  # a slice would take seconds to compile
+                            longer[done] = keys[done]
                         keys = longer
                     low, high = (x, y) if x < y else (y, x)
                     keys[found] = (np.int64(low) << bits) | np.int64(high)

@@ -28,10 +28,12 @@ __all__ = ["TextFile"]
 BLOCK_BYTES = 4 << 20
 MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_INTEGER = re.compile(r"-?(0|[1-9]\d*)")  # a leading zero would be lost: that is a name
-_DECIMAL = re.compile(r"-?\d+\.\d+")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(?P<zone>Z|[+-]\d\d:?\d\d)?)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)  # a leading zero would be lost: that is a name
+_DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(?P<zone>Z|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
 
 
 class TextFile:
@@ -151,7 +153,7 @@ class TextFile:
                 f"{self.name}, line {line}: this is not UTF-8 text\nSave the file as UTF-8."
             ) from None
         if self._delimiter == " ":
-            return text.split()
+            return re.split("[ \t]+", text.strip(" \t"))
         try:
             return next(csv.reader([text], delimiter=self._delimiter), [])
         except csv.Error:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from psgraph.errors import LedgerError, exact_decimal
 from psgraph.graph import Roster
+from psgraph.privacy.budget import exact_fraction
 from psgraph.privacy.mechanisms import Charge
 
 __all__ = ["chain_digest", "pack_charges", "pack_roster", "unpack_charges", "unpack_roster"]
 
 
-def chain_digest(before: bytes, columns: tuple[Any, ...]) -> bytes:
+def chain_digest(before: bytes, columns: Sequence[Any]) -> bytes:
     """The digest of a row and of everything before it."""
     digest = hashlib.sha256(before)
     for value in columns:
@@ -38,7 +39,7 @@ def pack_charges(charges: tuple[Charge, ...]) -> str:
 def unpack_charges(text: str) -> tuple[Charge, ...]:
     """The inverse of `pack_charges`."""
     return tuple(
-        Charge(mechanism, label, Fraction(epsilon), sensitivity, tuple(shape), part)
+        Charge(mechanism, label, exact_fraction(epsilon), sensitivity, tuple(shape), part)
         for mechanism, label, epsilon, sensitivity, shape, part in json.loads(text)
     )
 
@@ -51,18 +52,20 @@ def pack_roster(roster: Roster) -> bytes:
     return head + roster.ids.astype("<i8").tobytes()
 
 
-def unpack_roster(content: bytes) -> Roster:
-    """The inverse of `pack_roster`."""
+def unpack_roster(content: object) -> Roster:
+    """The inverse of `pack_roster`; refuses what that would have written differently."""
     try:
-        ids: Any = (
-            json.loads(content[2:])
-            if content[1:2] == b"s"
-            else np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
-        )
-        if content[:1] not in b"eg" or content[1:2] not in b"si":
+        if not isinstance(content, bytes):
             raise ValueError
+        ids: Any
         if content[1:2] == b"s":
-            ids = np.array(ids, dtype=object)
-        return Roster(ids, from_edges=content[:1] == b"e")
-    except ValueError:
+            names = json.loads(content[2:])
+            ids = np.array(names, dtype=object if names else str)  # no names are still names
+        else:
+            ids = np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
+        roster = Roster(ids, from_edges=content[:1] == b"e")
+        if pack_roster(roster) != content:
+            raise ValueError
+        return roster
+    except (RecursionError, TypeError, ValueError):
         raise LedgerError("a stored roster is damaged") from None

@@ -1,4 +1,4 @@
-"""The durable record of a stream: one SQLite file, one writer, one transaction per timestamp.
+"""The durable record of a stream: what was promised, measured, spent and released.
 
 A timestamp is *sealed* when its noisy measurement, its spend, the next state and the seed of its
 synthesis are committed together. Only then may anything about it leave the process. Rows form a
@@ -10,22 +10,27 @@ The ledger file is as sensitive as the data: it holds the key of the snapshots' 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
-import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
-from psgraph.errors import LedgerBusy, LedgerError, OutOfOrder, TermsChanged, exact_decimal
+from psgraph.errors import (
+    LedgerError,
+    OutOfOrder,
+    TermsChanged,
+    VerificationFailed,
+    exact_decimal,
+)
 from psgraph.graph import Roster, Snapshot
+from psgraph.ledger.chain import COLUMNS, Link, chain_problems
+from psgraph.ledger.database import Database
 from psgraph.ledger.packing import (
     chain_digest,
     pack_charges,
@@ -35,26 +40,12 @@ from psgraph.ledger.packing import (
 )
 from psgraph.ledger.terms import Seal, Terms
 from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import exact_fraction
 from psgraph.privacy.mechanisms import Charge
 
 __all__ = ["Ledger"]
 
-APPLICATION = 0x50534752  # "PSGR"
-FORMAT = 1
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""From a format to the next: what to do to a ledger written by an older version."""
-
-_TABLES = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE rosters (digest TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE seals (
-    timestamp INTEGER PRIMARY KEY, time TEXT, spent TEXT NOT NULL, charges TEXT NOT NULL,
-    seed INTEGER NOT NULL, snapshot BLOB NOT NULL, measurement BLOB NOT NULL,
-    state BLOB NOT NULL, version TEXT NOT NULL, previous BLOB NOT NULL, digest BLOB NOT NULL,
-    certificate BLOB, certificate_mark BLOB
-);
-CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 0), content BLOB NOT NULL);
-"""
+_KEY_BYTES = 32
 
 
 class Ledger:
@@ -73,75 +64,31 @@ class Ledger:
 
     def __init__(self, path: str | Path, terms: Terms | None = None, *, writing: bool = True):
         self.path = Path(path)
-        self._lock: int | None = None
-        if not self.path.exists() and terms is None:
-            raise LedgerError(f"there is no ledger at {self.path}")
+        fill = None if terms is None else lambda connection: _fill(connection, terms)
+        self._database = Database(self.path, fill=fill, writing=writing)
         try:
+            self._read_terms()
+            if terms is not None:
+                self._refuse_other(terms)
             if writing:
-                self._take_lock()
-            self._database = self._connect(writing)
-            with self._typed_errors():
-                self._open(terms, writing)
+                self._refuse_damage()
         except BaseException:
             self.close()
             raise
 
-    # ---- opening and closing ----
-
-    def _take_lock(self) -> None:
-        """One writer at a time; the system lets go of the lock when the process ends."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = self.path.with_name(f"{self.path.name}.lock")
-            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LedgerBusy(
-                f"another process is publishing with {self.path}\n"
-                "Wait until it has finished, or stop it. Nothing was measured."
-            ) from None
-        except OSError as error:
-            raise LedgerError(
-                f"{self.path} can't be locked: {error.strerror}\n"
-                "Choose a directory you may write to."
-            ) from None
-
-    def _connect(self, writing: bool) -> sqlite3.Connection:
-        try:
-            if writing:
-                # SQLite gives its side files the mode of the main file.
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            mode = "rw" if writing else "ro"
-            location = f"{self.path.absolute().as_uri()}?mode={mode}"
-            return sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
-        except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or "it can't be opened"
-            raise LedgerError(f"{self.path} can't be used as a ledger: {reason}") from None
-
-    def _open(self, terms: Terms | None, writing: bool) -> None:
-        database = self._database
-        application = database.execute("PRAGMA application_id").fetchone()[0]
-        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables == 0 and application == 0:
-            if terms is None or not writing:
-                raise LedgerError(f"{self.path} is empty and not a ledger")
-            self._begin(terms)
-        elif application != APPLICATION:
-            raise LedgerError(
-                f"{self.path} is a database of another program\nName another file for the ledger."
-            )
-        self._migrate(writing)
-        if writing:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
-        facts = dict(database.execute("SELECT name, value FROM facts"))
+    def _read_terms(self) -> None:
+        facts = dict(self._database.rows("SELECT name, value FROM facts"))
         try:
             self._key: bytes = facts["key"]
-            self.terms = Terms(**json.loads(facts["terms"]))
+            self.terms = Terms.from_bytes(facts["terms"])
             self.guarantee = self.terms.guarantee
-        except (KeyError, ValueError, TypeError):
+            if not isinstance(self._key, bytes) or facts != _facts(self._key, self.terms):
+                raise ValueError
+        except (KeyError, ValueError):
             raise LedgerError(f"the terms in {self.path} are damaged") from None
-        differences = [] if terms is None else list(self.terms.differences(terms))
+
+    def _refuse_other(self, terms: Terms) -> None:
+        differences = list(self.terms.differences(terms))
         if differences:
             raise TermsChanged(
                 f"{self.path} was begun under other terms:\n" + "\n".join(differences) + "\n"
@@ -149,39 +96,18 @@ class Ledger:
                 "place. Two ledgers for one stream of data add up their budgets."
             )
 
-    def _begin(self, terms: Terms) -> None:
-        """Write an empty ledger in one transaction, so that it is begun or it is not."""
-        with self._transaction() as database:
-            for statement in _TABLES.split(";"):
-                database.execute(statement)
-            database.execute("INSERT INTO facts VALUES ('key', ?)", (os.urandom(32),))
-            database.execute("INSERT INTO facts VALUES ('terms', ?)", (terms.to_bytes(),))
-            database.execute(f"PRAGMA application_id = {APPLICATION}")
-            database.execute(f"PRAGMA user_version = {FORMAT}")
-
-    def _migrate(self, writing: bool) -> None:
-        found = self._database.execute("PRAGMA user_version").fetchone()[0]
-        if found > FORMAT:
-            raise LedgerError(
-                f"{self.path} has format {found}; this version of psgraph knows up to {FORMAT}\n"
-                "Use the version of psgraph that wrote it, or a newer one."
+    def _refuse_damage(self) -> None:
+        """Look at all that publishing goes by: the rows of the current window and the state."""
+        for problem in self.problems(since=max(0, self.sealed - self.guarantee.window)):
+            raise VerificationFailed(
+                f"{self.path} is not as it was written: {problem}\n"
+                "psgraph verify looks at all of it. Put the newest backup back; nothing was "
+                "measured."
             )
-        while found < FORMAT:
-            if found not in MIGRATIONS or not writing:
-                raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
-            with self._transaction() as database:
-                MIGRATIONS[found](database)
-                found += 1
-                database.execute(f"PRAGMA user_version = {found}")
 
     def close(self) -> None:
         """Close the file and let go of the lock."""
-        database = getattr(self, "_database", None)
-        if database is not None:
-            database.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -189,118 +115,91 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @contextmanager
-    def _typed_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorname", None) or ""
-            reason = {
-                "SQLITE_FULL": "the disk is full",
-                "SQLITE_READONLY": "it can't be written to",
-                "SQLITE_NOTADB": "it is not a ledger",
-                "SQLITE_CORRUPT": "it is damaged",
-                "SQLITE_BUSY": "another program holds it",
-                "SQLITE_CANTOPEN": "it can't be opened",
-            }.get("_".join(code.split("_")[:2]), "it can't be read or written")
-            raise LedgerError(
-                f"the ledger {self.path} can't be used: {reason}\nNothing was published."
-            ) from None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, flushed to the disk when it is left."""
-        with self._typed_errors():
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._database
-                self._commit()
-            except BaseException:
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
-
-    def _commit(self) -> None:
-        self._database.execute("COMMIT")
-
     # ---- reading ----
 
     @property
     def sealed(self) -> int:
         """How many timestamps are sealed."""
-        with self._typed_errors():
-            last = self._database.execute("SELECT max(timestamp) FROM seals").fetchone()[0]
-        return 0 if last is None else int(last) + 1
+        row = self._database.row("SELECT min(timestamp), max(timestamp) FROM seals")
+        first, last = row or (None, None)
+        if last is None:
+            return 0
+        if first != 0:
+            raise LedgerError(f"timestamp 0 is missing in {self.path}")
+        return int(last) + 1
 
     def seal_of(self, timestamp: int) -> Seal:
         """What was sealed for a timestamp."""
-        with self._typed_errors():
-            row = self._database.execute(
-                "SELECT time, spent, charges, seed, snapshot, state, version, previous, "
-                "certificate FROM seals WHERE timestamp = ?",
-                (timestamp,),
-            ).fetchone()
+        row = self._database.row(
+            "SELECT time, spent, charges, seed, snapshot, roster, state, version, previous, "
+            "certificate FROM seals WHERE timestamp = ?",
+            (timestamp,),
+        )
         if row is None:
             raise LedgerError(f"timestamp {timestamp} is missing in {self.path}")
-        time, spent, charges, seed, snapshot, state, version, previous, certificate = row
+        time, spent, charges, *others = row
         try:
-            return Seal(
-                timestamp,
-                time,
-                Fraction(spent),
-                unpack_charges(charges),
-                seed,
-                snapshot,
-                state,
-                version,
-                previous,
-                certificate,
-            )
-        except (ValueError, TypeError, ZeroDivisionError):
+            return Seal(timestamp, time, exact_fraction(spent), unpack_charges(charges), *others)
+        except (RecursionError, TypeError, ValueError, ZeroDivisionError):
             raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
 
     def measurement_of(self, timestamp: int) -> bytes:
         """The stored measurement of a timestamp."""
         query = "SELECT measurement FROM seals WHERE timestamp = ?"
-        return self._one(query, timestamp, f"the measurement of timestamp {timestamp}")
+        return self._blob(query, timestamp, f"the measurement of timestamp {timestamp}")
 
     def latest_state(self) -> bytes:
         """The state after the last sealed timestamp."""
-        return self._one("SELECT content FROM state WHERE only = ?", 0, "the state")
+        return self._blob("SELECT content FROM state WHERE only = ?", 0, "the state")
+
+    def _blob(self, query: str, key: int, what: str) -> bytes:
+        row = self._database.row(query, (key,))
+        if row is None or not isinstance(row[0], bytes):
+            raise LedgerError(f"{what} is missing in {self.path}")
+        return row[0]
 
     def roster(self, digest: str) -> Roster | None:
         """A roster by its digest."""
-        with self._typed_errors():
-            row = self._database.execute(
-                "SELECT content FROM rosters WHERE digest = ?", (digest,)
-            ).fetchone()
-        return None if row is None else unpack_roster(row[0])
-
-    def _one(self, query: str, key: object, what: str) -> bytes:
-        with self._typed_errors():
-            row = self._database.execute(query, (key,)).fetchone()
+        row = self._database.row("SELECT content FROM rosters WHERE digest = ?", (digest,))
         if row is None:
-            raise LedgerError(f"{what} is missing in {self.path}")
-        content: bytes = row[0]
-        return content
+            return None
+        roster = unpack_roster(row[0])
+        if roster.digest != digest:
+            raise LedgerError(f"a roster in {self.path} was changed")
+        return roster
 
-    def spends(self) -> Iterator[tuple[int, Fraction]]:
-        """Timestamps and what they spent, in order."""
-        with self._typed_errors():
-            for timestamp, spent in self._database.execute(
-                "SELECT timestamp, spent FROM seals ORDER BY timestamp"
-            ):
-                yield timestamp, Fraction(spent)
+    def roster_from_edges(self) -> bool | None:
+        """Whether the rosters of this stream are read off the edges; None before the first."""
+        if not self.sealed:
+            return None
+        roster = self.roster(self.seal_of(0).roster)
+        if roster is None:
+            raise LedgerError(f"a roster is missing in {self.path}")
+        return roster.from_edges
 
-    def accountant(self) -> Accountant:
-        """The account of the current window."""
-        sealed = self.sealed
-        with self._typed_errors():
-            rows = self._database.execute(
-                "SELECT spent FROM seals WHERE timestamp >= ? ORDER BY timestamp",
-                (sealed - self.guarantee.window,),
-            ).fetchall()
-        return Accountant(self.guarantee, tuple(Fraction(row[0]) for row in rows), sealed)
+    def spends(self, *, since: int = 0) -> Iterator[tuple[int, str | None, Fraction]]:
+        """Timestamps, their times and what they spent, in order."""
+        rows = self._database.rows(
+            "SELECT timestamp, time, spent FROM seals WHERE timestamp >= ? ORDER BY timestamp",
+            (since,),
+        )
+        for expected, (timestamp, time, spent) in enumerate(rows, start=since):
+            if timestamp != expected:
+                raise LedgerError(f"timestamp {expected} is missing in {self.path}")
+            try:
+                yield timestamp, time, exact_fraction(spent)
+            except (ValueError, ZeroDivisionError):
+                raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
+
+    def accountant(self, *, before: int | None = None) -> Accountant:
+        """The account of the window that ends with the last timestamp, or before a given one."""
+        end = self.sealed if before is None else before
+        recent: list[Fraction] = []
+        for timestamp, _, spent in self.spends(since=max(0, end - self.guarantee.window)):
+            if timestamp == end:
+                break
+            recent.append(spent)
+        return Accountant(self.guarantee, tuple(recent), end)
 
     def fingerprint(self, snapshot: Snapshot) -> bytes:
         """A keyed digest of a snapshot. A plain one could be tried out on guessed graphs."""
@@ -322,29 +221,27 @@ class Ledger:
         charges: tuple[Charge, ...],
         seed: int,
         snapshot: bytes,
+        roster: Roster,
         measurement: bytes,
         state: bytes,
         version: str,
         rosters: dict[str, Roster],
     ) -> None:
         """Commit a timestamp, after checking every window it is in."""
-        with self._transaction() as database:
+        with self._database.transaction() as connection:
             sealed = self.sealed
             if timestamp != sealed:
                 raise OutOfOrder(
-                    f"timestamp {timestamp} can't be sealed: the ledger is at {sealed}"
+                    f"timestamp {timestamp} can't be sealed: the ledger is at {sealed}\n"
+                    "Another process may have published it. Open the ledger again."
                 )
-            self.accountant().check(spent)
-            previous = digest_before = self._genesis()
-            if timestamp:
-                digest_before, previous = database.execute(
-                    "SELECT digest, certificate FROM seals WHERE timestamp = ?", (timestamp - 1,)
-                ).fetchone()
-                if previous is None:
-                    raise OutOfOrder(f"the release of timestamp {timestamp - 1} is not finished")
-            for digest, roster in rosters.items():
-                database.execute(
-                    "INSERT OR IGNORE INTO rosters VALUES (?, ?)", (digest, pack_roster(roster))
+            _, digest_before, previous, accountant = self._link(timestamp)
+            accountant.check(spent)
+            if previous is None:
+                raise OutOfOrder(f"the release of timestamp {timestamp - 1} is not finished")
+            for digest, found in (rosters | {roster.digest: roster}).items():
+                connection.execute(
+                    "INSERT OR IGNORE INTO rosters VALUES (?, ?)", (digest, pack_roster(found))
                 )
             columns = (
                 timestamp,
@@ -353,79 +250,93 @@ class Ledger:
                 pack_charges(charges),
                 seed,
                 snapshot,
+                roster.digest,
                 measurement,
                 hashlib.sha256(state).digest(),
                 version,
                 previous,
             )
-            database.execute(
-                "INSERT INTO seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+            connection.execute(
+                f"INSERT INTO seals ({COLUMNS}) VALUES ({'?, ' * len(columns)}?, NULL, NULL)",
                 (*columns, chain_digest(digest_before, columns)),
             )
-            database.execute("INSERT OR REPLACE INTO state VALUES (0, ?)", (state,))
+            connection.execute("INSERT OR REPLACE INTO state VALUES (0, ?)", (state,))
 
     def record_release(self, timestamp: int, certificate: bytes) -> None:
-        """Note the digest of the certificate under which a timestamp was released."""
-        with self._transaction() as database:
-            database.execute(
-                "UPDATE seals SET certificate = ?, certificate_mark = ? WHERE timestamp = ?",
+        """Note, once and for all, the digest of the certificate of a timestamp."""
+        with self._database.transaction() as connection:
+            noted = connection.execute(
+                "UPDATE seals SET certificate = ?1, certificate_mark = ?2 "
+                "WHERE timestamp = ?3 AND (certificate IS NULL OR certificate = ?1)",
                 (certificate, self._mark(timestamp, certificate), timestamp),
             )
+            if noted.rowcount != 1:
+                raise VerificationFailed(
+                    f"timestamp {timestamp} was released under another certificate\n"
+                    "Another process may have published it. psgraph verify looks at all of it."
+                )
 
     def _mark(self, timestamp: int, certificate: bytes) -> bytes:
         return hmac.digest(self._key, b"certificate %d " % timestamp + certificate, "sha256")
 
-    def _genesis(self) -> bytes:
-        """What the chain of rows begins with: the terms and the key."""
-        key = hashlib.sha256(b"psgraph key\0" + self._key).digest()
-        return hashlib.sha256(b"psgraph ledger\0" + key + self.terms.to_bytes()).digest()
-
     # ---- checking ----
 
-    def problems(self) -> Iterator[str]:
-        """Everything in the file that is not as it was written, in words."""
+    def problems(self, *, since: int = 0) -> Iterator[str]:
+        """Everything in the file that is not as it was written, in words.
+
+        Parameters
+        ----------
+        since
+            Look only at this timestamp and later ones.
+        """
         try:
-            with self._typed_errors():
-                yield from self._problems()
+            if not since:
+                for digest, content in self._database.rows("SELECT digest, content FROM rosters"):
+                    if unpack_roster(content).digest != digest:
+                        yield "a roster was changed"
+            rows = self._database.rows(
+                f"SELECT {COLUMNS} FROM seals WHERE timestamp >= ? ORDER BY timestamp", (since,)
+            )
+            state = hashlib.sha256(self.latest_state()).digest() if self.sealed else None
+            yield from chain_problems(
+                rows,
+                self._link(since),
+                has_roster=self._has_roster,
+                mark=self._mark,
+                current_state=state,
+            )
         except LedgerError as error:
             yield str(error).splitlines()[0]
 
-    def _problems(self) -> Iterator[str]:
-        database = self._database
-        stored = dict(database.execute("SELECT name, value FROM facts"))
-        if stored != {"key": self._key, "terms": self.terms.to_bytes()}:
-            yield "the terms of the ledger were changed"
-        for digest, content in database.execute("SELECT digest, content FROM rosters"):
-            if unpack_roster(content).digest != digest:
-                yield "a roster was changed"
-        before = previous = self._genesis()
-        accountant = Accountant(self.guarantee)
-        state = None
-        expected = 0
-        for row in database.execute("SELECT * FROM seals ORDER BY timestamp"):
-            *columns, digest, certificate, mark = row
-            timestamp = columns[0]
-            name = f"timestamp {timestamp}"
-            if timestamp != expected:
-                yield f"timestamp {expected} is missing"
-            if digest != chain_digest(before, tuple(columns)):
-                yield f"{name}: the sealed row was changed"
-            if columns[9] != previous:
-                yield f"{name}: the certificate before it is another one"
-            try:
-                if Fraction(columns[2]) > accountant.remaining:
-                    yield f"{name}: the window is overspent"
-                accountant = Accountant(
-                    self.guarantee,
-                    (*accountant.recent, Fraction(columns[2]))[-self.guarantee.window :],
-                    timestamp + 1,
-                )
-            except (ValueError, TypeError, ZeroDivisionError):
-                yield f"{name}: the spend can't be read"
-            if certificate is not None and mark != self._mark(timestamp, certificate):
-                yield f"{name}: the digest of the certificate was changed"
-            if certificate is None and mark is not None:
-                yield f"{name}: the digest of the certificate was removed"
-            before, previous, state, expected = digest, certificate, columns[7], timestamp + 1
-        if state is not None and hashlib.sha256(self.latest_state()).digest() != state:
-            yield "the state was changed"
+    def _has_roster(self, digest: object) -> bool:
+        row = self._database.row("SELECT 1 FROM rosters WHERE digest = ?", (digest,))
+        return row is not None
+
+    def _link(self, timestamp: int) -> Link:
+        """What the row of a timestamp is chained to."""
+        if not timestamp:
+            genesis = _genesis(self._key, self.terms)
+            return Link(0, genesis, genesis, Accountant(self.guarantee))
+        row = self._database.row(
+            "SELECT digest, certificate FROM seals WHERE timestamp = ?", (timestamp - 1,)
+        )
+        if row is None or not isinstance(row[0], bytes):
+            raise LedgerError(f"timestamp {timestamp - 1} is missing in {self.path}")
+        return Link(timestamp, row[0], row[1], self.accountant(before=timestamp))
+
+
+def _fill(connection: sqlite3.Connection, terms: Terms) -> None:
+    """The rows of a new ledger."""
+    for fact in _facts(os.urandom(_KEY_BYTES), terms).items():
+        connection.execute("INSERT INTO facts VALUES (?, ?)", fact)
+
+
+def _facts(key: bytes, terms: Terms) -> dict[str, bytes]:
+    content = terms.to_bytes()
+    return {"key": key, "terms": content, "mark": hmac.digest(key, b"terms " + content, "sha256")}
+
+
+def _genesis(key: bytes, terms: Terms) -> bytes:
+    """What the chain of rows begins with: the terms and the key."""
+    key = hashlib.sha256(b"psgraph key\0" + key).digest()
+    return hashlib.sha256(b"psgraph ledger\0" + key + terms.to_bytes()).digest()

@@ -38,6 +38,20 @@ class Terms:
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
 
+    @classmethod
+    def from_bytes(cls, content: object) -> Terms:
+        """The inverse of `to_bytes`; a `ValueError` for anything else."""
+        if not isinstance(content, bytes):
+            raise ValueError("not terms")
+        try:
+            terms = cls(**json.loads(content))
+            _ = terms.guarantee
+            if terms.to_bytes() != content or not isinstance(terms.parameters, dict):
+                raise ValueError("not terms")
+        except (AttributeError, RecursionError, TypeError, ValueError):
+            raise ValueError("not terms") from None
+        return terms
+
     def differences(self, other: Terms) -> Iterator[str]:
         """What differs, a line each: begun with, now."""
         stored, asked = self._flat(), other._flat()
@@ -51,7 +65,8 @@ class Terms:
     def _flat(self) -> dict[str, Any]:
         fields = asdict(self)
         parameters: dict[str, Any] = fields.pop("parameters")
-        return fields | parameters
+        # A parameter of a plug-in may be called window, and must not hide the window.
+        return fields | {f"parameter {name}": value for name, value in parameters.items()}
 
 
 def _seeded(seed: int | None) -> str:
@@ -68,6 +83,7 @@ class Seal:
     charges: tuple[Charge, ...]
     seed: int
     snapshot: bytes
+    roster: str
     state: bytes
     version: str
     previous: bytes

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from psgraph.errors import BudgetError, exact_decimal
 
-__all__ = ["ONE_EDGE", "EpsilonLike", "WEventPrivacy", "exact_epsilon", "round_down"]
+__all__ = [
+    "ONE_EDGE",
+    "EpsilonLike",
+    "WEventPrivacy",
+    "exact_epsilon",
+    "exact_fraction",
+    "round_down",
+]
 
 EpsilonLike = str | int | float | Fraction | Decimal
 
@@ -55,6 +63,25 @@ def exact_epsilon(value: EpsilonLike, *, name: str = "epsilon") -> Fraction:
     if exact <= 0:
         raise BudgetError(f"{name} must be greater than 0, not {shown}")
     return exact
+
+
+_EXACT = re.compile(r"-?\d{1,4000}([./]\d{1,4000})?", re.ASCII)
+
+
+def exact_fraction(text: object) -> Fraction:
+    """Read back what `exact_decimal` wrote; a `ValueError` for anything else.
+
+    `Fraction` itself also takes exponents, and would work on ``1e999999999`` for hours.
+
+    >>> exact_fraction("0.2"), exact_fraction("-1/3"), exact_fraction("7")
+    (Fraction(1, 5), Fraction(-1, 3), Fraction(7, 1))
+    >>> exact_fraction("1e9")
+    Traceback (most recent call last):
+    ValueError: not an exact number
+    """
+    if not isinstance(text, str) or not _EXACT.fullmatch(text):
+        raise ValueError("not an exact number")
+    return Fraction(text)
 
 
 def round_down(value: Fraction, *, denominator: int, largest: int) -> tuple[int, int]:

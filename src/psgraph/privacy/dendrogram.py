@@ -210,9 +210,7 @@ def _count(
         table[node, DEGREE] = table[one, DEGREE] + table[other, DEGREE]
         if table[one, DEGREE] + table[one, SIZE] > table[other, DEGREE] + table[other, SIZE]:
             one, other = other, one
-        table[node, EDGES] = edges_between(
-            one, other, table, order, position, starts, neighbours
-        )
+        table[node, EDGES] = edges_between(one, other, table, order, position, starts, neighbours)
 
 
 def edges_across(layout: Layout, starts: Integers, neighbours: Positions) -> None:

@@ -17,7 +17,7 @@ those below.
 The weights are computed in floating point. Every ratio has a relative error below 8·2⁻⁵³ (seven
 roundings, one of them that of exp(rate)), and N of them with their sums are off by less than
 N·10⁻¹⁵, what is left out by less than 10⁻¹⁸. Where the uniform number is not farther from a
-boundary than four times that, which happens about once in 10¹² draws for common sizes, the same
+boundary than four times that, which happens about once in 10¹¹ draws for common sizes, the same
 comparison is made in decimal arithmetic with as many digits, and as many more random bits, as it
 takes. The law is therefore the stated one, not one near it. Time grows with the standard
 deviation of x, not with A.
@@ -158,3 +158,61 @@ def _locate(cells: int, ones: int, drawn: int, odds: float, uniform: int, error:
         if wanted < covered + slack:
             return x if wanted < covered - slack else _DOUBTFUL
     return _DOUBTFUL
+
+
+def _settle(
+    sampler: Sampler, uniform: int, *, cells: int, ones: int, drawn: int, rate: Fraction
+) -> int:
+    """Settle a doubtful case with ever more digits and random bits."""
+    bits, digits = _UNIFORM_BITS, 60
+    while True:
+        found = _locate_in_decimals(cells, ones, drawn, rate, uniform, bits=bits, digits=digits)
+        if found is not None:
+            return found
+        uniform, bits, digits = uniform << 64 | sampler.source.bits(64), bits + 64, digits + 40
+
+
+def _locate_in_decimals(
+    cells: int, ones: int, drawn: int, rate: Fraction, uniform: int, *, bits: int, digits: int
+) -> int | None:
+    """As `_locate`, for a number in [uniform, uniform + 1)·2^−bits; None if still in doubt."""
+    low, high = max(0, drawn - (cells - ones)), min(ones, drawn)
+    odds = _exp(rate, digits=digits)
+    with localcontext() as context:
+        context.prec = digits
+
+        def ratio(x: int) -> Decimal:
+            return (ones - x) * (drawn - x) * odds / ((x + 1) * (cells - ones - drawn + x + 1))
+
+        def weights(mode: int, end: int, step: int) -> Iterator[tuple[int, Decimal]]:
+            weight, x = Decimal(1), mode
+            while x != end:
+                factor = ratio(x) if step > 0 else 1 / ratio(x - 1)
+                if factor < 1 and weight * factor <= (1 - factor).scaleb(10 - digits):
+                    return
+                weight, x = weight * factor, x + step
+                yield x, weight
+
+        mode, beyond = low, high + 1
+        while beyond - mode > 1:
+            middle = (mode + beyond) // 2
+            mode, beyond = (middle, beyond) if ratio(middle - 1) >= 1 else (mode, middle)
+        line = [(mode, Decimal(1)), *weights(mode, high, 1), *weights(mode, low, -1)]
+        total = sum((weight for _, weight in line), start=Decimal(0))
+        # Ten roundings of 10^−digits for each weight, and 10^(10−digits) left out on each side.
+        slack = (total * len(line)).scaleb(12 - digits)
+        unit = total / (1 << bits)
+        covered = Decimal(0)
+        for x, weight in line:
+            covered += weight
+            if (uniform + 1) * unit <= covered - slack:
+                return x
+            if uniform * unit < covered + slack:
+                return None
+        return None
+
+
+def _exp(rate: Fraction, *, digits: int) -> Decimal:
+    with localcontext() as context:
+        context.prec = digits + 5
+        return (Decimal(rate.numerator) / Decimal(rate.denominator)).exp()

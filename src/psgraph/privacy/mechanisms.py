@@ -18,10 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch, exact_decimal
-from psgraph.privacy.budget import ONE_EDGE
+from psgraph.privacy.arrangement import arrange
+from psgraph.privacy.budget import ONE_EDGE, exact_fraction
 from psgraph.privacy.choice import choice_sweep
+from psgraph.privacy.dendrogram import Dendrogram
+from psgraph.privacy.dendrogram_walk import likelihood_sensitivity, walk_dendrogram
+from psgraph.privacy.rectangles import Regions
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.sparse import NoisyCounts, Threshold, sparse_noise
+from psgraph.privacy.splits import choose_splits
 from psgraph.privacy.top import largest_cells
 
 __all__ = ["Budget", "Charge", "Sensitivity", "per_edge"]
@@ -78,7 +83,7 @@ class Charge:
         return cls(
             content["mechanism"],
             content["label"],
-            Fraction(content["epsilon"]),
+            exact_fraction(content["epsilon"]),
             content["sensitivity"],
             tuple(content["shape"]),
             content.get("part", ""),
@@ -215,6 +220,63 @@ class Budget:
             raise MethodError(f"{label}: the strength must lie in (0, 1/2], not {strength}")
         self._charge("exponential choice", label, epsilon, per_edge(1), labels.shape)
         return choice_sweep(self._sampler, starts, neighbours, labels, strength=strength * epsilon)
+
+    def choose_splits(
+        self, regions: Regions, *, least: int, grid: int, epsilon: Fraction, label: str
+    ) -> Integers:
+        """Where to cut each region into four, so that the densities of the parts differ.
+
+        Each part has `least` valid cells or none. Returns a row and a column for each region,
+        −1 where no split is possible (which is public). See `psgraph.privacy.splits`.
+
+        Privacy: ε for one edge. An edge is in one region, and moves the gap between the largest
+        and the smallest density by at most 1/`least`: exponential mechanism with exactly that
+        sensitivity. The regions must be public or already released. proofs/der.md.
+        """
+        if least < 1:
+            raise MethodError(f"{label}: a part must have at least 1 cell, not {least}")
+        self._charge("exponential choice", label, epsilon, per_edge(1), (len(regions),))
+        return choose_splits(self._sampler, regions, least=least, grid=grid, epsilon=epsilon)
+
+    def arrange_edges(
+        self, regions: Regions, *, drawn: Integers, epsilon: Fraction, label: str
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """So many cells of each region as `drawn` says: a set that hits x edges has weight e^εx.
+
+        Returns rows and columns. See `psgraph.privacy.arrangement`.
+
+        Privacy: ε for one edge. An edge is in one region and changes x by at most 1, in the same
+        direction for all sets. Regions and `drawn` must be public or already released.
+        proofs/der.md.
+        """
+        if (drawn < 0).any() or (drawn > regions.cells).any():
+            raise MethodError(f"{label}: more cells were asked for than a region has")
+        self._charge("exponential choice", label, epsilon, per_edge(1), (len(regions),))
+        return arrange(self._sampler, regions, drawn=drawn, rate=epsilon)
+
+    def walk_dendrogram(
+        self,
+        tree: Dendrogram,
+        starts: Integers,
+        neighbours: NDArray[np.int32],
+        *,
+        steps: int,
+        epsilon: Fraction,
+        label: str,
+    ) -> Dendrogram:
+        """A dendrogram that fits the edges, by `steps` steps of a Markov chain from `tree`.
+
+        The stationary law has weights exp(ε·log-likelihood / 2ΔU). `tree` and `steps` must be
+        public or already released. See `psgraph.privacy.dendrogram_walk`.
+
+        Privacy: ε for one edge **if** the chain has reached its stationary law, which finitely
+        many steps don't, and in floating point. A method that calls this must state a
+        `psgraph.methods.base.Caveat`. proofs/privhrg.md.
+        """
+        self._charge("Markov chain", label, epsilon, per_edge(1), (tree.left.size,))
+        sensitivity = likelihood_sensitivity(tree.leaves)
+        rate = float(epsilon) / (2 * sensitivity) if sensitivity else 0.0
+        return walk_dendrogram(self._sampler, tree, starts, neighbours, steps=steps, rate=rate)
 
     def unproven(self, *, epsilon: Fraction, label: str, shape: tuple[int, ...]) -> None:
         """Charge for a published procedure that is not known to be private.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.sparse import _free_places, _subset, noise_histogram
+from psgraph.privacy.sparse import COMMON, _free_places, _histogram, _subset, noise_histogram
 
 __all__ = ["largest_cells"]
 
@@ -42,8 +42,8 @@ def largest_cells(
     >>> largest_cells(sampler, np.array([3, 5]), size=10**9, keep=2, rate=Fraction(50))
     array([3, 5])
     """
-    zero_noise, zeros_often = noise_histogram(sampler, size - ones.size, rate)
-    one_noise, ones_often = noise_histogram(sampler, ones.size, rate)
+    zero_noise, zeros_often = _noises(sampler, size - ones.size, rate)
+    one_noise, ones_often = _noises(sampler, ones.size, rate)
     one_values = one_noise + 1
     level = _level(
         np.concatenate([zero_noise, one_values]), np.concatenate([zeros_often, ones_often]), keep
@@ -66,6 +66,13 @@ def largest_cells(
     )
     kept.sort()
     return kept
+
+
+def _noises(sampler: Sampler, cells: int, rate: Fraction) -> tuple[Integers, Integers]:
+    """How many of `cells` noises take each value; drawn one by one where that is quicker."""
+    if cells < COMMON:
+        return _histogram(sampler.discrete_laplace(cells, rate))
+    return noise_histogram(sampler, cells, rate)
 
 
 def _level(values: Integers, often: Integers, keep: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from psgraph.io.parquet import ParquetFile
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 
-__all__ = ["directory_stream", "glob_stream"]
+__all__ = ["directory_stream", "file_snapshots", "glob_stream", "is_table", "name_order"]
 
 
 def directory_stream(directory: Path, nodes: Nodes) -> Stream:
@@ -32,7 +32,7 @@ def directory_stream(directory: Path, nodes: Nodes) -> Stream:
         raise DataError(
             f"{directory} can't be listed: {error.strerror or 'I/O error'}\nCheck its permissions."
         ) from None
-    files = [entry for entry in entries if _is_table(entry)]
+    files = [entry for entry in entries if is_table(entry)]
     if not files:
         raise DataError(
             f"{directory} holds no file to read\n"
@@ -51,7 +51,12 @@ def glob_stream(pattern: str, nodes: Nodes) -> Stream:
     return _stream(files, nodes, f"{pattern}, {len(files)} files")
 
 
-def _is_table(path: Path) -> bool:
+def is_table(path: Path) -> bool:
+    """Whether a file in a directory is a snapshot, by its name.
+
+    >>> [is_table(Path(name)) for name in ("1.csv", "2.TXT.gz", ".3.csv", "4.csv.part")]
+    [True, True, False, False]
+    """
     name = path.name.lower().removesuffix(".gz")
     return not name.startswith(".") and name.endswith(SUFFIXES) and not path.is_dir()
 
@@ -65,7 +70,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
             "A timestamp can occur only once. Remove one of them."
         )
     return Stream(
-        lambda: _snapshots(ordered, nodes), length=lambda: len(ordered), description=description
+        lambda: file_snapshots(ordered, nodes), length=lambda: len(ordered), description=description
     )
 
 
@@ -79,7 +84,8 @@ def name_order(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts)]
 
 
-def _snapshots(files: Sequence[Path], nodes: Nodes) -> Iterator[Snapshot]:
+def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
+    """The snapshots of files, each read when it is asked for; the name is the time."""
     text: bool | None = None
     for file in files:
         table = open_table(file)

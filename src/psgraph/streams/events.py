@@ -37,11 +37,9 @@ def event_stream(table: TableFile, nodes: Nodes, *, every: Period, cumulative: b
 
     def snapshots() -> Iterator[Snapshot]:
         found = _snapshots(table, columns, nodes, every)
-        return (
-            accumulated(found, None if nodes.from_edges else nodes.everyone)
-            if cumulative
-            else found
-        )
+        if not cumulative:
+            return found
+        return accumulated(found, None if nodes.from_edges else nodes.everyone)
 
     return Stream(
         snapshots,
@@ -110,9 +108,7 @@ def _snapshots(
     yield finished()
 
 
-def _sorted_times(
-    batch: Batch, name: str, last: NDArray[np.int64] | None
-) -> NDArray[np.int64]:  # fmt: skip
+def _sorted_times(batch: Batch, name: str, last: NDArray[np.int64] | None) -> NDArray[np.int64]:
     column = batch.columns["time"]
     try:
         times = microseconds(column)
@@ -140,10 +136,10 @@ def _unreadable(times: pa.Array) -> bool:
 
 def _count(table: ParquetFile, time: int, every: Period) -> int | None:
     """Count the periods from the extremes that the file records."""
-    extremes = [pair for pair in table.extremes(time) if pair is not None]
-    type_ = table.type_of(time)
-    if not extremes or is_text(type_):
+    extremes, type_ = table.extremes(time), table.type_of(time)
+    if None in extremes or is_text(type_):
         return None
-    times = microseconds(pa.array([value for pair in extremes for value in pair], type=type_))
+    recorded = [value for pair in extremes if pair is not None for value in pair]
+    times = microseconds(pa.array(recorded, type=type_))
     numbers = every.numbers(times)
     return int(numbers.max() - numbers.min()) + 1

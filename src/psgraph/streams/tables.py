@@ -71,12 +71,8 @@ def _type_of_t(table: TableFile, index: int) -> pa.DataType:
     found = table.type_of(index)
     if not table.typed:
         return found if found == pa.int64() else pa.string()
-    kinds = pa.types
-    if (
-        kinds.is_integer(found)
-        or kinds.is_date(found)
-        or kinds.is_timestamp(found)
-        or is_text(found)
+    if is_text(found) or any(
+        fits(found) for fits in (pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp)
     ):
         return found
     raise DataError(f"{table.name}: 't' must hold integers, dates or text, not {found}")
@@ -98,9 +94,7 @@ def _snapshots(table: TableFile, columns: Columns, nodes: Nodes) -> Iterator[Sna
                         raise _unsorted(table, batch, start)
                     yield _gathered(pieces, nodes, time)
                 current, time, pieces = value, _time(batch, start, value), []
-            pieces.append(
-                (batch.columns["u"][start:end], batch.columns["v"][start:end])
-            )  # fmt: skip
+            pieces.append((batch.columns["u"][start:end], batch.columns["v"][start:end]))
     yield _gathered(pieces, nodes, time)
 
 
@@ -149,7 +143,7 @@ def _count(table: ParquetFile, t: int) -> int:
         if extremes is not None and extremes[0] == extremes[1]:
             count, last = count + (extremes[0] != last), extremes[0]
             continue
-        values = table.group(group, t)
+        values = _ordered(table.group(group, t), table.name)
         if not len(values):
             continue
         starts = group_starts(values)

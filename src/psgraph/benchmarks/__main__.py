@@ -1,0 +1,39 @@
+"""One step of a benchmark in a process of its own; prints JSON.
+
+``python -m psgraph.benchmarks prepare CASE DIR`` writes a made-up stream to DIR/input;
+``python -m psgraph.benchmarks measure CASE DIR [FILE]`` publishes it, or FILE, and times that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from psgraph.benchmarks.cases import find_case
+
+
+def main() -> None:
+    """Run one step."""
+    parser = argparse.ArgumentParser(prog="python -m psgraph.benchmarks")
+    parser.add_argument("step", choices=["prepare", "measure"])
+    parser.add_argument("case")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--quick", action="store_true")
+    asked = parser.parse_args()
+    case = find_case(asked.case, quick=asked.quick)
+    made_up = asked.directory / "input"
+    if asked.step == "prepare":
+        from psgraph.benchmarks.synthetic import write_stream
+
+        made_up.mkdir()
+        write_stream(made_up, nodes=case.nodes, edges=case.edges, timestamps=case.timestamps)
+        return
+    from psgraph.benchmarks.measure import measure_case
+
+    print(json.dumps(measure_case(case, asked.file or made_up, asked.directory)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The cases and the figures to hold them against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["CASES", "LARGE", "Case", "find_case"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One stream to publish, and what is aimed at.
+
+    Attributes
+    ----------
+    timestamps, nodes, edges
+        Of the made-up stream; nodes and edges of one snapshot.
+    untimed
+        How many timestamps at the beginning are published off the clock. With one, the clock
+        sees communities being kept.
+    repeats
+        How often to measure; the best counts.
+    data
+        The Parquet file of the real stream, which is used where it is at hand.
+    most_seconds, most_gigabytes, most_floors
+        Targets: seconds in all, peak memory of the process, seconds as a multiple of the floor.
+    """
+
+    name: str
+    title: str
+    timestamps: int
+    nodes: int
+    edges: int
+    untimed: int = 0
+    repeats: int = 1
+    data: str | None = None
+    most_seconds: float | None = None
+    most_gigabytes: float | None = None
+    most_floors: float | None = None
+
+    def shrunk(self) -> Case:
+        """A twentieth of the stream, without targets: shows that measuring works."""
+        return replace(
+            self,
+            title=f"{self.title}, a twentieth of it",
+            timestamps=max(self.timestamps // 20, self.untimed + 1),
+            nodes=self.nodes // 20,
+            edges=self.edges // 20,
+            repeats=1,
+            data=None,
+            most_seconds=None,
+            most_gigabytes=None,
+            most_floors=None,
+        )
+
+
+CASES = (
+    Case(
+        "as-733",
+        "As-733",
+        timestamps=147,
+        nodes=4_180,
+        edges=7_784,
+        repeats=3,
+        data="as733.parquet",
+        most_seconds=3,
+    ),
+    Case(
+        "as-caida",
+        "As-caida",
+        timestamps=25,
+        nodes=22_530,
+        edges=45_858,
+        repeats=3,
+        data="ascaida.parquet",
+        most_seconds=2,
+        most_floors=3,
+    ),
+    Case(
+        "million-finding",
+        "1M nodes, finding communities",
+        timestamps=1,
+        nodes=1_000_000,
+        edges=5_000_000,
+        repeats=2,
+        most_seconds=5,
+        most_gigabytes=1.5,
+        most_floors=6,
+    ),
+    Case(
+        "million-keeping",
+        "1M nodes, keeping communities",
+        timestamps=2,
+        nodes=1_000_000,
+        edges=5_000_000,
+        untimed=1,
+        repeats=2,
+        most_seconds=2.5,
+        most_gigabytes=1.5,
+        most_floors=6,
+    ),
+)
+
+LARGE = Case(
+    "ten-million",
+    "10M nodes, finding communities",
+    timestamps=1,
+    nodes=10_000_000,
+    edges=50_000_000,
+    most_seconds=60,
+    most_gigabytes=10,
+)
+
+
+def find_case(name: str, *, quick: bool = False) -> Case:
+    """A case by its name.
+
+    >>> find_case("as-caida").most_seconds
+    2
+    """
+    case = next(case for case in (*CASES, LARGE) if case.name == name)
+    return case.shrunk() if quick else case

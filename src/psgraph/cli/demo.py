@@ -1,0 +1,204 @@
+"""``psgraph demo``: a made-up stream published, compared and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psgraph.cli.compare import CURATOR_ONLY
+from psgraph.cli.help import Command
+from psgraph.cli.screen import compiling, progress, results, table, waiting
+from psgraph.cli.shared import epsilon_option, seed_option, window_option
+from psgraph.errors import OutputError, exact_decimal
+from psgraph.privacy.budget import WEventPrivacy
+
+if TYPE_CHECKING:
+    from psgraph.certificate import Certificate, Release
+    from psgraph.graph import Snapshot
+    from psgraph.metrics.report import Comparison, Fidelity
+
+__all__ = ["command"]
+
+_MARK = ".psgraph-demo"  # says that what is here may be made again
+_PICTURES = ("picture.png", "picture.svg")
+
+
+@click.command(
+    "demo",
+    cls=Command,
+    short_help="Publish a made-up stream, compare it, draw it.",
+    examples=["psgraph demo", "psgraph demo --epsilon 1 --window 5 --out /tmp/demo"],
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    default="demo",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where the files go. What an earlier demo left there is replaced.",
+)
+@epsilon_option(default="2")
+@window_option(default=3)
+@seed_option
+def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None:
+    """Publish a made-up stream, compare every release with its original, and draw one.
+
+    The stream is a firm's message graph over twelve months, with departments, hubs, people who
+    join, and a merger in September. It is nobody's data, so the comparison may be looked at.
+    """
+    guarantee = WEventPrivacy(epsilon, window=window)
+    _clear(out)
+
+    from psgraph.datasets.demo import demo_stream
+    from psgraph.methods.psgraph import PSGraph
+    from psgraph.metrics.report import compare
+    from psgraph.publisher import Publisher
+    from psgraph.warmup import warm_up, warm_up_metrics
+
+    with compiling():
+        warm_up()
+        warm_up_metrics()
+    stream = demo_stream()
+    _write_input(stream, out)
+    releases: list[Release] = []
+    with (
+        progress("Publishing", length=len(stream)) as advance,
+        Publisher(PSGraph(), guarantee, out=out / "releases", seed=seed) as publisher,
+    ):
+
+        def published() -> Iterator[Release]:
+            for snapshot in stream:
+                releases.append(publisher.publish(snapshot))
+                yield releases[-1]
+                advance()
+
+        comparison = compare(stream, published())
+    with waiting("Drawing …"):
+        _draw(stream, releases, comparison, out)
+    _show(stream, releases, comparison, out)
+
+
+def _clear(out: Path) -> None:
+    """Take away what an earlier demo left; refuse to touch anything else."""
+    releases = out / "releases"
+    try:
+        if out.exists() and not out.is_dir():
+            raise OutputError(f"{out} is not a directory\nChoose another for --out.")
+        if out.is_dir() and any(out.iterdir()) and not (out / _MARK).exists():
+            raise OutputError(
+                f"{out} is not empty and not from an earlier demo\nChoose another for --out."
+            )
+        if (out / _MARK).exists():
+            for pattern in ("[0-9]*.parquet", "[0-9]*.json", ".*.part", "ledger.sqlite*"):
+                for path in releases.glob(pattern):
+                    path.unlink()
+        out.mkdir(parents=True, exist_ok=True)
+        (out / _MARK).write_text("Made by `psgraph demo`, which may replace it.\n")
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(
+            f"{out} can't be written: {error.strerror}\nChoose another for --out."
+        ) from None
+
+
+def _write_input(stream: list[Snapshot], out: Path) -> None:
+    """The made-up stream as a curator would hold hers, to try the other commands on."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from psgraph.durable import write_whole
+
+    tables = [
+        snapshot.to_arrow().add_column(0, "t", pa.array([snapshot.time] * snapshot.u.size))
+        for snapshot in stream
+    ]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.concat_tables(tables), sink, compression="zstd")
+    write_whole(out / "edges.parquet", memoryview(sink.getvalue()))
+    joined: dict[int, str] = {}
+    for snapshot in stream:
+        for person in snapshot.roster.ids.tolist():
+            joined.setdefault(person, snapshot.time or "")
+    lines = ["id,from", *(f"{person},{day}" for person, day in joined.items())]
+    write_whole(out / "nodes.csv", "\n".join([*lines, ""]).encode())
+
+
+def _draw(
+    stream: list[Snapshot], releases: list[Release], comparison: Comparison, out: Path
+) -> None:
+    from psgraph.pictures import draw_pair
+
+    guarantee = releases[-1].certificate.guarantee
+    title = f"PSGraph · ε = {exact_decimal(guarantee.epsilon)}, w = {guarantee.window}"
+    for name in _PICTURES:
+        draw_pair(stream[-1], releases[-1].graph, out / name, title=title, comparison=comparison)
+
+
+def _metrics(fidelity: Fidelity) -> tuple[str, ...]:
+    return (
+        f"{fidelity.eigenvector_overlap:.0%}",
+        f"{fidelity.assortativity_error:.2f}",
+        f"{fidelity.degree_divergence:.2f}",
+        f"{fidelity.density_error:.3f}",
+        f"{fidelity.clustering_error:.2f}",
+    )
+
+
+def _row(snapshot: Snapshot, certificate: Certificate, fidelity: Fidelity) -> tuple[str, ...]:
+    summary = certificate.summary
+    how = "found" if summary["communities_found"] else "kept"
+    return (
+        snapshot.time or str(certificate.timestamp),
+        f"{snapshot.u.size:,}",
+        f"{summary['noisy_edges']:,}",
+        f"{summary['communities']} {how}",
+        f"{float(certificate.window_spent):.3g}",
+        *_metrics(fidelity),
+    )
+
+
+def _show(
+    stream: list[Snapshot], releases: list[Release], comparison: Comparison, out: Path
+) -> None:
+    rows = [
+        _row(snapshot, release.certificate, row.fidelity)
+        for snapshot, release, row in zip(stream, releases, comparison.rows, strict=True)
+    ]
+    rows.append(("mean", *[""] * 4, *_metrics(comparison.mean)))
+    columns = (
+        "time",
+        "edges",
+        "noisy\nedges",
+        "commu-\nnities",
+        "ε in\nwindow",
+        "top nodes\nshared ↑",
+        "assortat.\nerror ↓",
+        "degree\ndiverg. ↓",
+        "density\nerror ↓",
+        "cluster.\nerror ↓",
+    )
+    shown = table(columns, rows)
+    shown.rows[-2].end_section = True
+    console = results()
+    console.print(releases[-1].certificate.promise, style="bold")
+    console.print()
+    console.print(shown)
+    console.print(
+        "↑ higher is better, 100% at best.  ↓ lower is better, 0 at best.  " + CURATOR_ONLY,
+        style="dim",
+    )
+    console.print(
+        f"\nPicture    {out / _PICTURES[0]} and {_PICTURES[1]}\n"
+        f"Releases   {out / 'releases'}: NNNNNN.parquet, each with its certificate NNNNNN.json\n"
+        f"Input      {out / 'edges.parquet'} and {out / 'nodes.csv'}\n\n"
+        "Try, on the same input:\n"
+        f"  psgraph publish {out / 'edges.parquet'} --roster {out / 'nodes.csv'} "
+        "--epsilon 1 --window 5 --out again\n"
+        f"  psgraph compare {out / 'edges.parquet'} again --roster {out / 'nodes.csv'}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,107 @@
+"""Which method, and the parameters that only PSGraph has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from psgraph.cli.shared import Checked
+from psgraph.privacy.budget import exact_epsilon
+
+if TYPE_CHECKING:
+    from psgraph.methods.base import Method
+    from psgraph.privacy.budget import WEventPrivacy
+
+__all__ = ["build_method", "psgraph_options", "refuse_foreign_options"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _threshold(text: str) -> Fraction:
+    return exact_epsilon(text, name="threshold")
+
+
+_OPTIONS = (
+    click.option(
+        "--threshold",
+        type=Checked("threshold", _threshold),
+        metavar="X",
+        default="1.0",
+        show_default=True,
+        help="Find communities again when the noisy number of edges moves by more than X × nodes.",
+    ),
+    click.option("--no-fusion", is_flag=True, help="Don't average degrees with those before."),
+    click.option("--no-postprocess", is_flag=True, help="Don't repair the number of edges."),
+    click.option(
+        "--always-repartition",
+        is_flag=True,
+        help="Find communities at every timestamp (PSGraph-R1).",
+    ),
+    click.option(
+        "--choice-constant",
+        type=click.Choice(["tight", "reference"]),
+        default="tight",
+        show_default=True,
+        help="How much of its ε the community choice uses: all, or half as in the published code.",
+    ),
+    click.option(
+        "--between",
+        type=click.Choice(["printed", "symmetric"]),
+        default="printed",
+        show_default=True,
+        help="Edges between communities: the paper's Equations 3 and 4 as printed, or symmetric.",
+    ),
+)
+
+
+def psgraph_options(function: Function) -> Function:
+    """The options of ``--method psgraph``, handed to the command by their names."""
+    for decorate in reversed(_OPTIONS):
+        function = decorate(function)
+    return function
+
+
+def refuse_foreign_options(method: str, parameters: dict[str, Any]) -> None:
+    """Refuse PSGraph's options for another method, rather than ignore them."""
+    if method == "psgraph":
+        return
+    context = click.get_current_context()
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in parameters
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError(
+            f"{', '.join(given)}: only for --method psgraph, not {method!r}\nLeave it out."
+        )
+
+
+def build_method(
+    name: str, parameters: dict[str, Any], guarantee: WEventPrivacy
+) -> Method[Any, Any]:
+    """The method as the options want it; refuses an epsilon it could not draw noise for."""
+    from psgraph.methods.base import find_method
+    from psgraph.privacy.samplers import Sampler
+
+    method: Method[Any, Any]
+    if name == "psgraph":
+        from psgraph.methods.psgraph import PSGraph
+
+        method = PSGraph(
+            threshold=parameters["threshold"],
+            fusion=not parameters["no_fusion"],
+            postprocess=not parameters["no_postprocess"],
+            always_repartition=parameters["always_repartition"],
+            choice_constant=parameters["choice_constant"],
+            between=parameters["between"],
+        )
+    else:
+        method = find_method(name)()
+    for row in method.plan(guarantee.per_timestamp, nodes=1):
+        Sampler.rounded_rate(row.epsilon / row.sensitivity)
+    return method

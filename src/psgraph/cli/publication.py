@@ -1,0 +1,140 @@
+"""Publishing a stream from the command line: check, compile, publish, count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from psgraph.cli.screen import compiling, note, progress, waiting
+from psgraph.cli.shared import Source
+from psgraph.errors import DataError
+
+if TYPE_CHECKING:
+    from psgraph.certificate import Certificate, Release
+    from psgraph.graph import Snapshot
+    from psgraph.methods.base import Method
+    from psgraph.publisher import Publisher
+
+__all__ = ["Tally", "publish_source"]
+
+PHASES = ("read", "communities", "perturbation", "seal", "reconstruction", "write")
+#: Nodes and edges, of all snapshots together, up to which a stream is kept in memory.
+MOST_HELD = 1 << 21
+
+
+@dataclass
+class Tally:
+    """What a run came to.
+
+    Attributes
+    ----------
+    nodes, edges
+        Of the largest roster, and synthetic ones over all releases.
+    repartitions
+        Timestamps at which communities were found, the first included; None where a method has
+        no communities.
+    self_loops, duplicates
+        What was dropped from the input. For the curator.
+    seconds
+        In all, and of every phase.
+    certificate
+        Of the last release.
+    """
+
+    timestamps: int = 0
+    nodes: int = 0
+    edges: int = 0
+    repartitions: int | None = None
+    self_loops: int = 0
+    duplicates: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    certificate: Certificate | None = None
+
+    def add(self, snapshot: Snapshot, release: Release) -> None:
+        """Count one timestamp."""
+        self.certificate = release.certificate
+        self.timestamps += 1
+        self.nodes = max(self.nodes, release.certificate.nodes)
+        self.edges += release.certificate.edges
+        self.self_loops += snapshot.dropped.self_loops
+        self.duplicates += snapshot.dropped.duplicates
+        found = release.certificate.summary.get("communities_found")
+        if found is not None:
+            self.repartitions = (self.repartitions or 0) + bool(found)
+
+
+def publish_source(
+    source: Source, method: Method[Any, Any], begin: Callable[[], Publisher]
+) -> Tally:
+    """Publish all of a source; start-up and compiling are not on the stopwatch.
+
+    Parameters
+    ----------
+    begin
+        Opens the publisher. Called when the input is known to be sound, since it may write.
+    """
+    from psgraph.timing import phase, stopwatch
+    from psgraph.warmup import warm_up
+
+    import_module("psgraph.streams")  # now, so that reading is timed without it
+    tally = Tally()
+    with stopwatch() as seconds:
+        with phase("total"), phase("read"), waiting("Checking the input …"):
+            stream, length = _checked(source)
+        with stopwatch(), compiling():
+            warm_up(method)
+        with (
+            phase("total"),
+            progress("Publishing", length=length) as advance,
+            begin() as publisher,
+        ):
+            try:
+                _publish_each(stream, publisher, tally, advance)
+            except KeyboardInterrupt:
+                note(
+                    f"{tally.timestamps} of {length} timestamps are published. "
+                    "The same command goes on from there."
+                )
+                raise
+    names = dict.fromkeys(("total", *PHASES, *seconds))
+    tally.seconds = {name: round(seconds.get(name, 0.0), 6) for name in names}
+    return tally
+
+
+def _checked(source: Source) -> tuple[Iterable[Snapshot], int]:
+    """Read all of the input: what is wrong with it shows before anything is measured.
+
+    A short stream is kept in memory meanwhile; a long one will be read a second time.
+    """
+    length = size = 0
+    held: list[Snapshot] | None = []
+    stream = source.open()
+    for snapshot in stream:
+        length += 1
+        size += snapshot.u.size + len(snapshot.roster)
+        if size > MOST_HELD:
+            held = None
+        elif held is not None:
+            held.append(snapshot)
+    if not length:
+        raise DataError("the input has no snapshot\nGive at least one timestamp.")
+    return stream if held is None else held, length
+
+
+def _publish_each(
+    stream: Iterable[Snapshot], publisher: Publisher, tally: Tally, advance: Callable[[], None]
+) -> None:
+    """Publish snapshot by snapshot; each is let go before the next is read."""
+    from psgraph.timing import phase
+
+    snapshots = iter(stream)
+    while True:
+        with phase("read"):
+            snapshot = next(snapshots, None)
+        if snapshot is None:
+            return
+        tally.add(snapshot, publisher.publish(snapshot))
+        advance()
+        del snapshot

@@ -1,0 +1,5 @@
+"""DER: noisy densities of adaptively chosen rectangles of the adjacency matrix."""
+
+from psgraph.methods.der.method import DER, DERMeasurement
+
+__all__ = ["DER", "DERMeasurement"]

@@ -1,0 +1,183 @@
+"""DER as a method: number the nodes anew, explore, and arrange edges in the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.base import Engine
+from psgraph.engines.pairs import pair_of
+from psgraph.errors import InvalidArgument
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.methods.base import NoisePlan
+from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
+from psgraph.privacy.mechanisms import Budget, per_edge
+from psgraph.privacy.rectangles import Regions
+from psgraph.timing import phase
+
+__all__ = ["DER", "DERMeasurement"]
+
+Positions = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class DERMeasurement:
+    """The edges arranged in the leaves, which are the noisy value; `leaves` of them."""
+
+    roster: Roster
+    leaves: int
+    u: Positions
+    v: Positions
+
+
+class DER:
+    """Density-based exploration and reconstruction; every timestamp stands alone.
+
+    The nodes are numbered in random order. The upper triangle of the adjacency matrix is cut into
+    rectangles by a quadtree that follows noisy densities; in each leaf a noisy number of edges is
+    arranged by the exponential mechanism, which prefers arrangements that hit true edges.
+
+    Parameters
+    ----------
+    order
+        ``"random"`` numbers the nodes without looking at edges. ``"degrees"`` numbers them by
+        noisy degree and spends a quarter of the budget on it, so that dense regions exist.
+    grid
+        A long side of a rectangle is cut into this many strips, between which it may be split;
+        sides up to 64 may be split anywhere.
+
+    Notes
+    -----
+    Privacy: a third of ε each for counts, splits and the arrangement (a quarter, with noisy
+    degrees). Counts: level i gets a share proportional to 2^(i/3), the root included. Splits: the
+    same for each level; the gap between the densities of the four parts has sensitivity
+    1/(fewest cells of a part). Levels that no region reaches are not paid for; what they would
+    have cost goes to the arrangement, so that ε is spent exactly.
+
+    Differences from the original and its public code: an edge is one cell, not two, where the
+    public code counts it twice and adds noise for one (true loss 2ε); the root count is noisy,
+    where it is exact there; the sensitivity of the split quality is that of the smallest part
+    allowed; the arrangement is drawn exactly, by Fisher's noncentral hypergeometric law, where
+    enumeration is impossible; and split points stand on a grid. The first three cost accuracy,
+    and are what ε-privacy costs: one more level shares the count budget and splits are four times
+    less sure of themselves. The last two cost nothing worth mentioning.
+
+    O(m·h + n + r·grid²) time for r regions and depth h, O(m + n) memory.
+
+    References
+    ----------
+    Chen, Fung, Yu, Desai, "Correlated network data publication via differential privacy", VLDB
+    Journal 2014.
+
+    Examples
+    --------
+    >>> DER(order="degrees").parameters()
+    {'order': 'degrees', 'grid': 16}
+    """
+
+    name = "der"
+    records = (DERMeasurement,)
+
+    def __init__(self, *, order: Literal["random", "degrees"] = "random", grid: int = 16) -> None:
+        if order not in ("random", "degrees"):
+            raise InvalidArgument("order must be 'random' or 'degrees'")
+        if isinstance(grid, bool) or not 2 <= grid <= 256:
+            raise InvalidArgument(f"grid must lie between 2 and 256, not {grid}")
+        self.order, self.grid = order, int(grid)
+
+    def parameters(self) -> dict[str, str | int | bool]:
+        return {"order": self.order, "grid": self.grid}
+
+    def _share(self, epsilon: Fraction) -> Fraction:
+        """What each of the three parts gets (and the degrees, if they are asked for)."""
+        return epsilon / (4 if self.order == "degrees" else 3)
+
+    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+        case, share = "every timestamp", self._share(epsilon)
+        rows = [NoisePlan(case, "degrees", share, 2)] if self.order == "degrees" else []
+        levels = level_epsilons(share, tree_depth(nodes, share))
+        return rows + [
+            NoisePlan(case, f"level {level} counts", level_epsilon, 1)
+            for level, level_epsilon in enumerate(levels)
+        ]
+
+    def measure(
+        self, snapshot: Snapshot, state: DERMeasurement | None, budget: Budget, engine: Engine
+    ) -> DERMeasurement:
+        """Explore the adjacency matrix, then arrange edges in the leaves.
+
+        Privacy: all of the budget for one edge. Numbering at random looks at no edges; every
+        later step sees regions and counts that came out of the steps before. proofs/der.md.
+        """
+        del state  # every timestamp stands alone
+        nodes, share = len(snapshot.roster), self._share(budget.remaining)
+        with phase("exploration"):
+            order = self._numbering(snapshot, budget, engine, share)
+            leaves, noisy_edges = explore(
+                _whole_matrix(snapshot, order, engine),
+                nodes=nodes,
+                budget=budget,
+                count_epsilon=share,
+                split_epsilon=share,
+                grid=self.grid,
+            )
+        with phase("arrangement"):
+            rows, columns = budget.arrange_edges(
+                leaves, drawn=noisy_edges, epsilon=budget.remaining, label="arrangement"
+            )
+            # Through a set of keys, whose order says nothing about which of them are true.
+            ends = order[rows], order[columns]
+            keys = np.sort(np.minimum(*ends) << 32 | np.maximum(*ends))
+        return DERMeasurement(
+            roster=snapshot.roster,
+            leaves=len(leaves),
+            u=(keys >> 32).astype(np.int32),
+            v=(keys & 0xFFFFFFFF).astype(np.int32),
+        )
+
+    def _numbering(
+        self, snapshot: Snapshot, budget: Budget, engine: Engine, epsilon: Fraction
+    ) -> NDArray[np.int64]:
+        """The nodes in the order of their new numbers."""
+        order = budget.random_order(len(snapshot.roster))
+        if self.order == "random":
+            return order
+        everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
+        degrees, _ = engine.split_degrees(snapshot, everyone)
+        noisy_degrees = budget.noisy_counts(
+            degrees, sensitivity=per_edge(2), epsilon=epsilon, label="degrees"
+        )
+        return order[np.argsort(-noisy_degrees[order], kind="stable")]
+
+    def update(self, state: DERMeasurement | None, measurement: DERMeasurement) -> DERMeasurement:
+        del state
+        return measurement
+
+    def synthesise(
+        self, state: DERMeasurement, rng: np.random.Generator, engine: Engine
+    ) -> SyntheticGraph:
+        del rng, engine  # the arranged edges are the graph
+        return SyntheticGraph(state.roster, state.u, state.v)
+
+    def summary(self, state: DERMeasurement) -> Mapping[str, Any]:
+        return {"regions": state.leaves}
+
+
+def _whole_matrix(snapshot: Snapshot, order: NDArray[np.int64], engine: Engine) -> Regions:
+    """The upper triangle as one region, with every edge as one cell of it."""
+    nodes = order.size
+    number = np.empty(nodes, dtype=np.int32)
+    number[order] = np.arange(nodes)
+    edges = engine.block_counts(snapshot, number, nodes, inside=False)
+    rows, columns = pair_of(edges.cells, nodes, inside=False)
+    return Regions(
+        rectangles=np.array([[0, nodes, 0, nodes]]),
+        starts=np.array([0, edges.cells.size]),
+        rows=rows.astype(np.int32),
+        columns=columns.astype(np.int32),
+    )

@@ -1,0 +1,191 @@
+"""PrivHRG as a method: a dendrogram, noisy counts along it, and a graph drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.base import Engine
+from psgraph.errors import InvalidArgument
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.methods.base import Caveat, NoisePlan
+from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
+from psgraph.methods.privhrg.generation import draw_edges
+from psgraph.privacy.dendrogram import edges_across, random_dendrogram
+from psgraph.privacy.mechanisms import Budget, per_edge
+from psgraph.timing import phase
+
+__all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
+
+Positions = NDArray[np.int32]
+
+FINITE_CHAIN = Caveat(
+    Fraction(1),
+    "This holds on the condition that the Markov chain which chose the dendrogram was at its "
+    "stationary law. It made a fixed number of steps, in floating point, and how close that came "
+    "is not known; mcmc=False does without the chain and without this condition.",
+)
+
+
+@dataclass(frozen=True)
+class PrivHRGMeasurement:
+    """Leaves of the dendrogram in order, its blocks, and the noisy edge count of each block.
+
+    A block joins the leaves in places [begin, middle) with those in [middle, end), or, where
+    middle is begin, those in [begin, end) with each other.
+    """
+
+    roster: Roster
+    order: Positions
+    begin: Positions
+    middle: Positions
+    end: Positions
+    noisy_edges: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PrivHRGState:
+    """The hierarchical random graph: blocks as in the measurement, with probabilities."""
+
+    roster: Roster
+    order: Positions
+    begin: Positions
+    middle: Positions
+    end: Positions
+    probabilities: NDArray[np.float64]
+
+
+class PrivHRG:
+    """Hierarchical random graph with noisy probabilities; every timestamp stands alone.
+
+    A dendrogram over the nodes is chosen by a Markov chain that prefers those under which the
+    graph is likely. Pairs that part at the same branching get one noisy probability, and a graph
+    is drawn from these.
+
+    Parameters
+    ----------
+    mcmc
+        False takes a random dendrogram, which costs nothing, and spends all of the budget on the
+        probabilities. That is proven to be private; see Notes.
+    steps_per_node
+        Steps of the chain for each node: a public number, whatever the edges are.
+
+    Notes
+    -----
+    Privacy: half of ε for the dendrogram, half for the counts, in which an edge is counted once
+    (at the branching where its ends part, or in the subtree that became one block).
+
+    The first half is exact only at the chain's stationary law (the exponential mechanism with the
+    log-likelihood as quality). **A finite chain is not proven to be ε-private**, by how much is
+    not known, and every certificate says so. With ``mcmc=False`` the guarantee is unconditional.
+
+    Differences from the original: the number of steps is fixed beforehand instead of depending
+    on when the likelihood settles, and no trace of likelihoods is shown, both of which would tell
+    something about the edges; noise is whole-numbered and exact. At 100 steps for each node the
+    chain is 10 to 30 times shorter than the original's. The shorter chain fits less well where ε
+    is large (``docs/methods.md`` has numbers); ``steps_per_node=1000`` takes ten times as long.
+
+    A step takes time that grows with the depth of the tree and not with n: about a microsecond at
+    30,000 nodes. Counting O((m + n) log m), drawing O(n + edges drawn); O(m + n) memory.
+
+    References
+    ----------
+    Xiao, Chen, Tan, "Differentially private network data release via structural inference",
+    KDD 2014.
+
+    Examples
+    --------
+    >>> PrivHRG(mcmc=False).parameters()
+    {'mcmc': False, 'steps_per_node': 100}
+    >>> PrivHRG(mcmc=False).caveat is None
+    True
+    """
+
+    name = "privhrg"
+    records = (PrivHRGMeasurement, PrivHRGState)
+
+    def __init__(self, *, mcmc: bool = True, steps_per_node: int = 100) -> None:
+        self.mcmc = bool(mcmc)
+        if isinstance(steps_per_node, bool) or steps_per_node < 1:
+            raise InvalidArgument(f"steps_per_node must be at least 1, not {steps_per_node}")
+        self.steps_per_node = int(steps_per_node)
+
+    @property
+    def caveat(self) -> Caveat | None:
+        """That a finite chain is not proven to be private."""
+        return FINITE_CHAIN if self.mcmc else None
+
+    def parameters(self) -> dict[str, str | int | bool]:
+        return {"mcmc": self.mcmc, "steps_per_node": self.steps_per_node}
+
+    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+        del nodes  # the noise does not depend on it
+        return [NoisePlan("every timestamp", "block edges", self._count_epsilon(epsilon), 1)]
+
+    def _count_epsilon(self, epsilon: Fraction) -> Fraction:
+        return epsilon / 2 if self.mcmc else epsilon
+
+    def measure(
+        self,
+        snapshot: Snapshot,
+        state: PrivHRGMeasurement | None,
+        budget: Budget,
+        engine: Engine,
+    ) -> PrivHRGMeasurement:
+        """A dendrogram, and noisy edge counts of its blocks.
+
+        Privacy: all of the budget for one edge, without the chain; with it, under the condition
+        the caveat states. Blocks follow from the dendrogram and ε alone. proofs/privhrg.md.
+        """
+        del state  # every timestamp stands alone
+        nodes = len(snapshot.roster)
+        count_epsilon = self._count_epsilon(budget.remaining)
+        starts, neighbours = engine.adjacency(snapshot)
+        with phase("dendrogram"):
+            tree = random_dendrogram(
+                budget.random_order(nodes), budget.random_order(max(nodes - 1, 0))
+            )
+            if self.mcmc:
+                tree = budget.walk_dendrogram(
+                    tree,
+                    starts,
+                    neighbours,
+                    steps=self.steps_per_node * nodes,
+                    epsilon=budget.remaining - count_epsilon,
+                    label="dendrogram",
+                )
+        with phase("perturbation"):
+            blocks = find_blocks(tree, count_epsilon)
+            order = blocks.layout.order
+            edges_across(blocks.layout, starts, neighbours)
+            noisy_edges = budget.noisy_counts(
+                blocks.edges(), sensitivity=per_edge(1), epsilon=count_epsilon, label="block edges"
+            )
+        return PrivHRGMeasurement(
+            snapshot.roster, order, blocks.begin, blocks.middle, blocks.end, noisy_edges
+        )
+
+    def update(self, state: PrivHRGState | None, measurement: PrivHRGMeasurement) -> PrivHRGState:
+        del state
+        bounds = measurement.begin, measurement.middle, measurement.end
+        probabilities = np.clip(measurement.noisy_edges / pairs_in(*bounds), 0.0, 1.0)
+        return PrivHRGState(measurement.roster, measurement.order, *bounds, probabilities)
+
+    def synthesise(
+        self, state: PrivHRGState, rng: np.random.Generator, engine: Engine
+    ) -> SyntheticGraph:
+        del engine
+        with phase("reconstruction"):
+            bounds = state.begin, state.middle, state.end
+            u, v = draw_edges(
+                state.order, *bounds, state.probabilities, pairs=pairs_in(*bounds), rng=rng
+            )
+            return SyntheticGraph(state.roster, u, v)
+
+    def summary(self, state: PrivHRGState) -> Mapping[str, Any]:
+        return {"blocks": int(state.begin.size)}

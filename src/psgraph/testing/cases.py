@@ -1,0 +1,152 @@
+"""Small graphs that find mistakes, and one way to run a method on them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from psgraph.engines.local import LocalEngine
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.methods.base import Method
+from psgraph.privacy.mechanisms import Budget, Charge
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
+
+__all__ = ["Step", "leaves", "measure", "neighbours", "rerun", "run", "streams"]
+
+ENGINE = LocalEngine()
+ALLOWANCE = Fraction(1, 5)
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one timestamp left behind."""
+
+    snapshot: Snapshot
+    measurement: Any
+    state: Any
+    graph: SyntheticGraph
+    trace: tuple[Charge, ...]
+    spent: Fraction
+
+
+def _snapshot(roster: Roster, edges: Pairs) -> Snapshot:
+    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    return Snapshot(roster, pairs[:, 0], pairs[:, 1])
+
+
+def _path(nodes: int) -> Pairs:
+    return [(x, x + 1) for x in range(nodes - 1)]
+
+
+def _complete(nodes: int) -> Pairs:
+    return [(x, y) for x in range(nodes) for y in range(x + 1, nodes)]
+
+
+def streams() -> dict[str, list[Snapshot]]:
+    """Streams every method must be defined on, by name."""
+    some = [*_path(9), (0, 4), (2, 7)]
+    named = Roster([f"node {letter}" for letter in "hgfedcba"])
+    return {
+        "a roster without nodes": [_snapshot(Roster.range(0), [])] * 2,
+        "one node": [_snapshot(Roster.range(1), [])] * 2,
+        "two nodes": [_snapshot(Roster.range(2), edges) for edges in ([], [(0, 1)])],
+        "a graph without edges": [_snapshot(Roster.range(12), [])] * 2,
+        "a complete graph": [_snapshot(Roster.range(12), _complete(12))] * 2,
+        "a graph of 50 nodes": [_snapshot(Roster.range(50), _path(50))] * 3,
+        "ids that are text": [_snapshot(named, _path(8))] * 2,
+        "a roster that changes": [
+            _snapshot(Roster(range(10)), some),
+            _snapshot(Roster(range(5, 20)), some),
+            _snapshot(Roster([3]), []),
+            _snapshot(Roster(range(100, 109)), some),
+            _snapshot(Roster.range(0), []),
+            _snapshot(Roster(range(30)), _path(30)),
+        ],
+    }
+
+
+def neighbours() -> dict[str, tuple[Snapshot, Snapshot]]:
+    """Pairs of snapshots that differ in one edge, by name."""
+    roster = Roster.range(12)
+    return {
+        "no edges, and one edge": (_snapshot(roster, []), _snapshot(roster, [(3, 8)])),
+        "a path, and one edge less": (
+            _snapshot(roster, _path(12)),
+            _snapshot(roster, _path(12)[:5] + _path(12)[6:]),
+        ),
+        "a node without edges, and with one": (
+            _snapshot(roster, _path(11)),
+            _snapshot(roster, [*_path(11), (0, 11)]),
+        ),
+        "a complete graph, and one edge less": (
+            _snapshot(roster, _complete(12)),
+            _snapshot(roster, _complete(12)[1:]),
+        ),
+    }
+
+
+def _fresh(snapshot: Snapshot) -> Snapshot:
+    """A snapshot of its own, which nobody else has a view of."""
+    return Snapshot(snapshot.roster, snapshot.u.copy(), snapshot.v.copy())
+
+
+def measure(
+    method: Method[Any, Any],
+    snapshot: Snapshot,
+    state: Any,
+    *,
+    seed: int,
+    allowance: Fraction = ALLOWANCE,
+) -> tuple[Any, Budget]:
+    """One measurement and the budget it came from."""
+    budget = Budget(allowance, Sampler(RandomSource.seeded(seed)))
+    return method.measure(snapshot, state, budget, ENGINE), budget
+
+
+def rerun(method: Method[Any, Any], state: Any, *, seed: int) -> SyntheticGraph:
+    """The graph of a state, with the numbers that belong to `seed`."""
+    return method.synthesise(state, np.random.Generator(np.random.PCG64(seed)), ENGINE)
+
+
+def run(
+    method: Method[Any, Any],
+    snapshots: Sequence[Snapshot],
+    *,
+    seed: int = 0,
+    allowance: Fraction = ALLOWANCE,
+    poison: bool = False,
+) -> Iterator[Step]:
+    """Publish a stream. With `poison` the edges are overwritten as soon as they are measured."""
+    state = None
+    for index, snapshot in enumerate(map(_fresh, snapshots)):
+        measurement, budget = measure(
+            method, snapshot, state, seed=100 * seed + index, allowance=allowance
+        )
+        if poison:
+            for ends in (snapshot.u, snapshot.v):
+                ends.flags.writeable = True
+                ends[...] = 0
+        state = method.update(state, measurement)
+        graph = rerun(method, state, seed=100 * seed + index)
+        yield Step(snapshot, measurement, state, graph, budget.trace, budget.spent)
+
+
+def leaves(value: Any, name: str = "") -> dict[str, Any]:
+    """The plain values and arrays in a record, by their path."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    elif isinstance(value, tuple):
+        fields = [(str(index), item) for index, item in enumerate(value)]
+    else:
+        return {name: value}
+    found: dict[str, Any] = {}
+    for field_name, item in fields:
+        found |= leaves(item, f"{name}.{field_name}" if name else field_name)
+    return found

@@ -1,0 +1,317 @@
+"""Checks that a method keeps the protocol of `psgraph.methods.base`.
+
+They look at a method from outside: at what it charges, at what comes out, and at what changes
+when one edge does. They find mistakes; they don't prove privacy, which is what the method's own
+note has to do.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from psgraph import records
+from psgraph.graph import SyntheticGraph
+from psgraph.methods.base import Caveat, Method, caveat_of
+from psgraph.privacy.mechanisms import Charge
+from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, streams
+
+__all__ = ["Conformance", "check_method"]
+
+AnyMethod = Method[Any, Any]
+
+ALLOWANCES = (Fraction(1, 5), Fraction(4))
+LITTLE = Fraction(1, 50)  # so little that noise never leaves a value alone many times in a row
+SEEDS = range(20)
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """That a method passed, and what was checked."""
+
+    method: str
+    checks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"method {self.method!r}:", *(f"  ✓ {check}" for check in self.checks)])
+
+
+def check_method(method: AnyMethod) -> Conformance:
+    """Check a method on small graphs; takes a few seconds.
+
+    Parameters
+    ----------
+    method
+        A method as it would be handed to a publisher. It is not changed.
+
+    Returns
+    -------
+    What was checked.
+
+    Raises
+    ------
+    AssertionError
+        At the first check that fails, saying which and what was found.
+
+    Examples
+    --------
+    >>> from psgraph.methods.tmf import TmF
+    >>> print(check_method(TmF()))
+    method 'tmf':
+      ✓ has the parts of a method
+      ✓ is made of public parameters
+      ✓ is defined on every graph
+      ✓ charges exactly what it is allowed
+      ✓ charges what it plans
+      ✓ draws from its budget only
+      ✓ leaves the same trace on neighbouring graphs
+      ✓ shows nothing without noise
+      ✓ synthesises from sealed values alone
+      ✓ does not look at the snapshot again
+    """
+    for title, check in CHECKS.items():
+        name = getattr(method, "name", type(method).__name__)
+        try:
+            check(copy.deepcopy(method))
+        except AssertionError as error:
+            raise AssertionError(f"method {name!r} fails “{title}”: {error}") from None
+        except Exception as error:
+            raise AssertionError(
+                f"method {name!r} fails “{title}”: {type(error).__name__}: {error}"
+            ) from error
+    return Conformance(method.name, tuple(CHECKS))
+
+
+def _has_the_parts(method: AnyMethod) -> None:
+    assert isinstance(method, Method), (
+        "it lacks one of name, records, parameters, plan, measure, update, synthesise, summary"
+    )
+    assert isinstance(method.name, str), "name is not text"
+    assert method.name, "name is empty"
+    for kind in method.records:
+        frozen = dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+        assert frozen, f"{kind.__name__} in records is not a frozen dataclass"
+    caveat = caveat_of(method)
+    assert caveat is None or isinstance(caveat, Caveat), "caveat is not a Caveat"
+
+
+def _is_made_of_public_parameters(method: AnyMethod) -> None:
+    for parameter in inspect.signature(type(method)).parameters.values():
+        assert parameter.kind is parameter.KEYWORD_ONLY, (
+            f"the constructor takes {parameter.name!r} by position; write * before it"
+        )
+    parameters = dict(method.parameters())
+    _assert_plain(parameters, "parameters()")
+    again = dict(type(method)(**parameters).parameters())
+    assert again == parameters, (
+        f"made again from its parameters it has others: {again} instead of {parameters}"
+    )
+
+
+def _is_defined_on_every_graph(method: AnyMethod) -> None:
+    for allowance in ALLOWANCES:
+        for case, snapshots in streams().items():
+            try:
+                for step in run(method, snapshots, allowance=allowance):
+                    assert isinstance(step.graph, SyntheticGraph), (
+                        f"synthesise returned a {type(step.graph).__name__}, not a SyntheticGraph"
+                    )
+                    assert step.graph.roster == step.snapshot.roster, (
+                        "the graph has another roster than the snapshot"
+                    )
+                    _assert_plain(dict(method.summary(step.state)), "summary()")
+            except AssertionError as error:
+                raise AssertionError(f"on {case}: {error}") from None
+            except Exception as error:
+                raise AssertionError(f"on {case}: {type(error).__name__}: {error}") from error
+
+
+def _charges_what_it_is_allowed(method: AnyMethod) -> None:
+    for allowance in ALLOWANCES:
+        for case, snapshots in streams().items():
+            for step in run(method, snapshots, allowance=allowance):
+                assert step.spent == allowance, (
+                    f"on {case} it spent {step.spent} of {allowance}; what is left buys nothing "
+                    "and is gone"
+                )
+                unproven = any(charge.mechanism == "unproven" for charge in step.trace)
+                assert not unproven or caveat_of(method) is not None, (
+                    "it charges for something unproven but states no caveat"
+                )
+
+
+def _charges_what_it_plans(method: AnyMethod) -> None:
+    for allowance in ALLOWANCES:
+        for case, snapshots in streams().items():
+            for step in run(method, snapshots, allowance=allowance):
+                rows = method.plan(allowance, nodes=len(step.snapshot.roster))
+                drawn = {
+                    (charge.label, charge.epsilon, charge.sensitivity)
+                    for charge in step.trace
+                    if charge.mechanism == "discrete Laplace"
+                }
+                planned: dict[str, set[tuple[str, Fraction, int]]] = {}
+                for row in rows:
+                    line = (row.label, row.epsilon, row.sensitivity)
+                    planned.setdefault(row.case, set()).add(line)
+                assert any(drawn <= lines for lines in planned.values()) or not drawn, (
+                    f"on {case} it drew {_listed(drawn)}, which no case of its plan has"
+                )
+
+
+def _draws_from_its_budget_only(method: AnyMethod) -> None:
+    for case, snapshots in streams().items():
+        first, second = (
+            [records.encode(step.measurement)[0] for step in run(method, snapshots)]
+            for _ in range(2)
+        )
+        assert first == second, (
+            f"on {case} two measurements with the same noise differ: noise and random choices "
+            "have to come from the budget"
+        )
+
+
+def _leaves_the_same_trace(method: AnyMethod) -> None:
+    for case, traces in _pairs_of(method, lambda _, trace: trace).items():
+        what = {"mechanisms": _signature, "shapes": _shapes}
+        for name, view in what.items():
+            one, other = ({view(trace) for trace in side} for side in traces)
+            # A trace may depend on noisy values. If it does not, it must not depend on the edge.
+            told = one.isdisjoint(other) and 1 in (len(one), len(other))
+            assert not told, (
+                f"on {case} the {name} in its trace differ: {_listed(one)} and {_listed(other)}"
+            )
+
+
+def _shows_nothing_without_noise(method: AnyMethod) -> None:
+    for case, sides in _pairs_of(method, lambda measurement, _: leaves(measurement)).items():
+        one, other = ({name: [m.get(name) for m in side] for name in side[0]} for side in sides)
+        for name in one.keys() & other.keys():
+            told = _settled(one[name]), _settled(other[name])
+            if None in told:
+                continue
+            (here, fixed_here), (there, fixed_there) = told  # type: ignore[misc]
+            same_shape = here.shape == there.shape
+            leaks = (
+                (fixed_here & fixed_there & (here != there)).any()
+                if same_shape
+                else fixed_here.all() and fixed_there.all()
+            )
+            assert not leaks, (
+                f"on {case} the measurement's {name!r} is the same whatever the noise, and "
+                "changes with the edge: a private value got out without noise"
+            )
+
+
+def _synthesises_from_sealed_values(method: AnyMethod) -> None:
+    unused = copy.deepcopy(method)
+    for case, snapshots in streams().items():
+        state = None
+        for index, step in enumerate(run(method, snapshots)):
+            pristine = copy.deepcopy(unused)  # what a method did before must not matter
+            state = pristine.update(state, _stored(pristine, step.measurement))
+            assert records.encode(state)[0] == records.encode(step.state)[0], (
+                f"on {case} the state made from the stored measurement is another one: update "
+                "must depend on nothing but the state and the measurement"
+            )
+            state = _stored(pristine, state)
+            assert rerun(pristine, state, seed=index) == step.graph, (
+                f"on {case} the graph made from the stored state is another one: synthesise "
+                "must depend on nothing but the state and its random numbers"
+            )
+
+
+def _does_not_look_again(method: AnyMethod) -> None:
+    for case, snapshots in streams().items():
+        kept, poisoned = (
+            [
+                (records.encode(step.state)[0], step.graph)
+                for step in run(method, snapshots, poison=poison)
+            ]
+            for poison in (False, True)
+        )
+        assert kept == poisoned, (
+            f"on {case} the result changes when the edges are overwritten after measure: what "
+            "measure returned still points at them"
+        )
+
+
+CHECKS: Mapping[str, Callable[[AnyMethod], None]] = {
+    "has the parts of a method": _has_the_parts,
+    "is made of public parameters": _is_made_of_public_parameters,
+    "is defined on every graph": _is_defined_on_every_graph,
+    "charges exactly what it is allowed": _charges_what_it_is_allowed,
+    "charges what it plans": _charges_what_it_plans,
+    "draws from its budget only": _draws_from_its_budget_only,
+    "leaves the same trace on neighbouring graphs": _leaves_the_same_trace,
+    "shows nothing without noise": _shows_nothing_without_noise,
+    "synthesises from sealed values alone": _synthesises_from_sealed_values,
+    "does not look at the snapshot again": _does_not_look_again,
+}
+
+
+def _pairs_of(
+    method: AnyMethod, view: Callable[[Any, tuple[Charge, ...]], Any]
+) -> dict[str, tuple[list[Any], list[Any]]]:
+    """What `view` sees on both of two neighbouring graphs, seed by seed, at first and later."""
+    found = {}
+    for case, pair in neighbours().items():
+        (before,) = run(method, pair[:1], allowance=LITTLE)
+        for when, state in (("at first", None), ("later", before.state)):
+            one, other = (
+                [
+                    view(measurement, budget.trace)
+                    for measurement, budget in (
+                        measure(method, snapshot, state, seed=seed, allowance=LITTLE)
+                        for seed in SEEDS
+                    )
+                ]
+                for snapshot in pair
+            )
+            found[f"{case}, {when},"] = (one, other)
+    return found
+
+
+def _signature(trace: tuple[Charge, ...]) -> tuple[tuple[str, str, Fraction, int, str], ...]:
+    return tuple((c.mechanism, c.label, c.epsilon, c.sensitivity, c.part) for c in trace)
+
+
+def _shapes(trace: tuple[Charge, ...]) -> tuple[tuple[int, ...], ...]:
+    return tuple(charge.shape for charge in trace)
+
+
+def _settled(values: list[Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+    """The first of equally shaped arrays, and where all of them agree; None if shapes differ."""
+    arrays = [np.asarray(value) for value in values]
+    if len({array.shape for array in arrays}) > 1:
+        return None
+    agree = np.ones(arrays[0].shape, dtype=bool)
+    for array in arrays[1:]:
+        agree &= array == arrays[0]
+    return arrays[0], agree
+
+
+def _stored(method: AnyMethod, record: Any) -> Any:
+    """A record after it has been written and read back."""
+    data, rosters = records.encode(record)
+    return records.decode(data, classes=method.records, rosters=rosters.get)
+
+
+def _assert_plain(values: dict[str, Any], what: str) -> None:
+    try:
+        same = json.loads(json.dumps(values)) == values
+    except (TypeError, ValueError):
+        same = False
+    assert same, f"{what} can't be written as JSON and read back: {values}"
+
+
+def _listed(items: Any) -> str:
+    return "; ".join(sorted(map(str, items))) or "nothing"

@@ -1,0 +1,97 @@
+"""Running the real command, and small streams to run it on."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+PSGRAPH = (sys.executable, "-m", "psgraph")
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+def psgraph(*arguments: object, cwd: Path | None = None, env: Mapping[str, str] = {}) -> Result:
+    """Run the command as a user would, from another process."""
+    done = subprocess.run(
+        [*PSGRAPH, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "100", **env},
+        timeout=120,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def psgraph_here(*arguments: object) -> Result:
+    """The same without a process of its own, where what is tested is not the start of one."""
+    from psgraph.cli import run
+
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run([str(argument) for argument in arguments])
+    return Result(code, out.getvalue(), err.getvalue())
+
+
+def small_stream(*, timestamps: int = 3, nodes: int = 60) -> list[list[tuple[int, int]]]:
+    """Rings with chords that move a little: edges of every timestamp."""
+    rng = np.random.default_rng(4)
+    chords = [tuple(map(int, rng.choice(nodes, 2, replace=False))) for _ in range(2 * nodes)]
+    ring = [(node, (node + 1) % nodes) for node in range(nodes)]
+    return [[*ring, *chords[step : nodes + step]] for step in range(timestamps)]
+
+
+def write_csv(path: Path, header: str, rows: list[tuple[object, ...]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        if header:
+            writer.writerow(header.split(","))
+        writer.writerows(rows)
+    return path
+
+
+def rows_of(stream: list[list[tuple[int, int]]]) -> list[tuple[object, ...]]:
+    return [(t, u, v) for t, edges in enumerate(stream) for u, v in edges]
+
+
+def write_inputs(directory: Path) -> dict[str, Path]:
+    """The same stream in every form, and its roster."""
+    stream = small_stream()
+    rows = rows_of(stream)
+    folder = directory / "days"
+    folder.mkdir()
+    for t, edges in enumerate(stream):
+        (folder / f"day{t}.txt").write_text(
+            "# SNAP-like header\n" + "".join(f"{u}\t{v}\n" for u, v in edges)
+        )
+    events = [(u, v, f"2024-0{t + 1}-15T12:00:00") for t, u, v in rows]
+    table = dict(zip("tuv", map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(table), directory / "edges.parquet")
+    return {
+        "csv": write_csv(directory / "edges.csv", "t,u,v", rows),
+        "parquet": directory / "edges.parquet",
+        "directory": folder,
+        "events": write_csv(directory / "events.csv", "u,v,time", events),
+        "roster": write_csv(directory / "nodes.csv", "id", [(node,) for node in range(60)]),
+    }

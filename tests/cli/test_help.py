@@ -1,0 +1,83 @@
+"""Help, version, exit codes of usage errors, and how little they import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from psgraph import __version__
+
+from .commands import PSGRAPH, psgraph
+
+COMMANDS = ("demo", "publish", "compare", "plan", "methods", "bench")
+HEAVY = ("numpy", "numba", "pyarrow", "rich", "scipy", "matplotlib", "cryptography", "sknetwork")
+
+
+@pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)], ids=str)
+def test_help_imports_nothing_heavy_and_shows_an_example(arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "psgraph", *arguments, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    imported = {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in lines}
+    assert "click" in imported
+    assert imported.isdisjoint(HEAVY)
+    assert "Example" in done.stdout
+    assert f"  psgraph {' '.join(arguments)}".rstrip() in done.stdout
+
+
+def test_help_lists_every_command() -> None:
+    shown = psgraph("--help")
+    assert shown.code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in shown.out
+
+
+def test_version() -> None:
+    shown = psgraph("--version")
+    assert (shown.code, shown.out) == (0, f"psgraph {__version__}\n")
+
+
+def test_help_says_what_roster_from_edges_makes_public() -> None:
+    words = " ".join(psgraph("publish", "--help").out.split())
+    assert "Node presence is then public" in words
+    assert "what the paper does" in words
+
+
+def test_help_of_compare_is_marked() -> None:
+    assert "CURATOR ONLY: CONTAINS THE TRUTH" in psgraph("compare", "--help").out
+
+
+@pytest.mark.parametrize("arguments", [("bogus",), ("publish", "--bogus"), ("publish",)], ids=str)
+def test_wrong_usage_exits_2_and_points_to_help(arguments: tuple[str, ...]) -> None:
+    failed = psgraph(*arguments)
+    assert failed.code == 2
+    assert failed.out == ""
+    assert failed.err.startswith("error: ")
+    assert "--help" in failed.err
+    assert "Traceback" not in failed.err
+
+
+def test_a_reader_that_leaves_early_is_no_error_message() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as gone:
+        done = subprocess.run(
+            [*PSGRAPH, "methods"], stdout=gone, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_a_terminal_without_greek_letters_is_no_failure() -> None:
+    shown = psgraph(
+        *("plan", "--nodes", 10, "--epsilon", 1, "--window", 2), env={"PYTHONIOENCODING": "ascii"}
+    )
+    assert shown.code == 0, shown.err
+    assert shown.err == ""

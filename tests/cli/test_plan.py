@@ -1,0 +1,57 @@
+"""``psgraph plan`` and ``psgraph methods``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .commands import psgraph
+from .plugin import install
+
+QUESTION = ("plan", "--nodes", 10_000, "--epsilon", 1, "--window", 5)
+
+
+def test_plan_in_numbers() -> None:
+    shown = psgraph(*QUESTION, "--json")
+    assert shown.code == 0, shown.err
+    plan = json.loads(shown.out)
+    assert (plan["epsilon"], plan["window"], plan["epsilon_per_timestamp"]) == ("1", 5, "0.2")
+    scales = {(row["case"], row["label"]): row["noise_scale"] for row in plan["measurements"]}
+    # ε_s = 0.2, of which 0.01 for the edge count; 0.19 is left, half of it for communities.
+    kept, found = "communities kept", "communities found again"
+    assert scales[kept, "edges"] == scales[found, "edges"] == pytest.approx(100)
+    assert scales[kept, "inner degrees"] == pytest.approx(2 / 0.19)
+    assert scales[kept, "outer degrees"] == pytest.approx(2 / 0.095)
+    assert scales[kept, "community edges"] == pytest.approx(1 / 0.095)
+    assert scales[found, "super-graph edges"] == pytest.approx(1 / 0.0475)
+    assert scales[found, "inner degrees"] == pytest.approx(2 / 0.095)
+
+
+def test_plan_in_words() -> None:
+    shown = psgraph(*QUESTION)
+    assert shown.code == 0, shown.err
+    words = " ".join(shown.out.split())
+    assert "Communities kept" in words
+    assert "Communities found again" in words
+    assert "a node's inner degree will be off by about 10.5" in words
+    assert "noise alone moves it by about 150" in words
+
+
+def test_methods_lists_plug_ins(tmp_path: Path) -> None:
+    shown = psgraph("methods", "--json", env=install(tmp_path))
+    assert shown.code == 0, shown.err
+    methods = {method["name"]: method for method in json.loads(shown.out)["methods"]}
+    assert methods["psgraph"]["package"] == "psgraph-dp"
+    assert methods["odd"]["package"] == "odd-method"
+    assert methods["odd"]["description"] == "PSGraph in other clothes."
+
+
+def test_a_broken_plug_in_does_not_hide_the_others(tmp_path: Path) -> None:
+    environment = install(tmp_path)
+    (tmp_path / "odd_method.py").write_text("raise RuntimeError('no')")
+    shown = psgraph("methods", env=environment)
+    assert shown.code == 0, shown.err
+    assert "can't be loaded (RuntimeError)" in shown.out
+    assert "psgraph" in shown.out

@@ -1,0 +1,176 @@
+"""``psgraph publish`` and ``psgraph compare`` on every form of input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from .commands import psgraph, psgraph_here, small_stream, write_csv
+from .plugin import install
+
+GUARANTEE = ("--epsilon", 60, "--window", 3)
+KEYS = {"timestamps", "nodes", "edges", "repartitions", "seconds", "epsilon", "window", "out"}
+PHASES = {"total", "read", "communities", "perturbation", "reconstruction", "write"}
+
+
+def released(directory: Path) -> dict[str, bytes]:
+    """Names and bytes of graphs and certificates; the ledger holds a random key."""
+    return {path.name: path.read_bytes() for path in sorted(directory.glob("[0-9]*.*"))}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "directory", "events"])
+def test_publish_and_compare(form: str, inputs: dict[str, Path], tmp_path: Path) -> None:
+    reading = (inputs[form], "--roster", inputs["roster"])
+    reading += ("--every", "1mo") if form == "events" else ()
+    out = tmp_path / "new" / "releases"
+    done = psgraph_here("publish", *reading, *GUARANTEE, "--out", out, "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert set(report) == KEYS
+    assert set(report["seconds"]) >= PHASES
+    assert report["seconds"]["total"] >= max(report["seconds"].values())
+    assert (report["timestamps"], report["nodes"], report["window"]) == (3, 60, 3)
+    assert (report["epsilon"], report["out"]) == ("60", str(out))
+    assert 1 <= report["repartitions"] <= 3
+
+    stems = [f"{number:06d}" for number in range(3)]
+    assert sorted(path.stem for path in out.glob("*.json")) == stems
+    edges = 0
+    for stem, original in zip(stems, small_stream(), strict=True):
+        table = pq.read_table(out / f"{stem}.parquet")
+        assert table.column_names == ["u", "v"]
+        u, v = (np.asarray(table[name]) for name in "uv")
+        assert (u < v).all()
+        assert ((u >= 0) & (v < 60)).all()
+        certificate = json.loads((out / f"{stem}.json").read_text())
+        assert certificate["private"] is True
+        assert certificate["edges"] == u.size
+        distinct = {(min(edge), max(edge)) for edge in original}
+        assert abs(u.size - len(distinct)) < 5_000  # noise of scale 100 on the count
+        edges += u.size
+    assert report["edges"] == edges
+
+    compared = psgraph_here("compare", *reading[:1], out, *reading[1:], "--json")
+    assert compared.code == 0, compared.err
+    comparison = json.loads(compared.out)
+    assert comparison["curator_only"] is True
+    assert comparison["timestamps"] == 3
+    for row, stem, original in zip(comparison["rows"], stems, small_stream(), strict=True):
+        true = len({(min(edge), max(edge)) for edge in original})
+        drawn = pq.read_metadata(out / f"{stem}.parquet").num_rows
+        assert row["density_error"] == pytest.approx(abs(drawn - true) / true)
+
+
+def test_forms_of_one_stream_give_the_same_graphs(inputs: dict[str, Path], tmp_path: Path) -> None:
+    graphs = []
+    for form, source in (
+        ("csv", inputs["csv"]),
+        ("directory", inputs["directory"]),
+        ("glob", inputs["directory"] / "day*.txt"),
+    ):
+        arguments = (source, "--roster", inputs["roster"], *GUARANTEE, "--seed", 5)
+        done = psgraph_here("publish", *arguments, "--out", tmp_path / form)
+        assert done.code == 0, done.err
+        files = released(tmp_path / form)
+        graphs.append({name: data for name, data in files.items() if name.endswith("parquet")})
+    assert len(graphs[0]) == 3
+    assert graphs[0] == graphs[1] == graphs[2]
+
+
+def test_a_seed_reproduces_every_byte_and_taints_the_certificates(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    common = (inputs["parquet"], "--roster-from-edges", *GUARANTEE)
+    for name, seed in (("a", 8), ("b", 8), ("c", 9)):
+        done = psgraph_here("publish", *common, "--seed", seed, "--out", tmp_path / name)
+        assert done.code == 0, done.err
+        assert "NO, for research only" in done.out
+        assert "No privacy is promised" in " ".join(done.out.split())
+    first, second, other = (released(tmp_path / name) for name in "abc")
+    assert len(first) == 6
+    assert first == second
+    assert first["000000.parquet"] != other["000000.parquet"]
+    certificate = json.loads(first["000002.json"])
+    assert certificate["private"] is False
+    assert "not protected" in certificate["roster"]
+
+
+def test_the_same_command_again_hands_back_what_is_published(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    command += ("--out", tmp_path / "out", "--json")
+    assert psgraph(*command).code == 0
+    before = released(tmp_path / "out")
+    assert psgraph(*command).code == 0
+    assert released(tmp_path / "out") == before
+
+
+def test_switches_reach_the_certificate(inputs: dict[str, Path], tmp_path: Path) -> None:
+    done = psgraph_here(
+        *("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE),
+        *("--out", tmp_path / "out", "--threshold", "0.25", "--no-fusion", "--no-postprocess"),
+        *("--always-repartition", "--choice-constant", "reference", "--between", "symmetric"),
+        *("--ledger", tmp_path / "ledger", "--json"),
+    )
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["repartitions"] == 3
+    certificate = json.loads((tmp_path / "out" / "000002.json").read_text())
+    assert certificate["parameters"] == {
+        "threshold": "0.25",
+        "fusion": False,
+        "postprocess": False,
+        "always_repartition": True,
+        "supernode_size": 20,
+        "choice_constant": "reference",
+        "between": "symmetric",
+    }
+    assert certificate["spent"]["timestamp"] == "20"
+    assert (tmp_path / "ledger").exists()
+    assert not (tmp_path / "out" / "ledger.sqlite").exists()
+
+
+def test_what_was_dropped_is_told_to_the_curator_only(tmp_path: Path) -> None:
+    rows = [(0, 1, 2), (0, 2, 1), (0, 1, 2), (0, 3, 3), (1, 2, 3)]
+    source = write_csv(tmp_path / "edges.csv", "t,u,v", rows)
+    done = psgraph_here(
+        *("publish", source, "--roster-from-edges", *GUARANTEE, "--out", tmp_path / "out")
+    )
+    assert done.code == 0, done.err
+    assert "1 self-loops and 2 repeated edges" in done.err
+    assert "self-loops" not in done.out
+    for path in (tmp_path / "out").glob("*.json"):
+        assert "loops" not in path.read_text()
+
+
+def test_nothing_but_results_in_a_pipe(inputs: dict[str, Path], tmp_path: Path) -> None:
+    done = psgraph(
+        *("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE),
+        *("--out", tmp_path / "out"),
+    )
+    assert done.code == 0, done.err
+    assert "Publishing" not in done.text
+    assert "\x1b[" not in done.text
+    assert "Published 3 timestamps" in done.out
+    assert "Private" in done.out
+    compared = psgraph("compare", inputs["csv"], tmp_path / "out", "--roster", inputs["roster"])
+    assert compared.code == 0, compared.err
+    assert "Curator only: contains the truth" in compared.out
+    assert "±" in compared.out
+
+
+def test_another_method(inputs: dict[str, Path], tmp_path: Path) -> None:
+    environment = install(tmp_path)
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    command += ("--method", "odd", "--out", tmp_path / "out")
+    refused = psgraph(*command, "--threshold", "1.0", "--no-fusion", env=environment)
+    assert refused.code == 2
+    assert "--threshold, --no-fusion: only for --method psgraph" in refused.err
+    assert not (tmp_path / "out").exists()
+    done = psgraph(*command, "--json", env=environment)
+    assert done.code == 0, done.err
+    assert json.loads((tmp_path / "out" / "000000.json").read_text())["method"] == "odd"

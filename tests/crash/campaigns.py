@@ -1,0 +1,144 @@
+"""Kill a publishing process everywhere, restart it, and count what went wrong (nothing may).
+
+Run as a program it prints one JSON object: ``python campaigns.py kill-points``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+if __package__ in (None, ""):  # started as a program, which must not have threads of pytest
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from crash import race, syscalls
+from crash.faults import Faults, installed
+from crash.scenario import Observer, ended, forked, publish, workspace
+
+from psgraph.warmup import warm_up
+
+KILLED = -signal.SIGKILL
+
+
+def kill_points(*, timestamps: int = 2) -> dict[str, Any]:
+    """Kill the process at every place where a run touches the disk, then let it finish."""
+    with workspace() as base:
+        with installed(Faults()) as faults:
+            publish(base / "count", timestamps)
+        places = faults.places
+        violations: list[str] = []
+        killed = 0
+        for number, place in enumerate(places):
+            out = base / f"point {number}"
+
+            def work(out: Path = out, number: int = number) -> None:
+                with installed(Faults(number)):
+                    publish(out, timestamps)
+
+            killed += ended(forked(work)) == KILLED
+            found = _after_a_kill(out, timestamps)
+            violations += [f"killed {place} (place {number}): {problem}" for problem in found]
+    return {
+        "points": len(places),
+        "killed": killed,
+        "kinds": dict(Counter(places)),
+        "violations": violations,
+    }
+
+
+def kill_system_calls(*, timestamps: int = 2, every: int = 1) -> dict[str, Any]:
+    """Kill the process as it enters each system call that changes a file, SQLite's own too."""
+    with workspace() as base:
+        calls = syscalls.trace(lambda: publish(base / "count", timestamps))
+        if calls is None:
+            return {"points": 0, "killed": 0, "violations": [], "unavailable": True}
+        violations: list[str] = []
+        killed = tried = 0
+        for number in range(0, len(calls), every):
+            out = base / f"call {number}"
+            tried += 1
+            killed += syscalls.killed_at(number, lambda out=out: publish(out, timestamps))
+            found = _after_a_kill(out, timestamps)
+            violations += [f"killed at {calls[number]} ({number}): {problem}" for problem in found]
+    return {
+        "points": tried,
+        "calls": len(calls),
+        "killed": killed,
+        "kinds": dict(Counter(calls)),
+        "violations": violations,
+    }
+
+
+def _after_a_kill(out: Path, timestamps: int) -> list[str]:
+    """What is wrong right after a kill, after the restart, and after one more run."""
+    observer = Observer(out)
+    observer.look()
+    for _ in range(2):  # the second run finds everything done and changes nothing
+        if ended(forked(lambda: publish(out, timestamps))) != 0:
+            observer.violations.append("the restart failed")
+        observer.look_at_end(timestamps)
+    return observer.violations
+
+
+def random_kills(*, kills: int = 200, timestamps: int = 6, seed: int = 0) -> dict[str, Any]:
+    """Kill runs of several timestamps at random moments, restarting until they are through."""
+    chance = random.Random(seed)
+    violations: list[str] = []
+    done = runs = starts = 0
+    with workspace() as base:
+        begin = time.perf_counter()
+        ended(forked(lambda: publish(base / "measure", timestamps)))
+        duration = time.perf_counter() - begin
+        while done < kills:
+            out = base / f"run {runs}"
+            observer = Observer(out)
+            finished = False
+            while not finished:
+                starts += 1
+                process = forked(lambda: publish(out, timestamps))
+                if done < kills:
+                    # Mostly early, so that a run is cut off more than once.
+                    time.sleep(chance.uniform(0, duration) * chance.random())
+                    os.kill(process, signal.SIGKILL)
+                code = ended(process)
+                if code == KILLED:
+                    done += 1
+                    observer.look()
+                elif code:
+                    violations.append("a restart failed")
+                    finished = True
+                else:
+                    observer.look_at_end(timestamps)
+                    finished = True
+            violations += observer.violations
+            runs += 1
+    return {"kills": done, "runs": runs, "starts": starts, "violations": violations}
+
+
+CAMPAIGNS = {
+    "kill-points": kill_points,
+    "kill-system-calls": kill_system_calls,
+    "random-kills": random_kills,
+    "race": race.race,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("campaign", choices=CAMPAIGNS)
+    parser.add_argument("options", type=json.loads, nargs="?", default={})
+    chosen = parser.parse_args()
+    warm_up()
+    print(json.dumps(CAMPAIGNS[chosen.campaign](**chosen.options)))
+
+
+if __name__ == "__main__":
+    main()

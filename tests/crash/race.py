@@ -1,0 +1,89 @@
+"""Many processes on one ledger at the same time."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from crash.scenario import GUARANTEE, Observer, ended, forked, snapshot, workspace
+
+from psgraph.errors import LedgerBusy, LedgerError
+from psgraph.ledger import Ledger
+from psgraph.ledger.database import Database
+from psgraph.methods.psgraph import PSGraph
+from psgraph.publisher import Publisher
+
+
+def race(*, processes: int = 16, timestamps: int = 4, locks: bool = True) -> dict[str, Any]:
+    """All processes publish the same stream with the same ledger.
+
+    Parameters
+    ----------
+    locks
+        Without the file lock (as on a file system that has none) the transactions of the
+        database alone must keep the order.
+    """
+    with workspace() as base:
+        out = base / "out"
+        start = time.time() + 0.2
+        children = [
+            forked(lambda number=number: _run(out, base, number, start, timestamps, locks))
+            for number in range(processes)
+        ]
+        codes = [ended(child) for child in children]
+        reports = [json.loads(path.read_text()) for path in base.glob("report *.json")]
+        seals = Counter(timestamp for report in reports for timestamp in report["sealed"])
+        digests = {
+            timestamp: {report["digests"][timestamp] for report in reports}
+            for timestamp in range(timestamps)
+        }
+        observer = Observer(out)
+        observer.look_at_end(timestamps)
+    return {
+        "processes": processes,
+        "failed": sum(code != 0 for code in codes),
+        "sealings_per_timestamp": [seals[timestamp] for timestamp in range(timestamps)],
+        "different_releases": max(len(found) for found in digests.values()),
+        "refusals": sum(report["refusals"] for report in reports),
+        "longest_seconds": round(max(report["longest"] for report in reports), 3),
+        "violations": observer.violations,
+    }
+
+
+def _run(out: Path, base: Path, number: int, start: float, timestamps: int, locks: bool) -> None:
+    sealed: list[int] = []
+    seal = Ledger.seal
+
+    def counted(self: Ledger, **values: Any) -> None:
+        seal(self, **values)
+        sealed.append(values["timestamp"])
+
+    Ledger.seal = counted  # type: ignore[method-assign]
+    if not locks:
+        Database._take_lock = lambda self: out.mkdir(exist_ok=True)  # type: ignore[method-assign]
+    chance = random.Random(number)
+    time.sleep(max(0.0, start - time.time()))
+    digests, refusals, longest = [], 0, 0.0
+    for timestamp in range(timestamps):
+        while True:
+            begin = time.perf_counter()
+            try:
+                with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+                    release = publisher.publish(snapshot(timestamp), timestamp=timestamp)
+                digests.append(release.certificate.digest)
+                break
+            except LedgerBusy:
+                refusals += 1
+            except (LedgerError, OSError):
+                if locks:
+                    raise
+                refusals += 1
+            finally:
+                longest = max(longest, time.perf_counter() - begin)
+            time.sleep(chance.uniform(0.001, 0.02))
+    report = {"sealed": sealed, "digests": digests, "refusals": refusals, "longest": longest}
+    (base / f"report {number}.json").write_text(json.dumps(report))

@@ -1,0 +1,286 @@
+"""A budget gives noise against epsilon only, adds up rightly and remembers no private value."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
+from psgraph.privacy.mechanisms import Budget, Charge, Sensitivity, per_edge
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
+
+SECRET = 987_654_321
+ONE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
+
+
+class Watched(Sampler):
+    """Knows whether anything was drawn."""
+
+    def __init__(self) -> None:
+        super().__init__(RandomSource.seeded(5))
+        self.rates: list[Fraction] = []
+
+    @property
+    def untouched(self) -> bool:
+        return np.array_equal(self.source.peek(4)[:4], RandomSource.seeded(5).peek(4)[:4])
+
+    def discrete_laplace(self, size: int, rate: Fraction) -> np.ndarray:
+        self.rates.append(rate)
+        return super().discrete_laplace(size, rate)
+
+
+@pytest.fixture
+def sampler() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def budget(sampler) -> Budget:
+    return Budget(ONE, sampler)
+
+
+def count(budget: Budget, epsilon: Fraction, *, label: str = "edges", amount: int = 1) -> int:
+    return budget.noisy_count(7, sensitivity=per_edge(amount), epsilon=epsilon, label=label)
+
+
+# ---- charging ----
+
+
+def test_sequential_calls_add_up(budget):
+    count(budget, QUARTER)
+    count(budget, HALF)
+    assert budget.spent == Fraction(3, 4)
+    assert budget.remaining == QUARTER
+    assert [charge.epsilon for charge in budget.trace] == [QUARTER, HALF]
+
+
+def test_parallel_parts_count_once(budget):
+    inside, between = budget.parallel(HALF, "inside", "between")
+    count(inside, HALF, label="a")
+    count(between, QUARTER, label="b")
+    count(between, QUARTER, label="c")
+    assert budget.spent == HALF
+    assert inside.remaining == between.remaining == 0
+    parts = [(charge.label, charge.part) for charge in budget.trace]
+    assert parts == [("a", "inside"), ("b", "between"), ("c", "between")]
+    assert [charge.label for charge in between.trace] == ["b", "c"]
+
+
+def test_parts_of_parts(budget):
+    (outer,) = budget.parallel(HALF, "outer")
+    one, other = outer.parallel(QUARTER, "one", "other")
+    count(one, QUARTER, label="a")
+    count(other, QUARTER, label="b")
+    assert outer.spent == QUARTER
+    assert [charge.part for charge in budget.trace] == ["outer / one", "outer / other"]
+    assert budget.spent == HALF
+
+
+def test_the_noise_has_the_rate_that_was_paid(budget, sampler):
+    count(budget, QUARTER, amount=1)
+    count(budget, QUARTER, amount=2)
+    budget.noisy_sparse_counts(
+        np.array([1]),
+        np.array([3]),
+        size=9,
+        threshold=lambda _values, _how_often: 0.0,
+        sensitivity=per_edge(3),
+        epsilon=HALF,
+        label="sparse",
+    )
+    assert sampler.rates == [QUARTER, QUARTER / 2, HALF / 3]
+
+
+# ---- refusals, before anything is drawn ----
+
+
+def expect_untouched(budget: Budget, sampler: Watched) -> None:
+    assert budget.spent == 0
+    assert budget.trace == ()
+    assert sampler.untouched
+
+
+def test_overspending_is_refused_before_drawing(budget, sampler):
+    with pytest.raises(BudgetExceeded) as caught:
+        count(budget, Fraction(5, 4))
+    assert str(caught.value).splitlines()[1:4] == [
+        "  requested   1.25",
+        "  remaining   1",
+        "  difference  0.25",
+    ]
+    assert (caught.value.requested, caught.value.remaining) == (Fraction(5, 4), ONE)
+    assert caught.value.exit_code == 3
+    expect_untouched(budget, sampler)
+
+
+def test_a_part_can_not_overspend_either(budget, sampler):
+    (part,) = budget.parallel(HALF, "part")
+    with pytest.raises(BudgetExceeded):
+        count(part, Fraction(51, 100))
+    with pytest.raises(BudgetExceeded, match="one ∥ other"):
+        budget.parallel(Fraction(51, 100), "one", "other")
+    assert budget.spent == HALF
+    assert sampler.untouched
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1, "1", None, Fraction(0), Fraction(-1, 4)])
+def test_only_a_positive_fraction_buys_noise(budget, sampler, epsilon):
+    with pytest.raises(MethodError, match="epsilon must be a positive Fraction"):
+        count(budget, epsilon)
+    with pytest.raises(MethodError, match="epsilon must be a positive Fraction"):
+        budget.parallel(epsilon, "part")
+    expect_untouched(budget, sampler)
+
+
+@pytest.mark.parametrize("value", [1.5, True, "7", None, 10**30])
+def test_only_whole_numbers_are_measured(budget, sampler, value):
+    with pytest.raises(MethodError, match="only whole numbers"):
+        budget.noisy_count(value, sensitivity=per_edge(1), epsilon=HALF, label="x")
+    expect_untouched(budget, sampler)
+
+
+def test_floats_are_refused_in_vectors_too(budget, sampler):
+    with pytest.raises(MethodError, match="float64"):
+        budget.noisy_counts(np.zeros(3), sensitivity=per_edge(1), epsilon=HALF, label="x")
+    with pytest.raises(MethodError, match="float64"):
+        budget.noisy_sparse_counts(
+            np.array([0]),
+            np.array([0.5]),
+            size=3,
+            threshold=lambda _values, _how_often: 0.0,
+            sensitivity=per_edge(1),
+            epsilon=HALF,
+            label="x",
+        )
+    expect_untouched(budget, sampler)
+
+
+def test_a_sensitivity_for_another_unit_is_refused(budget, sampler):
+    with pytest.raises(UnitMismatch, match="'one node'"):
+        budget.noisy_count(1, sensitivity=Sensitivity(1, "one node"), epsilon=HALF, label="x")
+    expect_untouched(budget, sampler)
+    nodes = Budget(ONE, sampler, unit="one node")
+    with pytest.raises(UnitMismatch):
+        nodes.choose_communities(
+            np.zeros(2, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+            np.zeros(1, dtype=np.int32),
+            epsilon=HALF,
+            label="x",
+        )
+    (part,) = nodes.parallel(HALF, "part")
+    assert part.unit == "one node"
+
+
+@pytest.mark.parametrize("amount", [0, -1])
+def test_a_sensitivity_is_at_least_one(amount):
+    with pytest.raises(MethodError, match="at least 1"):
+        per_edge(amount)
+
+
+@pytest.mark.parametrize("strength", [Fraction(0), Fraction(-1), Fraction(51, 100), Fraction(1)])
+def test_a_choice_stronger_than_paid_for_is_refused(budget, sampler, strength):
+    with pytest.raises(MethodError, match=r"strength must lie in \(0, 1/2\]"):
+        budget.choose_communities(
+            np.zeros(2, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+            np.zeros(1, dtype=np.int32),
+            strength=strength,
+            epsilon=HALF,
+            label="x",
+        )
+    expect_untouched(budget, sampler)
+
+
+# ---- what comes out ----
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (6, 1), (1, 6), (0,), (0, 3)])
+def test_every_value_has_noise_of_its_own(budget, shape):
+    values = np.full(shape, SECRET, dtype=np.int64)
+    noisy = budget.noisy_counts(
+        values, sensitivity=per_edge(1), epsilon=Fraction(1, 1000), label="x"
+    )
+    assert noisy.shape == shape
+    assert np.unique(noisy).size == values.size
+    assert budget.trace[0].shape == shape
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
+def test_small_integers_do_not_wrap_around(budget, dtype):
+    values = np.full(200, 100, dtype=dtype)
+    noisy = budget.noisy_counts(
+        values, sensitivity=per_edge(1), epsilon=Fraction(1, 500), label="x"
+    )
+    assert noisy.dtype == np.int64
+    assert noisy.min() < -128
+    assert noisy.max() > 255
+
+
+def test_no_private_value_stays_behind(budget):
+    values = np.full(5, SECRET, dtype=np.int64)
+    budget.noisy_counts(values, sensitivity=per_edge(1), epsilon=QUARTER, label="a")
+    budget.noisy_sparse_counts(
+        np.array([SECRET]),
+        np.array([SECRET]),
+        size=SECRET + 1,
+        threshold=lambda _values, _how_often: 0.0,
+        sensitivity=per_edge(1),
+        epsilon=QUARTER,
+        label="b",
+    )
+    budget.choose_communities(
+        np.array([0, 1, 2]),
+        np.array([1, 0], dtype=np.int32),
+        np.array([0, 1], dtype=np.int32),
+        epsilon=QUARTER,
+        label="c",
+    )
+    said = repr(budget) + repr(budget.trace[0]) + repr(budget.trace[2])
+    assert str(SECRET) not in said
+    assert repr(budget) == "Budget(0.25 of 1 left)"
+    # The shape of what comes out is public; nothing else of a vector is kept.
+    assert budget.trace[1].shape == (SECRET + 1,)
+    for charge in budget.trace:
+        assert set(vars(charge)) == {
+            "mechanism",
+            "label",
+            "epsilon",
+            "sensitivity",
+            "shape",
+            "part",
+        }
+    for error in (BudgetExceeded, MethodError):
+        with pytest.raises(error) as caught:
+            budget.noisy_count(
+                SECRET if error is BudgetExceeded else float(SECRET),
+                sensitivity=per_edge(1),
+                epsilon=ONE,
+                label="d",
+            )
+        assert str(SECRET) not in str(caught.value)
+
+
+def test_a_charge_in_a_certificate():
+    charge = Charge("discrete Laplace", "edges", Fraction(1, 3), 2, (4,))
+    assert json.loads(json.dumps(charge.to_dict())) == {
+        "label": "edges",
+        "mechanism": "discrete Laplace",
+        "epsilon": "1/3",
+        "sensitivity": 2,
+        "shape": [4],
+    }
+    part = Charge("discrete Laplace", "edges", ONE, 2, (), part="inside")
+    assert part.to_dict()["part"] == "inside"
+
+
+def test_draws_that_look_at_no_data_are_free(budget):
+    assert sorted(budget.random_order(9).tolist()) == list(range(9))
+    assert set(budget.random_labels(100, 3).tolist()) == {0, 1, 2}
+    assert 0 <= budget.random_seed() < 1 << 32
+    assert budget.spent == 0
+    assert budget.trace == ()

@@ -1,0 +1,278 @@
+"""Noise on a huge sparse vector has the law of noise on the vector written out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from psgraph.methods.consistency import norm_sub_threshold
+from psgraph.privacy import sparse
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.sparse import noise_histogram, sparse_noise
+
+from .fit import laplace_law, p_value, two_sample_p_value
+from .interpreted import Rationed, interpret
+
+
+def seeded(seed: int) -> Sampler:
+    return Sampler(RandomSource.seeded(seed))
+
+
+def integers(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+@pytest.fixture
+def never_dense(monkeypatch):
+    """Take the sparse route on the smallest vectors, with histograms from two cells on."""
+    monkeypatch.setattr(sparse, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(sparse, "COMMON", 2)
+
+
+# ---- histograms ----
+
+
+def test_histogram_of_a_few_noises_has_the_multinomial_law():
+    rate, cells = Fraction(1), 3
+    single = laplace_law(rate, 10**9)
+    inside = {k: p for k, p in single.items() if abs(k) <= 4}
+    law: dict[tuple[int, ...], float] = defaultdict(float)
+    for noises in product(inside, repeat=cells):
+        law[tuple(sorted(noises))] += math.prod(inside[k] for k in noises)
+    sampler = seeded(1)
+    draws = []
+    for _ in range(6000):
+        values, often = noise_histogram(sampler, cells, rate)
+        draws.append(tuple(sorted(np.repeat(values, often).tolist())))
+    assert p_value(draws, law) > 1e-3
+
+
+@pytest.mark.parametrize("cells", [0, 1, 50_000, 10**9])
+@pytest.mark.parametrize("rate", [Fraction(2), Fraction(1, 15)], ids=str)
+def test_histogram_of_many_noises(cells, rate):
+    values, often = noise_histogram(seeded(7), cells, rate)
+    assert int(often.sum()) == cells
+    assert np.unique(values).size == values.size
+    assert (often > 0).all()
+    if cells > 1:
+        law = laplace_law(rate, cells)
+        seen = dict(zip(values.tolist(), often.tolist(), strict=True))
+        wanted = {k: p * cells for k, p in law.items() if p * cells >= 10}
+        inside = [seen.get(k, 0) for k in wanted]
+        rest = cells - sum(wanted.values())
+        statistic = stats.chisquare(
+            [*inside, cells - sum(inside)], [*wanted.values(), rest], sum_check=False
+        )
+        assert statistic.pvalue > 1e-3
+
+
+# ---- the whole output ----
+
+
+def outcome(noisy) -> tuple[object, ...]:
+    return (round(noisy.threshold, 9), tuple(noisy.cells.tolist()), tuple(noisy.values.tolist()))
+
+
+@pytest.mark.usefixtures("never_dense")
+@pytest.mark.parametrize("common", [1, 2], ids=["by histogram", "singly"])
+def test_output_has_the_exact_law(common, monkeypatch):
+    """All noisy vectors of five cells, one of them with a count of 3, with NormSub."""
+    monkeypatch.setattr(sparse, "COMMON", common)
+    rate, size, cells, counts = Fraction(2), 5, integers(3), integers(3)
+    single = {k: p for k, p in laplace_law(rate, 10**9).items() if abs(k) <= 3}
+    law: dict[tuple[object, ...], float] = defaultdict(float)
+    for noise in product(single, repeat=size):
+        vector = np.array(noise)
+        vector[cells] += counts
+        level = norm_sub_threshold(*np.unique(vector, return_counts=True))
+        above = np.flatnonzero(vector > level)
+        key = (round(level, 9), tuple(above.tolist()), tuple(vector[above].tolist()))
+        law[key] += math.prod(single[k] for k in noise)
+    sampler = seeded(5)
+    draws = [
+        outcome(
+            sparse_noise(sampler, cells, counts, size=size, rate=rate, threshold=norm_sub_threshold)
+        )
+        for _ in range(4000)
+    ]
+    assert p_value(draws, law) > 1e-3
+    # A count of 2 instead of 3 would be noticed.
+    other = [
+        outcome(
+            sparse_noise(
+                sampler, cells, counts - 1, size=size, rate=rate, threshold=norm_sub_threshold
+            )
+        )
+        for _ in range(4000)
+    ]
+    assert p_value(other, law) < 1e-6
+
+
+def sample(draws: int, seed: int, *, threshold=norm_sub_threshold):
+    """Noisy vectors of 40 cells with groups of equal counts and counts that stand alone."""
+    sampler = seeded(seed)
+    cells = integers(0, 1, 7, 8, 20, 31, 32, 39)
+    counts = integers(1, 4, 1, 1, 4, 9, 1, 2)
+    return [
+        sparse_noise(sampler, cells, counts, size=40, rate=Fraction(1, 2), threshold=threshold)
+        for _ in range(draws)
+    ]
+
+
+STATISTICS = {
+    "number of survivors": lambda noisy: noisy.cells.size,
+    "threshold": lambda noisy: round(noisy.threshold * 4) if noisy.cells.size else None,
+    "largest value": lambda noisy: int(noisy.values.max(initial=-1)),
+    "sum": lambda noisy: int(noisy.values.sum()) // 5,
+    "a cell of a group": lambda noisy: dict(
+        zip(noisy.cells.tolist(), noisy.values.tolist(), strict=True)
+    ).get(8),
+    "a cell that stands alone": lambda noisy: dict(
+        zip(noisy.cells.tolist(), noisy.values.tolist(), strict=True)
+    ).get(31),
+    "a zero cell": lambda noisy: dict(
+        zip(noisy.cells.tolist(), noisy.values.tolist(), strict=True)
+    ).get(5),
+    "two of a group together": lambda noisy: (
+        bool((noisy.cells == 0).any()),
+        bool((noisy.cells == 7).any()),
+    ),
+    "a zero cell beside one of a group": lambda noisy: (
+        bool((noisy.cells == 6).any()),
+        bool((noisy.cells == 20).any()),
+    ),
+}
+
+
+def test_sparse_and_dense_agree(monkeypatch):
+    dense = sample(3000, 1)
+    monkeypatch.setattr(sparse, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(sparse, "COMMON", 2)
+    by_histogram = sample(3000, 2)
+    monkeypatch.setattr(sparse, "COMMON", 100)
+    singly = sample(3000, 3)
+    for statistic in STATISTICS.values():
+        expected = [statistic(noisy) for noisy in dense]
+        assert two_sample_p_value(expected, [statistic(noisy) for noisy in by_histogram]) > 1e-3
+        assert two_sample_p_value(expected, [statistic(noisy) for noisy in singly]) > 1e-3
+
+
+@pytest.mark.usefixtures("never_dense")
+def test_survivors_among_zero_cells_lie_anywhere():
+    places = Counter()
+    for noisy in sample(1500, 9, threshold=lambda _values, _how_often: 3.0):
+        places.update(noisy.cells.tolist())
+    zero_cells = sorted(set(range(40)) - {0, 1, 7, 8, 20, 31, 32, 39})
+    seen = [places[cell] for cell in zero_cells]
+    assert stats.chisquare(seen).pvalue > 1e-3
+    # P(noise > 3) = q⁴/(1+q)
+    q = math.exp(-0.5)
+    assert sum(seen) / (1500 * len(seen)) == pytest.approx(q**4 / (1 + q), rel=0.05)
+
+
+@pytest.mark.usefixtures("never_dense")
+def test_survivors_are_in_order_and_above_the_threshold():
+    for noisy in sample(200, 4):
+        assert (np.diff(noisy.cells) > 0).all()
+        assert (noisy.values > noisy.threshold).all()
+        assert noisy.size == 40
+
+
+@pytest.mark.usefixtures("never_dense")
+@pytest.mark.parametrize("level", [-math.inf, math.inf])
+def test_everything_and_nothing_can_survive(level):
+    for noisy in sample(20, 6, threshold=lambda _values, _how_often: level):
+        assert noisy.cells.tolist() == (list(range(40)) if level < 0 else [])
+
+
+@pytest.mark.usefixtures("never_dense")
+def test_the_threshold_sees_the_histogram_of_the_whole_vector():
+    seen = []
+
+    def everything(values, how_often):
+        seen.append((values, how_often))
+        return -math.inf
+
+    for noisy in sample(50, 8, threshold=everything):
+        values, how_often = seen.pop(0)
+        expected = np.unique(noisy.values, return_counts=True)
+        assert np.array_equal(values, expected[0])
+        assert np.array_equal(how_often, expected[1])
+
+
+def test_no_cells():
+    noisy = sparse_noise(
+        seeded(1),
+        integers(),
+        integers(),
+        size=0,
+        rate=Fraction(1),
+        threshold=norm_sub_threshold,
+    )
+    assert noisy.cells.size == 0
+    assert noisy.threshold == math.inf
+
+
+def test_a_vector_of_a_billion_cells():
+    cells = np.arange(0, 100_000, 50, dtype=np.int64)
+    counts = np.full(cells.size, 200, dtype=np.int64)
+    noisy = sparse_noise(
+        seeded(1),
+        cells,
+        counts,
+        size=10**9,
+        rate=Fraction(1, 10),
+        threshold=lambda _values, _how_often: 150.0,
+    )
+    # Beyond 150 there are 2 000·(1 − q⁵⁰ʹ…) explicit cells and 10⁹·q¹⁵¹/(1+q) others.
+    q = math.exp(-0.1)
+    others = 1e9 * q**151 / (1 + q)
+    explicit = np.isin(noisy.cells, cells).sum()
+    assert explicit == pytest.approx(2000 * (1 - q**50 / (1 + q)), abs=20)
+    assert noisy.cells.size - explicit == pytest.approx(others, abs=5 * math.sqrt(others))
+
+
+@pytest.mark.parametrize("spread", [1, 10**6])
+def test_histogram_of_values(spread):
+    values = np.random.default_rng(1).integers(-5, 5, size=100) * spread
+    found, often = sparse._histogram(values)
+    expected = np.unique(values, return_counts=True)
+    assert np.array_equal(found, expected[0])
+    assert np.array_equal(often, expected[1])
+
+
+@pytest.mark.parametrize(("size", "count"), [(5, 5), (5, 3), (9, 2), (4, 0), (1, 1)])
+def test_subsets_are_uniform(size, count):
+    sampler = seeded(3)
+    subsets = [tuple(sorted(sparse._subset(sampler, size, count).tolist())) for _ in range(4000)]
+    ways = math.comb(size, count)
+    assert all(len(set(subset)) == count for subset in subsets)
+    assert p_value(subsets, dict.fromkeys(set(subsets), 1 / ways)) > 1e-3
+    assert len(set(subsets)) == ways
+
+
+@pytest.mark.usefixtures("never_dense")
+def test_words_handed_out_sparingly_and_interpreted_kernels_change_nothing(monkeypatch):
+    expected = [outcome(noisy) for noisy in sample(10, 12)]
+    monkeypatch.setattr(
+        RandomSource, "seeded", classmethod(lambda _cls, seed: Rationed.of(seed, 10_000))
+    )
+    monkeypatch.setattr(Rationed, "seeded", classmethod(_plain_seeded))
+    assert [outcome(noisy) for noisy in sample(10, 12)] == expected
+    interpret(monkeypatch)
+    with np.errstate(over="ignore"):  # the hash of a cell wraps around
+        assert [outcome(noisy) for noisy in sample(10, 12)] == expected
+
+
+_ORIGINAL_SEEDED = RandomSource.seeded.__func__  # type: ignore[attr-defined]
+
+
+def _plain_seeded(cls, seed):
+    return _ORIGINAL_SEEDED(cls, seed)
