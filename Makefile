@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint types imports unit bench setup clean
+.PHONY: demo test lint types imports unit crash bench setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -24,6 +24,10 @@ imports: setup
 
 unit: setup
 	$(BIN)/python -m pytest -n 2
+
+# Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.
+crash: setup
+	$(BIN)/python benchmarks/crash.py
 
 bench: setup
 	$(BIN)/psgraph bench

@@ -7,7 +7,7 @@ A guided tour::
     # The public nodes, and the private edges at every timestamp, read one at a time.
     stream = pg.read_stream("edges.parquet", roster="nodes.csv")
 
-    # The promise: over any 5 consecutive timestamps, all releases together are 1-edge private.
+    # The promise: over any 5 consecutive timestamps, all releases are private with ε = 1.
     guarantee = pg.WEventPrivacy(epsilon="1", window=5)
 
     # How noisy that would be, before anything is spent.

@@ -9,7 +9,7 @@ from typing import Any
 
 from psgraph.errors import OutputError
 
-__all__ = ["make_directory", "write_whole"]
+__all__ = ["make_directory", "put_in_place", "write_whole"]
 
 
 def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
@@ -26,11 +26,9 @@ def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
             left = memoryview(content)
             while left:
                 left = left[os.write(file, left) :]
-            os.fsync(file)
         finally:
             os.close(file)
-        os.replace(temporary, path)  # noqa: PTH105
-        _flush(path.parent)
+        put_in_place(temporary, path)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -38,6 +36,20 @@ def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
             f"{path} could not be written: {error.strerror}\n"
             "Free some space or make the directory writable, then run the same command again."
         ) from None
+
+
+def put_in_place(temporary: Path, path: Path, *, replace: bool = True) -> None:
+    """Flush a finished file to the disk and give it its name, to stay after the power fails.
+
+    Without `replace` a file that already has the name stays: `FileExistsError`.
+    """
+    _flush(temporary)
+    if replace:
+        os.replace(temporary, path)  # noqa: PTH105
+    else:
+        os.link(temporary, path)
+        os.unlink(temporary)  # noqa: PTH108
+    _flush(path.parent)
 
 
 def make_directory(path: Path) -> None:
@@ -59,8 +71,9 @@ def make_directory(path: Path) -> None:
         ) from None
 
 
-def _flush(directory: Path) -> None:
-    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+def _flush(path: Path) -> None:
+    """Have the disk hold what is in a file, or which files are in a directory."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)
     finally:

@@ -49,9 +49,10 @@ class ReleaseDirectory:
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
-            # The lock of a ledger is all that is left of a run that was cut off at its start.
+            # A run that was cut off at its start leaves the lock of its ledger, and hidden files.
             taken = self.path.is_dir() and any(
-                entry.suffix != ".lock" for entry in self.path.iterdir()
+                entry.suffix != ".lock" and not entry.name.startswith(".")
+                for entry in self.path.iterdir()
             )
             parent = self.path
             while not parent.exists():
@@ -84,7 +85,7 @@ class ReleaseDirectory:
         """A file that may have been seen is never replaced."""
         if not path.exists():
             write_whole(path, content)
-        elif self._bytes(path) != content:
+        elif self._bytes(path) != bytes(content):
             raise VerificationFailed(
                 f"{path} is already there and holds something else\n"
                 "It was changed, or was made with other versions of the libraries that write it. "

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from psgraph.engines.base import Edges
 from psgraph.engines.local import LocalEngine
@@ -24,10 +25,22 @@ from psgraph.privacy.samplers import Sampler
 from psgraph.publisher import Publisher
 from psgraph.sorting import sort_keys
 
-__all__ = ["warm_up", "warm_up_metrics"]
+__all__ = ["start_up", "warm_up", "warm_up_metrics"]
 
 _NODES = 64
+_NEVER_AGAIN = 10**9  # a threshold that no change in so small a graph can pass
 _CELLS = 1 << 20  # more than are ever written down one by one
+
+
+def start_up() -> None:
+    """Load what reading and writing tables needs; Arrow puts that off until its first array.
+
+    >>> start_up()
+    """
+    import psgraph.releases
+    import psgraph.streams  # noqa: F401
+
+    pa.array([0])  # looks for pandas, and imports it where it is installed
 
 
 def warm_up(method: Method[Any, Any] | None = None) -> None:
@@ -40,13 +53,14 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
 
     >>> warm_up()
     """
+    start_up()
+    if method is None or type(method) is PSGraph:
+        method = PSGraph(threshold=_NEVER_AGAIN)
     engine = LocalEngine()
     before = _ring(_NODES)
-    guarantee = WEventPrivacy("8", window=1)
-    publisher = Publisher(method or PSGraph(), guarantee, seed=0, engine=engine)
+    publisher = Publisher(method, WEventPrivacy("8", window=1), seed=0, engine=engine)
     publisher.publish(before)  # finds communities
     publisher.publish(_ring(_NODES + 1))  # keeps them, with a newcomer
-
     _warm_up_sparse_counts(engine, before)
     _warm_up_repair(engine, before)
 

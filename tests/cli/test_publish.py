@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from .commands import psgraph, psgraph_here, small_stream, write_csv
+from .commands import PSGRAPH, psgraph, psgraph_here, small_stream, write_csv
 from .plugin import install
 
 GUARANTEE = ("--epsilon", 60, "--window", 3)
@@ -161,6 +165,29 @@ def test_nothing_but_results_in_a_pipe(inputs: dict[str, Path], tmp_path: Path) 
     assert compared.code == 0, compared.err
     assert "Curator only: contains the truth" in compared.out
     assert "±" in compared.out
+
+
+def test_a_bar_on_a_terminal_and_json_beside_it(inputs: dict[str, Path], tmp_path: Path) -> None:
+    terminal, end = pty.openpty()
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    command += ("--out", tmp_path / "out", "--json")
+    with subprocess.Popen(
+        [*PSGRAPH, *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(end)
+        shown = b""
+        with suppress(OSError):  # how a terminal says that the other side has gone
+            while piece := os.read(terminal, 65536):
+                shown += piece
+        out, _ = process.communicate()
+    os.close(terminal)
+    assert process.returncode == 0, shown
+    assert json.loads(out)["timestamps"] == 3
+    assert b"Publishing" in shown
+    assert b"3/3" in shown
 
 
 def test_another_method(inputs: dict[str, Path], tmp_path: Path) -> None:

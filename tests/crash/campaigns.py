@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ if __package__ in (None, ""):  # started as a program, which must not have threa
 from crash import race, syscalls
 from crash.faults import Faults, installed
 from crash.scenario import Observer, ended, forked, publish, workspace
-
 from psgraph.warmup import warm_up
 
 KILLED = -signal.SIGKILL
@@ -57,7 +57,7 @@ def kill_points(*, timestamps: int = 2) -> dict[str, Any]:
 def kill_system_calls(*, timestamps: int = 2, every: int = 1) -> dict[str, Any]:
     """Kill the process as it enters each system call that changes a file, SQLite's own too."""
     with workspace() as base:
-        calls = syscalls.trace(lambda: publish(base / "count", timestamps))
+        calls = syscalls.trace(partial(publish, base / "count", timestamps))
         if calls is None:
             return {"points": 0, "killed": 0, "violations": [], "unavailable": True}
         violations: list[str] = []
@@ -65,7 +65,7 @@ def kill_system_calls(*, timestamps: int = 2, every: int = 1) -> dict[str, Any]:
         for number in range(0, len(calls), every):
             out = base / f"call {number}"
             tried += 1
-            killed += syscalls.killed_at(number, lambda out=out: publish(out, timestamps))
+            killed += syscalls.killed_at(number, partial(publish, out, timestamps))
             found = _after_a_kill(out, timestamps)
             violations += [f"killed at {calls[number]} ({number}): {problem}" for problem in found]
     return {
@@ -82,7 +82,7 @@ def _after_a_kill(out: Path, timestamps: int) -> list[str]:
     observer = Observer(out)
     observer.look()
     for _ in range(2):  # the second run finds everything done and changes nothing
-        if ended(forked(lambda: publish(out, timestamps))) != 0:
+        if ended(forked(partial(publish, out, timestamps))) != 0:
             observer.violations.append("the restart failed")
         observer.look_at_end(timestamps)
     return observer.violations
@@ -94,19 +94,17 @@ def random_kills(*, kills: int = 200, timestamps: int = 6, seed: int = 0) -> dic
     violations: list[str] = []
     done = runs = starts = 0
     with workspace() as base:
-        begin = time.perf_counter()
-        ended(forked(lambda: publish(base / "measure", timestamps)))
-        duration = time.perf_counter() - begin
+        duration = float("inf")
         while done < kills:
             out = base / f"run {runs}"
             observer = Observer(out)
             finished = False
             while not finished:
                 starts += 1
-                process = forked(lambda: publish(out, timestamps))
-                if done < kills:
-                    # Mostly early, so that a run is cut off more than once.
-                    time.sleep(chance.uniform(0, duration) * chance.random())
+                begin = time.perf_counter()
+                process = forked(partial(publish, out, timestamps))
+                if done < kills and duration < float("inf"):
+                    time.sleep(chance.uniform(0, 0.9 * duration))
                     os.kill(process, signal.SIGKILL)
                 code = ended(process)
                 if code == KILLED:
@@ -116,6 +114,7 @@ def random_kills(*, kills: int = 200, timestamps: int = 6, seed: int = 0) -> dic
                     violations.append("a restart failed")
                     finished = True
                 else:
+                    duration = min(duration, time.perf_counter() - begin)
                     observer.look_at_end(timestamps)
                     finished = True
             violations += observer.violations

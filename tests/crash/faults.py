@@ -66,7 +66,7 @@ class _System:
 
     def __init__(self, faults: Faults) -> None:
         self.write = faults.torn_write
-        for name in ("open", "fsync", "replace", "close"):
+        for name in ("open", "fsync", "replace", "link", "unlink", "close"):
             setattr(self, name, faults.around(name, getattr(os, name)))
 
     def __getattr__(self, name: str) -> Any:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from crash.scenario import GUARANTEE, Observer, ended, forked, snapshot, workspace
-
 from psgraph.errors import LedgerBusy, LedgerError
 from psgraph.ledger import Ledger
 from psgraph.ledger.database import Database
@@ -64,7 +63,7 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
 
     Ledger.seal = counted  # type: ignore[method-assign]
     if not locks:
-        Database._take_lock = lambda self: out.mkdir(exist_ok=True)  # type: ignore[method-assign]
+        Database._take_lock = lambda _: out.mkdir(exist_ok=True)  # type: ignore[method-assign]
     chance = random.Random(number)
     time.sleep(max(0.0, start - time.time()))
     digests, refusals, longest = [], 0, 0.0
@@ -84,6 +83,6 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
                 refusals += 1
             finally:
                 longest = max(longest, time.perf_counter() - begin)
-            time.sleep(chance.uniform(0.001, 0.02))
+            time.sleep(chance.uniform(0.005, 0.1))
     report = {"sealed": sealed, "digests": digests, "refusals": refusals, "longest": longest}
     (base / f"report {number}.json").write_text(json.dumps(report))

@@ -110,12 +110,10 @@ class Observer:
 
     def _look_at_ledger(self) -> dict[int, tuple[bytes, bytes | None]]:
         ledger = self.out / LEDGER_NAME
-        if not ledger.exists() or not ledger.stat().st_size:
+        if not ledger.exists():
             return {}
         try:
             database = sqlite3.connect(f"{ledger.as_uri()}?mode=ro", uri=True)
-            if database.execute("PRAGMA application_id").fetchone()[0] == 0:
-                return {}  # killed while it was being begun
             rows = list(
                 database.execute(
                     "SELECT timestamp, spent, digest, certificate FROM seals ORDER BY timestamp"

@@ -14,12 +14,13 @@ from crash.scenario import ended, forked
 _NUMBERS = {
     "x86_64": {
         1: "write", 18: "pwrite64", 20: "writev", 74: "fsync", 75: "fdatasync", 76: "truncate",
-        77: "ftruncate", 82: "rename", 83: "mkdir", 87: "unlink", 90: "chmod", 91: "fchmod",
-        264: "renameat", 263: "unlinkat", 258: "mkdirat", 316: "renameat2", 285: "fallocate",
+        77: "ftruncate", 82: "rename", 83: "mkdir", 86: "link", 87: "unlink", 90: "chmod",
+        91: "fchmod", 258: "mkdirat", 263: "unlinkat", 264: "renameat", 265: "linkat",
+        285: "fallocate", 316: "renameat2",
     },
     "aarch64": {
         64: "write", 68: "pwrite64", 66: "writev", 82: "fsync", 83: "fdatasync", 45: "truncate",
-        46: "ftruncate", 38: "renameat", 34: "mkdirat", 35: "unlinkat", 52: "fchmod",
+        46: "ftruncate", 37: "linkat", 38: "renameat", 34: "mkdirat", 35: "unlinkat", 52: "fchmod",
         53: "fchmodat", 276: "renameat2", 47: "fallocate",
     },
 }  # fmt: skip

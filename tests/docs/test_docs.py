@@ -192,6 +192,8 @@ def test_code_and_tests_named_in_documents_exist(path):
         assert (ROOT / file).exists(), f"{name(path)} names {file}"
         if test:
             assert f"def {test}(" in (ROOT / file).read_text(), f"{name(path)} names {test}"
+    for folder in re.findall(r"`(tests/[\w/]+/)`", text):
+        assert any((ROOT / folder).glob("*.py")), f"{name(path)} names {folder}"
     for file in re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text):
         places = (ROOT / "src/psgraph" / file, ROOT / file, *(ROOT / "src").rglob(file))
         assert any(place.exists() for place in places), f"{name(path)} names {file}"

@@ -321,6 +321,7 @@ def test_budgets_of_the_levels() -> None:
     depths = [tree_depth(10**k, Fraction(1, 15)) for k in range(1, 7)]
     assert depths == sorted(depths)
     assert depths[-1] == 15
+    assert tree_depth(10**6, Fraction(10**300)) == 32
 
 
 @given(st.integers(0, 30), st.integers(0, 5), st.sampled_from([Fraction(1, 5), Fraction(50)]))

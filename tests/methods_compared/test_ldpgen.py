@@ -14,7 +14,7 @@ from tests.methods_compared.real import as733, mean_fidelity, surplus
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.kmeans import k_means
+from psgraph.methods.kmeans import _move, k_means
 from psgraph.methods.ldpgen import LDPGen, LDPGenMeasurement, LDPGenState, _blocks
 from psgraph.privacy.budget import WEventPrivacy
 from psgraph.privacy.mechanisms import Budget
@@ -85,6 +85,13 @@ def test_k_means_is_as_good_as_another_implementation():
     assert ours <= 1.05 * theirs
 
 
+def test_an_empty_cluster_starts_again_from_the_point_that_fits_worst():
+    points = np.array([[0.0], [10.0], [1.0]])
+    centres, labels = np.zeros((3, 1)), np.zeros(3, dtype=np.int32)
+    _move(points, centres, labels, np.array([0.0, 100.0, 1.0]))
+    assert centres[:, 0] == pytest.approx([11 / 3, 10, 1])
+
+
 # ---- what is measured ----
 
 
@@ -114,7 +121,7 @@ def test_the_certificate_of_the_local_scale_says_two_epsilon():
     assert certificate.private is True
     assert certificate.provides == WEventPrivacy("3", window=3)
     assert certificate.to_dict()["provides_epsilon"] == "3"
-    assert "3-edge differential privacy" in certificate.promise
+    assert "ε = 3:" in certificate.promise
     with Publisher(LDPGen(), WEventPrivacy("1.5", window=3)) as publisher:
         assert (
             publisher.publish(random_snapshot(50, 80)).certificate.to_dict()["provides_epsilon"]

@@ -76,7 +76,7 @@ def test_wrong_epsilons_are_refused(value):
 def test_the_message_says_what_is_wrong(value, says):
     with pytest.raises(BudgetError, match=says):
         exact_epsilon(value)
-    with pytest.raises(BudgetError, match="^threshold"):
+    with pytest.raises(BudgetError, match=r"^threshold"):
         exact_epsilon(value, name="threshold")
 
 
@@ -139,10 +139,10 @@ def test_guarantees_are_values():
 def test_the_promise_in_words():
     several, one = WEventPrivacy("1/3", 5), WEventPrivacy("2", 1)
     assert "any 5 consecutive timestamps" in several.promise
-    assert "1/3-edge differential privacy" in several.promise
+    assert "with ε = 1/3:" in several.promise
     assert several.promise.startswith("Over ")
-    assert one.promise.startswith("Each release satisfies 2-edge")
-    assert str(one) == "2-edge differential privacy over any 1 timestamp"
+    assert one.promise.startswith("Each release satisfies ε-edge differential privacy with ε = 2")
+    assert str(one) == "ε-edge differential privacy with ε = 2 over any 1 timestamp"
     assert str(several).endswith("over any 5 consecutive timestamps")
 
 

@@ -64,7 +64,7 @@ CASES = [
     pytest.param(([], []), [0, 1, 1], Fraction(1), id="no edges"),
     pytest.param(STAR, [0, 1, 1, 0], Fraction(3, 2), id="star"),
     pytest.param(TRIANGLE_AND_ONE, [0, 1, 2, 2], Fraction(1, 3), id="triangle and one"),
-    pytest.param(TRIANGLE_AND_ONE, [0, 0, 1, 1], Fraction(5), id="strong"),
+    pytest.param(TRIANGLE_AND_ONE, [0, 0, 1, 1], Fraction(2), id="strong"),
 ]
 
 
@@ -162,15 +162,3 @@ def test_same_words_same_choices(strength, monkeypatch):
     assert sweep(Rationed.of(3, 40)) == expected
     interpret(monkeypatch)
     assert sweep(Rationed.of(3, 10_000)) == expected
-
-
-def test_a_strong_choice_follows_the_neighbours():
-    starts, neighbours = lists(([0, 0], [1, 2]), 4)
-    labels = np.array([0, 1, 1, 0], dtype=np.int32)
-    sampler = Sampler(RandomSource.seeded(2))
-    after = [
-        choice_sweep(sampler, starts, neighbours, labels, strength=Fraction(40))[0]
-        == choice_sweep(sampler, starts, neighbours, labels, strength=Fraction(40))[0]
-        for _ in range(5)
-    ]
-    assert after  # it ends, although nearly all candidates are refused

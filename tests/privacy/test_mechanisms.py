@@ -228,7 +228,7 @@ def test_no_private_value_stays_behind(budget):
         np.array([SECRET]),
         np.array([SECRET]),
         size=SECRET + 1,
-        threshold=lambda _values, _how_often: 0.0,
+        threshold=lambda _values, _how_often: SECRET / 2,
         sensitivity=per_edge(1),
         epsilon=QUARTER,
         label="b",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -80,9 +81,31 @@ def test_below_is_uniform(bound):
     assert p_value(draws, dict.fromkeys(range(bound), 1 / bound)) > 1e-3
 
 
-def test_another_process_gets_another_key(monkeypatch):
+def test_a_forked_process_gets_another_key(monkeypatch):
     secure, seeded = RandomSource.secure(), RandomSource.seeded(1)
     before, again = secure.peek(4)[:4].copy(), seeded.peek(4)[:4].copy()
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    monkeypatch.setattr(randomness, "_forks", randomness._forks)
+    randomness._count_fork()  # what the system calls in the child
     assert not np.array_equal(secure.peek(4)[:4], before)
     assert np.array_equal(seeded.peek(4)[:4], again)  # a research run stays repeatable
+
+
+FORKING = """
+import os
+from psgraph.privacy.randomness import RandomSource
+secure, seeded = RandomSource.secure(), RandomSource.seeded(1)
+secure.peek(1), seeded.peek(1)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.write(writing, secure.peek(4)[:4].tobytes() + seeded.peek(4)[:4].tobytes())
+    os._exit(0)
+child = os.read(reading, 64)
+os.wait()
+parent = secure.peek(4)[:4].tobytes() + seeded.peek(4)[:4].tobytes()
+assert len(child) == 64 and child[:32] != parent[:32] and child[32:] == parent[32:]
+"""
+
+
+def test_a_real_fork():
+    subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=60)
+

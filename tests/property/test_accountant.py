@@ -85,7 +85,7 @@ class Windows(RuleBasedStateMachine):
 
 
 TestWindows = Windows.TestCase
-TestWindows.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestWindows.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])

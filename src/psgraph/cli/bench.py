@@ -37,10 +37,19 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     help="Where as733.parquet and ascaida.parquet are; made-up streams of that size otherwise.",
 )
+@click.option(
+    "--only",
+    type=click.Choice([case.name for case in (*CASES, LARGE)]),
+    metavar="CASE",
+    multiple=True,
+    help=f"Measure this case; may be given again. {', '.join(case.name for case in CASES)}.",
+)
 @click.option("--large", is_flag=True, help="Ten million nodes too: 10 GB of memory, minutes.")
 @click.option("--quick", is_flag=True, help="A twentieth of every stream, without targets.")
 @json_option
-def command(data: Path | None, large: bool, quick: bool, as_json: bool) -> None:
+def command(
+    data: Path | None, only: tuple[str, ...], large: bool, quick: bool, as_json: bool
+) -> None:
     """Measure how fast PSGraph publishes, and with how much memory.
 
     Warm (compiling is over), noise, sealing and writing included, at ε = 1 and w = 5. Every case
@@ -51,7 +60,10 @@ def command(data: Path | None, large: bool, quick: bool, as_json: bool) -> None:
         raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
     load = os.getloadavg()[0]
     rows = []
-    for case in (*CASES, LARGE) if large else CASES:
+    names = only or [case.name for case in CASES]
+    for case in (*CASES, LARGE):
+        if case.name not in names and not (large and case is LARGE):
+            continue
         with waiting(f"Measuring {case.title} …", after=0.0):
             rows.append(_measured(case, data, quick=quick))
     if as_json:

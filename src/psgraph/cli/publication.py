@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from psgraph.cli.screen import compiling, note, progress, waiting
@@ -76,9 +75,9 @@ def publish_source(
         Opens the publisher. Called when the input is known to be sound, since it may write.
     """
     from psgraph.timing import phase, stopwatch
-    from psgraph.warmup import warm_up
+    from psgraph.warmup import start_up, warm_up
 
-    import_module("psgraph.streams")  # now, so that reading is timed without it
+    start_up()
     tally = Tally()
     with stopwatch() as seconds:
         with phase("total"), phase("read"), waiting("Checking the input …"):

@@ -33,7 +33,8 @@ def sample_block_keys(blocks: Blocks, *, bits: int, rng: np.random.Generator) ->
     members, classes, bounds, tops = _classes(blocks.weights, blocks.labels, communities)
     totals = np.bincount(blocks.labels, weights=blocks.weights, minlength=communities)
     expected = float((blocks.rates * totals[blocks.heads] * totals[blocks.tails]).sum())
-    room = int(min(expected, 2.0**40) * 1.05) + 1024
+    pairs = blocks.labels.size * (blocks.labels.size - 1) / 2
+    room = int(min(expected, pairs) * 1.05) + 1024
     return _sample(
         blocks.weights[members],
         members,

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from psgraph.durable import make_directory
+from psgraph.durable import make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
 
 __all__ = ["APPLICATION", "FORMAT", "MIGRATIONS", "TABLES", "Database", "Fill"]
@@ -73,8 +73,11 @@ class Database:
         try:
             if writing:
                 self._take_lock()
-            self._connection = self._connect(writing)
-            self._open(fill, writing)
+                self._clear_away()
+                if fill is not None and not self._is_there():
+                    self._create(fill)
+            self._connection = self._connect(self.path, writing)
+            self._open(writing)
         except BaseException:
             self.close()
             raise
@@ -82,16 +85,16 @@ class Database:
     # ---- opening and closing ----
 
     def _is_there(self) -> bool:
-        """Whether there is a file; refuse what is not one (opening a pipe would wait for ever)."""
+        """Whether something is in the file; refuse what is none (a pipe would wait for ever)."""
         try:
-            mode = self.path.stat().st_mode
+            status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return False
         except (OSError, ValueError):
             raise LedgerError("the path of the ledger can't be used\nCheck it.") from None
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(status.st_mode):
             raise LedgerError(f"{self.path} is not a file\nName a file for the ledger.")
-        return True
+        return status.st_size > 0
 
     def _take_lock(self) -> None:
         """One writer at a time; the system lets go of the lock when the process ends."""
@@ -114,21 +117,49 @@ class Database:
                 "Choose a directory you may write to."
             ) from None
 
-    def _connect(self, writing: bool) -> sqlite3.Connection:
-        location = self.path.absolute().as_uri()
+    def _beside(self, ending: str = "") -> Path:
+        """Where a new ledger is made."""
+        return self.path.with_name(f".{self.path.name}.part{ending}")
+
+    def _clear_away(self) -> None:
+        """Remove what a run left that was cut off while it began a ledger."""
+        for ending in ("", "-journal", "-wal", "-shm"):
+            with suppress(OSError):
+                self._beside(ending).unlink(missing_ok=True)
+
+    def _create(self, fill: Fill) -> None:
+        """Make a new ledger beside its place and put it there whole."""
+        beside = self._beside()
         try:
-            if writing:
-                # SQLite gives its side files the mode of the main file.
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-                location += "?mode=rw"
-            elif self._still():
-                location += "?mode=ro&immutable=1"
-            else:
-                location += "?mode=ro"
-            return sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
-        except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or "it can't be opened"
-            raise LedgerError(f"{self.path} can't be used as a ledger: {reason}") from None
+            # SQLite gives its side files the mode of the main file.
+            os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._connection = self._connect(beside, writing=True)
+            with self.transaction() as connection:
+                for statement in TABLES.values():
+                    connection.execute(statement)
+                fill(connection)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            self._run("PRAGMA journal_mode = WAL")
+            self._connection.close()
+            put_in_place(beside, self.path, replace=False)
+        except FileExistsError:
+            pass  # where files can't be locked another process may have been faster
+        except OSError as error:
+            raise LedgerError(
+                f"{self.path} can't be made: {error.strerror}\n"
+                "Free some space or choose another directory. Nothing was published."
+            ) from None
+
+    def _connect(self, path: Path, writing: bool) -> sqlite3.Connection:
+        mode = "rw" if writing else "ro&immutable=1" if self._still() else "ro"
+        try:
+            location = f"{path.absolute().as_uri()}?mode={mode}"
+            connection = sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
+            connection.execute("PRAGMA synchronous = FULL")
+            return connection
+        except sqlite3.Error:
+            raise LedgerError(f"{self.path} can't be opened\nCheck its permissions.") from None
 
     def _still(self) -> bool:
         """Whether it lies where nobody can write, such as a mounted backup.
@@ -138,18 +169,11 @@ class Database:
         journal = self.path.with_name(f"{self.path.name}-wal")
         return not os.access(self.path.parent, os.W_OK) and not journal.exists()
 
-    def _open(self, fill: Fill | None, writing: bool) -> None:
-        if writing:
-            self._run("PRAGMA synchronous = FULL")
-        application = self._pragma("application_id")
-        if application == 0 and self._run("SELECT count(*) FROM sqlite_master")[0][0] == 0:
-            if fill is None or not writing:
-                raise LedgerError(f"{self.path} is empty and not a ledger")
-            self._begin(fill)
-        elif application != APPLICATION:
-            raise LedgerError(
-                f"{self.path} is a database of another program\nName another file for the ledger."
-            )
+    def _open(self, writing: bool) -> None:
+        if self._pragma("application_id") != APPLICATION:
+            empty = not self._run("SELECT name FROM sqlite_master")
+            what = "empty and not a ledger" if empty else "a database of another program"
+            raise LedgerError(f"{self.path} is {what}\nName another file for the ledger.")
         self._migrate(writing)
         if dict(self._run("SELECT name, sql FROM sqlite_master")) != TABLES:
             raise LedgerError(f"the tables of {self.path} are not those of a ledger")
@@ -157,15 +181,6 @@ class Database:
             with suppress(PermissionError):  # it may belong to another user of the group
                 self.path.chmod(0o600)
             self._run("PRAGMA journal_mode = WAL")
-
-    def _begin(self, fill: Fill) -> None:
-        """Write an empty ledger in one transaction, so that it is begun or it is not."""
-        with self.transaction() as connection:
-            for statement in TABLES.values():
-                connection.execute(statement)
-            fill(connection)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _migrate(self, writing: bool) -> None:
         found = self._pragma("user_version")

@@ -119,7 +119,7 @@ class WEventPrivacy:
     >>> guarantee.per_timestamp
     Fraction(1, 5)
     >>> print(guarantee)
-    1-edge differential privacy over any 5 consecutive timestamps
+    ε-edge differential privacy with ε = 1 over any 5 consecutive timestamps
     """
 
     epsilon: Fraction
@@ -143,21 +143,22 @@ class WEventPrivacy:
     @property
     def promise(self) -> str:
         """The guarantee in one sentence."""
-        together = (
-            "each release"
-            if self.window == 1
-            else f"over any {self.window} consecutive timestamps all releases together"
-        )
-        verb = "satisfies" if self.window == 1 else "satisfy"
+        epsilon = exact_decimal(self.epsilon)
+        if self.window == 1:
+            releases, changed = "Each release satisfies", "one edge more or less"
+        else:
+            releases = (
+                f"Over any {self.window} consecutive timestamps all releases together satisfy"
+            )
+            changed = "one edge more or less at each of these timestamps"
         return (
-            f"{together[0].upper()}{together[1:]} {verb} {exact_decimal(self.epsilon)}-edge "
-            "differential privacy: what is published is almost as likely with any one edge per "
-            "timestamp added or removed."
+            f"{releases} ε-edge differential privacy with ε = {epsilon}: {changed} "
+            f"changes the probability of any result by a factor of at most exp({epsilon})."
         )
 
     def __str__(self) -> str:
         plural = "timestamp" if self.window == 1 else "consecutive timestamps"
         return (
-            f"{exact_decimal(self.epsilon)}-edge differential privacy over any "
+            f"ε-edge differential privacy with ε = {exact_decimal(self.epsilon)} over any "
             f"{self.window} {plural}"
         )

@@ -208,7 +208,7 @@ def _locate_in_decimals(
             if (uniform + 1) * unit <= covered - slack:
                 return x
             if uniform * unit < covered + slack:
-                return None
+                break  # too close to call
         return None
 
 

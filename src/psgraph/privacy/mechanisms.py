@@ -1,7 +1,8 @@
 """The only ways out for a private value: mechanisms that charge a budget and leave a trace.
 
-A method is handed a `Budget` for one timestamp. It gives noise only against epsilon, so what a
-method can learn is bounded by what it was allowed to spend, whatever else the method does.
+A method is handed a `Budget` for one timestamp. It gives noise only against epsilon, so a method
+that lets private values out through mechanisms alone can't say more than it was allowed to. (A
+method is still trusted code: it holds the snapshot while it measures.)
 
 Composition is written out: calls on one budget are sequential and add up; `Budget.parallel`
 makes budgets for parts of the edge set that don't overlap, of which only the largest counts.

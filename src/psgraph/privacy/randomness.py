@@ -18,7 +18,16 @@ from psgraph.errors import InvalidArgument
 
 __all__ = ["RandomSource"]
 
+_forks = 0  # how often the process this one descends from was forked
 _BLOCK = 1 << 15  # words made at a time: 256 KiB, which stays in the cache
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
 
 
 class RandomSource:
@@ -43,7 +52,7 @@ class RandomSource:
         self._start(key)
 
     def _start(self, key: bytes) -> None:
-        self._process = os.getpid()
+        self._forks = _forks
         # A key is used for one stream only, so the counter may start at zero.
         self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._words = np.empty(0, dtype=np.uint64)
@@ -63,11 +72,12 @@ class RandomSource:
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise InvalidArgument(f"a seed must be a whole number of at least 0, not {seed!r}")
-        return cls(hashlib.sha256(b"psgraph seed\0%d\0%d" % (seed, timestamp)).digest(), private=False)
+        key = hashlib.sha256(b"psgraph seed\0%d\0%d" % (seed, timestamp)).digest()
+        return cls(key, private=False)
 
     def peek(self, words: int) -> NDArray[np.uint64]:
         """At least `words` of the words to come, without taking them."""
-        if self.private and self._process != os.getpid():
+        if self.private and self._forks != _forks:
             # A forked child holds a copy of the key: going on would draw the parent's noise.
             self._start(os.urandom(32))
         left = self._words[self._next :]

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.errors import BudgetError, MissingExtra
+from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
 from psgraph.jit import kernel
 from psgraph.privacy.budget import round_down
 from psgraph.privacy.randomness import RandomSource
@@ -31,6 +31,7 @@ __all__ = ["OpenDPSampler", "Sampler"]
 Words = NDArray[np.uint64]
 Place = tuple[int, np.uint64, int]
 _TWELVE_FACTORIAL = 479_001_600
+MOST_FOR_OPENDP = 1 << 22
 Step = Callable[[int, Words, Place], tuple[int, Place]]
 
 
@@ -205,6 +206,9 @@ class Sampler:
         Where the random words come from.
     """
 
+    histograms = True
+    """Whether the noise of many equal counts may be drawn as a histogram of it."""
+
     def __init__(self, source: RandomSource) -> None:
         self.source = source
 
@@ -266,11 +270,15 @@ class Sampler:
 
 
 class OpenDPSampler(Sampler):
-    """The same, with the discrete Laplace noise drawn by the OpenDP library.
+    """The same, with every discrete Laplace noise drawn by the OpenDP library.
 
-    For those who want the vetted library in their trust base; about two hundred times slower.
-    OpenDP draws from the operating system itself, so the source must be a secure one.
+    For those who want the vetted library in their trust base; about a hundred times slower.
+    OpenDP draws from the operating system itself, so the source must be a secure one. It has no
+    way to draw a histogram of noise, so vectors of counts are drawn cell by cell: up to some
+    millions of cells, which the super-graph of 40,000 nodes has.
     """
+
+    histograms = False
 
     def __init__(self, source: RandomSource) -> None:
         if not source.private:
@@ -284,6 +292,11 @@ class OpenDPSampler(Sampler):
         super().__init__(source)
 
     def discrete_laplace(self, size: int, rate: Fraction) -> NDArray[np.int64]:
+        if size > MOST_FOR_OPENDP:
+            raise InvalidArgument(
+                f"OpenDP would have to draw {size:,} noises one by one, more than "
+                f"{MOST_FOR_OPENDP:,}\nUse psgraph's own sampler (noise 'exact') for this stream."
+            )
         a, b = self.rounded_rate(rate)
         dp = self._dp
         # The scale must be rounded up where the rate is rounded down.

@@ -70,7 +70,7 @@ def sparse_noise(
     threshold
         Sees the histogram of the noisy vector and nothing else.
     """
-    if size <= max(DENSE_UP_TO, 4 * cells.size):
+    if not sampler.histograms or size <= max(DENSE_UP_TO, 4 * cells.size):
         # Which of the two forms runs changes the time it takes, not the law of what comes out.
         values = sampler.discrete_laplace(size, rate)
         values[cells] += counts
@@ -170,8 +170,8 @@ def _listed(cell: int, cells: Integers, size: int) -> bool:
     Begins where the cell would stand if the cells were spread evenly, and widens from there:
     few steps for a random super-graph, never many more than a plain binary search.
     """
-    at = int(cell / size * cells.size)
-    left, right, step = at, at + 1, 1
+    at = min(int(cell / size * cells.size), cells.size - 1)
+    left, right, step = max(at, 0), at + 1, 1
     while left > 0 and cells[left] > cell:
         left, step = max(left - step, 0), 2 * step
     step = 1

@@ -70,7 +70,7 @@ def largest_cells(
 
 def _noises(sampler: Sampler, cells: int, rate: Fraction) -> tuple[Integers, Integers]:
     """How many of `cells` noises take each value; drawn one by one where that is quicker."""
-    if cells < COMMON:
+    if not sampler.histograms or cells < COMMON:
         return _histogram(sampler.discrete_laplace(cells, rate))
     return noise_histogram(sampler, cells, rate)
 

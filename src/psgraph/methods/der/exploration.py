@@ -30,12 +30,13 @@ Positions = NDArray[np.int32]
 FULL = Fraction(4, 5)  # noisy density from which a region is not cut any further
 FEW = Fraction(4, 5)  # of n²/4^depth edges, below which it is not either
 CUTS = 5  # μ, a constant of the formula for the depth
+DEEPEST = 32  # halving the longest roster so often leaves single nodes
 
 
 def tree_depth(nodes: int, epsilon: Fraction) -> int:
     """h, the largest depth of the quadtree, from public numbers.
 
-    The smallest h with 2^(1/3)·4^h − 2^(5h/3) > (2^(1/3) − 1)·n²·ε_c / (2√2·μ).
+    The smallest h with 2^(1/3)·4^h − 2^(5h/3) > (2^(1/3) − 1)·n²·ε_c / (2√2·μ), and not above 32.
 
     >>> tree_depth(10_000, Fraction(1, 15))
     9
@@ -43,7 +44,7 @@ def tree_depth(nodes: int, epsilon: Fraction) -> int:
     root = 2 ** (1 / 3)
     target = (root - 1) * nodes**2 * float(epsilon) / (2 * math.sqrt(2) * CUTS)
     depth = 0
-    while root * 4.0**depth - 2 ** (5 * depth / 3) <= target:
+    while depth < DEEPEST and root * 4.0**depth - 2 ** (5 * depth / 3) <= target:
         depth += 1
     return depth
 

@@ -50,8 +50,10 @@ class Blocks:
 
 def find_blocks(tree: Dendrogram, epsilon: Fraction) -> Blocks:
     """The blocks of a tree for counts with noise of scale 1/ε. Looks at no edges."""
-    few_across = int(1 / (epsilon * LARGEST_NOISE_ACROSS))
-    few_inside = int(1 / (epsilon * LARGEST_NOISE_INSIDE))
+    few_across, few_inside = (
+        min(int(1 / (epsilon * noise)), 1 << 62)  # more than there are pairs
+        for noise in (LARGEST_NOISE_ACROSS, LARGEST_NOISE_INSIDE)
+    )
     layout = Layout.of(tree)
     bounds = np.empty((4, tree.left.size), dtype=np.int32)
     found = _find(layout.table, layout.position, layout.top_down, few_across, few_inside, bounds)

@@ -25,10 +25,10 @@ __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
 Positions = NDArray[np.int32]
 
 FINITE_CHAIN = Caveat(
-    Fraction(1),
-    "This holds on the condition that the Markov chain which chose the dendrogram was at its "
-    "stationary law. It made a fixed number of steps, in floating point, and how close that came "
-    "is not known; mcmc=False does without the chain and without this condition.",
+    None,
+    "the Markov chain that chose the dendrogram would have to be at its stationary law for the "
+    "epsilon charged to hold. It made a fixed number of steps, in floating point, and how close "
+    "that came is not known. mcmc=False does without the chain and keeps the promise.",
 )
 
 
