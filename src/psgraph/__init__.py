@@ -13,14 +13,17 @@ A guided tour::
     # How noisy that would be, before anything is spent.
     pg.plan(guarantee, nodes=10_000)
 
-    # Publish. Every release is a synthetic graph with a certificate of what was spent.
-    with pg.Publisher(pg.PSGraph(), guarantee) as publisher:
-        for release in publisher.publish_all(stream):
-            release.graph.to_networkx()
-            release.certificate.spent
+    # Publish. Every release is a synthetic graph with a certificate of what was spent, and what
+    # is sealed in the ledger (releases/ledger.sqlite) is never drawn twice.
+    with pg.Publisher(pg.PSGraph(), guarantee, out="releases") as publisher:
+        releases = list(publisher.publish_all(stream))
         publisher.budget.remaining
 
-    # For the curator only, since it contains the truth: how good are they?
+    releases[0].graph.to_networkx()
+    releases[0].certificate.spent
+
+    # Has anyone changed a byte? And, for the curator only, since it contains the truth: how good?
+    pg.verify("releases")
     pg.compare(stream, releases).mean
 
 Everything below is imported when first used, so that ``import psgraph`` is instant.
@@ -45,28 +48,39 @@ if TYPE_CHECKING:
     )
     from psgraph.graph import Roster, Snapshot, SyntheticGraph
     from psgraph.methods.base import Method
+    from psgraph.methods.der import DER
+    from psgraph.methods.ldpgen import LDPGen
+    from psgraph.methods.privgraph import PrivGraph
+    from psgraph.methods.privhrg import PrivHRG
     from psgraph.methods.psgraph import PSGraph
+    from psgraph.methods.tmf import TmF
     from psgraph.metrics.report import compare
     from psgraph.planning import plan
     from psgraph.privacy.budget import WEventPrivacy
     from psgraph.publisher import Publisher
     from psgraph.rosters import read_roster
     from psgraph.streams import read_stream
+    from psgraph.verification import verify
 
 __all__ = [
+    "DER",
     "BudgetError",
     "BudgetExceeded",
     "Certificate",
     "DataError",
     "InvalidArgument",
+    "LDPGen",
     "Method",
     "PSGraph",
+    "PrivGraph",
+    "PrivHRG",
     "PsgraphError",
     "Publisher",
     "Release",
     "Roster",
     "Snapshot",
     "SyntheticGraph",
+    "TmF",
     "WEventPrivacy",
     "__version__",
     "compare",
@@ -74,6 +88,7 @@ __all__ = [
     "plan",
     "read_roster",
     "read_stream",
+    "verify",
 ]
 
 _HOME = {
@@ -82,20 +97,26 @@ _HOME = {
     "Certificate": "certificate",
     "DataError": "errors",
     "InvalidArgument": "errors",
+    "DER": "methods.der",
+    "LDPGen": "methods.ldpgen",
     "Method": "methods.base",
     "PSGraph": "methods.psgraph",
+    "PrivGraph": "methods.privgraph",
+    "PrivHRG": "methods.privhrg",
     "PsgraphError": "errors",
     "Publisher": "publisher",
     "Release": "certificate",
     "Roster": "graph",
     "Snapshot": "graph",
     "SyntheticGraph": "graph",
+    "TmF": "methods.tmf",
     "WEventPrivacy": "privacy.budget",
     "compare": "metrics.report",
     "demo_stream": "datasets.demo",
     "plan": "planning",
     "read_roster": "rosters",
     "read_stream": "streams",
+    "verify": "verification",
 }
 
 

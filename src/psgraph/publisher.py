@@ -126,7 +126,7 @@ class Publisher:
             out=_relative(self._directory, path),
         )
         if self._directory is not None:
-            self._directory.check_usable(begun=path.exists())
+            self._directory.check_usable(ledger=path)
         self._ledger = Ledger(path, terms)
         try:
             sealed = self._ledger.sealed

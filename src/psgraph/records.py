@@ -67,7 +67,7 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
             raise DataError(f"arrays of {value.dtype} can't be stored")
         compact = _compact(little)
         arrays.append(compact.tobytes())
-        kind = {"type": little.dtype.str, "as": compact.dtype.str, "shape": list(little.shape)}
+        kind = {"type": little.dtype.str, "as": compact.dtype.str, "shape": list(value.shape)}
         return {"array": kind}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {

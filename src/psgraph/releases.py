@@ -44,8 +44,11 @@ class ReleaseDirectory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def check_usable(self, *, begun: bool) -> None:
-        """Refuse a directory that holds something else, before anything is measured."""
+    def check_usable(self, *, ledger: Path) -> None:
+        """Refuse a directory that holds something else, before anything is measured.
+
+        If its `ledger` is there, what it holds is looked at with that.
+        """
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
@@ -54,6 +57,7 @@ class ReleaseDirectory:
                 entry.suffix != ".lock" and not entry.name.startswith(".")
                 for entry in self.path.iterdir()
             )
+            begun = ledger.exists()  # after listing: another process may begin it right now
             parent = self.path
             while not parent.exists():
                 parent = parent.parent

@@ -20,16 +20,22 @@ from typing import Any
 if __package__ in (None, ""):  # started as a program, which must not have threads of pytest
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crash import race, syscalls
+from crash import race, shortage, syscalls
 from crash.faults import Faults, installed
+from crash.mutants import MUTANTS
 from crash.scenario import Observer, ended, forked, publish, workspace
 from psgraph.warmup import warm_up
 
 KILLED = -signal.SIGKILL
 
 
-def kill_points(*, timestamps: int = 2) -> dict[str, Any]:
-    """Kill the process at every place where a run touches the disk, then let it finish."""
+def kill_points(*, timestamps: int = 2, mutant: str | None = None) -> dict[str, Any]:
+    """Kill the process at every place where a run touches the disk, then let it finish.
+
+    A `mutant` has a fault built in, which must be found out.
+    """
+    if mutant is not None:
+        MUTANTS[mutant]()
     with workspace() as base:
         with installed(Faults()) as faults:
             publish(base / "count", timestamps)
@@ -46,6 +52,8 @@ def kill_points(*, timestamps: int = 2) -> dict[str, Any]:
             killed += ended(forked(work)) == KILLED
             found = _after_a_kill(out, timestamps)
             violations += [f"killed {place} (place {number}): {problem}" for problem in found]
+            if mutant is not None and violations:
+                break
     return {
         "points": len(places),
         "killed": killed,
@@ -82,8 +90,10 @@ def _after_a_kill(out: Path, timestamps: int) -> list[str]:
     observer = Observer(out)
     observer.look()
     for _ in range(2):  # the second run finds everything done and changes nothing
-        if ended(forked(partial(publish, out, timestamps))) != 0:
-            observer.violations.append("the restart failed")
+        try:
+            publish(out, timestamps)
+        except Exception as error:
+            observer.violations.append(f"the restart failed: {type(error).__name__}: {error}")
         observer.look_at_end(timestamps)
     return observer.violations
 
@@ -127,6 +137,10 @@ CAMPAIGNS = {
     "kill-system-calls": kill_system_calls,
     "random-kills": random_kills,
     "race": race.race,
+    "full-disk-at-every-point": shortage.full_disk_at_every_point,
+    "small-files": shortage.small_files,
+    "small-disk": shortage.small_disk,
+    "read-only": shortage.read_only,
 }
 
 

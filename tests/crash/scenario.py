@@ -59,8 +59,11 @@ def workspace() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def forked(work: Callable[[], None]) -> int:
-    """Start a child that does some work; its exit code is 0 when that went well."""
+REFUSED = 7
+
+
+def forked(work: Callable[[], object]) -> int:
+    """Start a child: it exits with 0 when its work went well, with `REFUSED` for a typed error."""
     process = os.fork()
     if process:
         return process
@@ -68,8 +71,8 @@ def forked(work: Callable[[], None]) -> int:
     try:
         work()
         code = 0
-    except PsgraphError as error:
-        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    except PsgraphError:
+        code = REFUSED
     except BaseException as error:
         os.write(2, f"unexpected {type(error).__name__}: {error}\n".encode())
     finally:

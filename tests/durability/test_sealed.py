@@ -203,7 +203,7 @@ class TestTerms:
     def test_a_method_without_the_stored_parameters(
         self, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("psgraph.publisher.find_method", lambda name: TmF)
+        monkeypatch.setattr("psgraph.publisher.find_method", lambda _: TmF)
         with pytest.raises(TermsChanged, match="does not know"):
             Publisher.resume(out / "ledger.sqlite")
 

@@ -80,4 +80,4 @@ def test_memory_grows_with_nodes_and_edges_only():
     # Bytes per node or edge. The last figure shows that the measurement would notice.
     assert figures.pop("a row of 200 for every node") > 350
     for name, figure in figures.items():
-        assert figure < 300, (name, figure)
+        assert figure < 200, (name, figure)

@@ -101,7 +101,7 @@ def command(
     begin = partial(Publisher, chosen, guarantee, seed=seed, noise=noise)
     begin()  # refuses what can't be; nothing is written yet
     ledger = ledger or out / LEDGER_NAME
-    ReleaseDirectory(out).check_usable(begun=ledger.exists())
+    ReleaseDirectory(out).check_usable(ledger=ledger)
     tally = publish_source(source, chosen, partial(begin, out=out, ledger=ledger))
 
     if tally.self_loops or tally.duplicates:

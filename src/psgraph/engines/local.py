@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalEngine"]
 
+SMALL = 1 << 16  # nodes; below, starting threads costs more than it saves
+
 
 class LocalEngine:
     """Edge-sized work in memory, on one core. See `psgraph.engines.base.Engine`."""
@@ -54,16 +56,13 @@ class LocalEngine:
         bits = max(nodes - 1, 1).bit_length()
         # Each part has its own stream of random numbers, so that they can be drawn side by side
         # and the graph is the same on any number of cores.
+        streams = rng.spawn(len(parts))
         with ThreadPoolExecutor(len(parts)) as pool:
-            keys = np.concatenate(
-                list(
-                    pool.map(
-                        lambda part, stream: sample_block_keys(part, bits=bits, rng=stream),
-                        parts,
-                        rng.spawn(len(parts)),
-                    )
-                )
+            side_by_side = nodes > SMALL
+            drawn = (pool.map if side_by_side else map)(
+                lambda part, stream: sample_block_keys(part, bits=bits, rng=stream), parts, streams
             )
+            keys = np.concatenate(list(drawn))
         return _edges(keys, bits)
 
     def sample_pairs(

@@ -153,13 +153,11 @@ class Database:
 
     def _connect(self, path: Path, writing: bool) -> sqlite3.Connection:
         mode = "rw" if writing else "ro&immutable=1" if self._still() else "ro"
-        try:
-            location = f"{path.absolute().as_uri()}?mode={mode}"
+        location = f"{path.absolute().as_uri()}?mode={mode}"
+        with self._typed_errors():
             connection = sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
             connection.execute("PRAGMA synchronous = FULL")
             return connection
-        except sqlite3.Error:
-            raise LedgerError(f"{self.path} can't be opened\nCheck its permissions.") from None
 
     def _still(self) -> bool:
         """Whether it lies where nobody can write, such as a mounted backup.
@@ -263,5 +261,5 @@ class Database:
             raise LedgerError(
                 f"the ledger {self.path} can't be used: {reason}\nNothing was published."
             ) from None
-        except OverflowError:  # a number in it that no ledger holds
+        except (OverflowError, UnicodeDecodeError):  # numbers and text that no ledger holds
             raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None

@@ -1,0 +1,66 @@
+"""Publishers with a fault built in. A campaign that does not find it out proves nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from psgraph import durable, releases
+from psgraph.ledger import Ledger
+
+
+def write_in_place() -> None:
+    """Releases are written where they can be seen, bit by bit."""
+
+    def write(path: Path, content: memoryview) -> None:
+        system: Any = durable.os
+        file = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        system.write(file, memoryview(content))
+        system.fsync(file)
+        system.close(file)
+
+    releases.write_whole = write  # type: ignore[assignment]
+
+
+def show_before_sealing() -> None:
+    """The seal is put off until the release is written."""
+    seal, record = Ledger.seal, Ledger.record_release
+    waiting: list[dict[str, Any]] = []
+
+    def put_off(_: Ledger, **values: Any) -> None:
+        waiting.append(values)
+
+    def both(self: Ledger, timestamp: int, certificate: bytes) -> None:
+        while waiting:
+            seal(self, **waiting.pop())
+        record(self, timestamp, certificate)
+
+    Ledger.seal = put_off  # type: ignore[method-assign]
+    Ledger.record_release = both  # type: ignore[method-assign]
+
+
+def draw_again() -> None:
+    """What was sealed and not released is forgotten, and measured anew."""
+    sealed = Ledger.sealed.fget
+
+    def forget(self: Ledger) -> int:
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM seals WHERE certificate IS NULL")
+        return sealed(self)  # type: ignore[misc]
+
+    def opened(self: Ledger, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        if options.get("writing", True):
+            forget(self)
+
+    begin = Ledger.__init__
+    Ledger._refuse_damage = lambda _: None  # type: ignore[method-assign]
+    Ledger.__init__ = opened  # type: ignore[method-assign]
+
+
+MUTANTS = {
+    "write in place": write_in_place,
+    "show before sealing": show_before_sealing,
+    "draw again": draw_again,
+}
