@@ -17,11 +17,24 @@ from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.io.tables import to_arrow
 
-__all__ = ["LEDGER_NAME", "ReleaseDirectory", "graph_bytes"]
+__all__ = ["LEDGER_NAME", "ReleaseDirectory", "graph_bytes", "ledger_at"]
 
 LEDGER_NAME = "ledger.sqlite"
 
 _RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})\.(parquet|json)", re.ASCII)
+
+
+def ledger_at(path: str | Path) -> Path:
+    """The ledger that a path stands for: the file itself, or the one in a release directory.
+
+    >>> ledger_at("run.ledger").name
+    'run.ledger'
+    """
+    path = Path(path)
+    try:
+        return path / LEDGER_NAME if path.is_dir() else path
+    except OSError:
+        return path
 
 
 def graph_bytes(graph: SyntheticGraph) -> memoryview:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.benchmarks.cases import CASES, LARGE
+from psgraph.methods.base import method_names
 
 from .commands import psgraph, psgraph_here
 
@@ -58,3 +59,19 @@ def test_the_targets_of_the_project() -> None:
     }
     assert targets["million-finding"].most_gigabytes == 1.5
     assert targets["ten-million"].most_gigabytes == 10
+
+
+def test_all_methods_with_psgraph_as_the_unit() -> None:
+    done = psgraph("bench", "--methods", "--quick", "--only", "as-caida", "--json")
+    assert done.code == 0, done.err
+    rows = json.loads(done.out)["cases"]
+    assert rows[0]["method"] == "psgraph"
+    assert {row["method"] for row in rows} >= set(method_names())
+    assert rows[0]["times_psgraph"] == 1
+    assert all(row["seconds"]["total"] > 0 and row["peak_bytes"] > 1e7 for row in rows)
+
+
+def test_methods_are_not_measured_on_a_million_nodes() -> None:
+    failed = psgraph_here("bench", "--methods", "--only", "million-keeping")
+    assert failed.code == 2
+    assert "as-733 and as-caida" in failed.err

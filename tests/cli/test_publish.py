@@ -201,3 +201,30 @@ def test_another_method(inputs: dict[str, Path], tmp_path: Path) -> None:
     done = psgraph(*command, "--json", env=environment)
     assert done.code == 0, done.err
     assert json.loads((tmp_path / "out" / "000000.json").read_text())["method"] == "odd"
+
+
+@pytest.mark.parametrize("method", ["tmf", "der", "privhrg", "ldpgen", "privgraph"])
+def test_the_compared_methods(method: str, inputs: dict[str, Path], tmp_path: Path) -> None:
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    done = psgraph_here(*command, "--method", method, "--out", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    certificate = json.loads((tmp_path / "out" / "000002.json").read_text())
+    assert certificate["method"] == method
+    assert certificate["private"] is (method != "privhrg")  # its chain is not proven
+
+
+def test_parameters_of_any_method(inputs: dict[str, Path], tmp_path: Path) -> None:
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    command += ("--method", "tmf", "--out", tmp_path / "out")
+    unknown = psgraph_here(*command, "--set", "colour=red")
+    assert unknown.code == 2
+    assert "It has: count_share, filter." in unknown.err
+    for wrong in ("filter", "filter=sieve", "=3"):
+        assert psgraph_here(*command, "--set", wrong).code == 2
+    assert not (tmp_path / "out").exists()
+    done = psgraph_here(*command, "--set", "filter=linear", "--set", "count_share=1/4")
+    assert done.code == 0, done.err
+    certificate = json.loads((tmp_path / "out" / "000000.json").read_text())
+    assert certificate["parameters"] == {"count_share": "0.25", "filter": "linear"}
+    assert certificate["private"] is False
+    assert certificate["provides_epsilon"] is None

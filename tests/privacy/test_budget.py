@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psgraph.errors import BudgetError, InvalidArgument
-from psgraph.privacy.budget import WEventPrivacy, exact_epsilon, round_down
+from psgraph.errors import BudgetError, InvalidArgument, exact_decimal
+from psgraph.privacy.budget import WEventPrivacy, exact_epsilon, exact_fraction, round_down
 
 NOT_AN_EPSILON = [
     0,
@@ -115,6 +115,17 @@ def test_text_and_decimals_agree(value):
 @given(st.floats(min_value=1e-200, max_value=1e200))
 def test_a_float_stands_for_what_it_prints(value):
     assert exact_epsilon(value) == Fraction(repr(value))
+
+
+@given(st.fractions())
+def test_exact_numbers_are_written_and_read_back(value):
+    assert exact_fraction(exact_decimal(value)) == value
+
+
+@pytest.mark.parametrize("text", ["1e9", "", "one", " 1", "1/0", "1.", "+1", "１", None, 1, "nan"])
+def test_other_texts_are_no_exact_numbers(text):
+    with pytest.raises((ValueError, ZeroDivisionError)):
+        exact_fraction(text)
 
 
 @pytest.mark.parametrize("window", [0, -1, 1.0, 2.5, "5", None, True, [5], float("nan")])

@@ -276,6 +276,14 @@ def test_a_charge_in_a_certificate():
     }
     part = Charge("discrete Laplace", "edges", ONE, 2, (), part="inside")
     assert part.to_dict()["part"] == "inside"
+    for each in (charge, part):
+        assert Charge.from_dict(each.to_dict()) == each
+
+
+def test_a_procedure_without_a_proof_is_charged_and_named(budget):
+    budget.unproven(epsilon=HALF, label="published code", shape=(3,))
+    assert budget.spent == HALF
+    assert budget.trace[0].mechanism == "unproven"
 
 
 def test_draws_that_look_at_no_data_are_free(budget):

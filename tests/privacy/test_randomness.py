@@ -108,4 +108,3 @@ assert len(child) == 64 and child[:32] != parent[:32] and child[32:] == parent[3
 
 def test_a_real_fork():
     subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=60)
-

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psgraph.errors import BudgetError, MissingExtra
+from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
 from psgraph.privacy import samplers
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
@@ -81,6 +81,11 @@ def test_opendp_rounds_the_scale_up(monkeypatch):
     for rate in (Fraction(1, 3), Fraction(3), Fraction(7, 11), Fraction(1, 2)):
         assert sampler.discrete_laplace(3, rate).tolist() == [0, 0, 0]
         assert Fraction(scales.pop()) >= 1 / rate
+
+
+def test_opendp_is_not_asked_for_too_much():
+    with pytest.raises(InvalidArgument, match="one by one, more than 4,194,304"):
+        OpenDPSampler(RandomSource.secure()).discrete_laplace((1 << 22) + 1, Fraction(1))
 
 
 def test_opendp_must_be_secure_and_installed(monkeypatch):

@@ -9,12 +9,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy import stats
 
 from psgraph.methods.consistency import norm_sub_threshold
 from psgraph.privacy import sparse
 from psgraph.privacy.randomness import RandomSource
-from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.samplers import OpenDPSampler, Sampler
 from psgraph.privacy.sparse import noise_histogram, sparse_noise
 
 from .fit import laplace_law, p_value, two_sample_p_value
@@ -33,6 +35,7 @@ def integers(*values: int) -> np.ndarray:
 def never_dense(monkeypatch):
     """Take the sparse route on the smallest vectors, with histograms from two cells on."""
     monkeypatch.setattr(sparse, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(sparse, "DENSE_AT_MOST", 0)
     monkeypatch.setattr(sparse, "COMMON", 2)
 
 
@@ -154,6 +157,7 @@ STATISTICS = {
 def test_sparse_and_dense_agree(monkeypatch):
     dense = sample(3000, 1)
     monkeypatch.setattr(sparse, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(sparse, "DENSE_AT_MOST", 0)
     monkeypatch.setattr(sparse, "COMMON", 2)
     by_histogram = sample(3000, 2)
     monkeypatch.setattr(sparse, "COMMON", 100)
@@ -237,6 +241,46 @@ def test_a_vector_of_a_billion_cells():
     explicit = np.isin(noisy.cells, cells).sum()
     assert explicit == pytest.approx(2000 * (1 - q**50 / (1 + q)), abs=20)
     assert noisy.cells.size - explicit == pytest.approx(others, abs=5 * math.sqrt(others))
+
+
+def test_wide_noise_is_drawn_singly():
+    """A histogram would take as many steps as the noise is wide: here, for ever."""
+    noisy = sparse_noise(
+        seeded(1),
+        integers(5),
+        integers(7),
+        size=100_000,
+        rate=Fraction(1, 10**9),
+        threshold=lambda _values, _how_often: 0.0,
+    )
+    assert noisy.cells.size == pytest.approx(50_000, abs=1000)
+
+
+def test_opendp_never_draws_a_histogram(monkeypatch):
+    monkeypatch.setattr(sparse, "noise_histogram", None)
+    monkeypatch.setattr(sparse, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(sparse, "DENSE_AT_MOST", 0)
+    noisy = sparse_noise(
+        OpenDPSampler(RandomSource.secure()),
+        integers(5),
+        integers(1000),
+        size=300,
+        rate=Fraction(1),
+        threshold=lambda _values, _how_often: 500.0,
+    )
+    assert noisy.cells.tolist() == [5]
+
+
+@given(st.sets(st.integers(0, 400)), st.integers(0, 400))
+@example(set(), 0)
+@example({0}, 0)
+@example({400}, 400)
+@example(set(range(390, 401)), 395)
+def test_looking_up_a_cell(cells, cell):
+    listed = np.array(sorted(cells), dtype=np.int64)
+    assert sparse._listed(cell, listed, 401) == (cell in cells)
+    uncompiled = getattr(sparse._listed, "py_func", sparse._listed)
+    assert uncompiled(cell, listed, 401) == (cell in cells)
 
 
 @pytest.mark.parametrize("spread", [1, 10**6])

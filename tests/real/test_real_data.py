@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def load(directory: Path, name: str, *, public_roster: bool = False) -> list[Sna
         Snapshot.from_ids(
             u[begin:end], v[begin:end], roster=roster, roster_from_edges=roster is None
         )
-        for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
+        for begin, end in pairwise(bounds)
     ]
 
 

@@ -1,7 +1,8 @@
 """One step of a benchmark in a process of its own; prints JSON.
 
 ``python -m psgraph.benchmarks prepare CASE DIR`` writes a made-up stream to DIR/input;
-``python -m psgraph.benchmarks measure CASE DIR [FILE]`` publishes it, or FILE, and times that.
+``python -m psgraph.benchmarks measure CASE DIR [FILE]`` publishes it, or FILE, and times that;
+with ``--method NAME`` by that method, without the floor.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--method")
     asked = parser.parse_args()
     case = find_case(asked.case, quick=asked.quick)
     made_up = asked.directory / "input"
@@ -30,9 +32,14 @@ def main() -> None:
         made_up.mkdir()
         write_stream(made_up, nodes=case.nodes, edges=case.edges, timestamps=case.timestamps)
         return
-    from psgraph.benchmarks.measure import measure_case
+    from psgraph.benchmarks.measure import measure_case, measure_method
 
-    print(json.dumps(measure_case(case, asked.file or made_up, asked.directory)))
+    source = asked.file or made_up
+    if asked.method is None:
+        found = measure_case(case, source, asked.directory)
+    else:
+        found = measure_method(asked.method, case, source, asked.directory)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

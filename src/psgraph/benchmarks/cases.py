@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["CASES", "LARGE", "Case", "find_case"]
+__all__ = ["CASES", "LARGE", "METHOD_CASES", "Case", "find_case"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Case:
         The Parquet file of the real stream, which is used where it is at hand.
     most_seconds, most_gigabytes, most_floors
         Targets: seconds in all, peak memory of the process, seconds as a multiple of the floor.
+    method_seconds
+        Targets in seconds for the other methods, which may take 1 GB each.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Case:
     most_seconds: float | None = None
     most_gigabytes: float | None = None
     most_floors: float | None = None
+    method_seconds: tuple[tuple[str, float], ...] = ()
 
     def shrunk(self) -> Case:
         """A twentieth of the stream, without targets: shows that measuring works."""
@@ -51,6 +54,7 @@ class Case:
             most_seconds=None,
             most_gigabytes=None,
             most_floors=None,
+            method_seconds=(),
         )
 
 
@@ -75,6 +79,13 @@ CASES = (
         data="ascaida.parquet",
         most_seconds=2,
         most_floors=3,
+        method_seconds=(
+            ("tmf", 3),
+            ("privgraph", 4),
+            ("ldpgen", 10),
+            ("der", 60),
+            ("privhrg", 300),
+        ),
     ),
     Case(
         "million-finding",
@@ -100,6 +111,9 @@ CASES = (
         most_floors=6,
     ),
 )
+
+METHOD_CASES = CASES[:2]
+"""The streams all methods are measured on."""
 
 LARGE = Case(
     "ten-million",

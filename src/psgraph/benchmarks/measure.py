@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from psgraph.benchmarks.cases import Case
 from psgraph.durable import write_whole
 from psgraph.graph import Roster
-from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.base import Method, find_method
 from psgraph.privacy.budget import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -33,7 +33,7 @@ from psgraph.streams import Stream, read_stream
 from psgraph.timing import phase, stopwatch
 from psgraph.warmup import warm_up
 
-__all__ = ["GUARANTEE", "measure_case"]
+__all__ = ["GUARANTEE", "measure_case", "measure_method"]
 
 GUARANTEE = WEventPrivacy("1", window=5)
 
@@ -50,8 +50,11 @@ def measure_case(case: Case, source: Path, scratch: Path) -> dict[str, Any]:
     scratch
         Where to write to.
     """
-    warm_up()
-    runs = [_publish(case, source, scratch / f"run{number}") for number in range(case.repeats)]
+    method = find_method("psgraph")()
+    warm_up(method)
+    runs = [
+        _publish(method, case, source, scratch / f"run{number}") for number in range(case.repeats)
+    ]
     peak = _peak_bytes()
     best = min(runs, key=lambda run: float(run["seconds"]["total"]))
     draws, files = best.pop("draws"), best.pop("files")
@@ -65,20 +68,28 @@ def measure_case(case: Case, source: Path, scratch: Path) -> dict[str, Any]:
     }
 
 
+def measure_method(name: str, case: Case, source: Path, scratch: Path) -> dict[str, Any]:
+    """Seconds and peak memory of one method on a case, once."""
+    method = find_method(name)()
+    warm_up(method)
+    run = _publish(method, case, source, scratch / f"run-{name}")
+    return {"seconds": run["seconds"], "peak_bytes": _peak_bytes()}
+
+
 def _open(case: Case, source: Path) -> Stream:
     if source.is_dir():
         return read_stream(source, roster=Roster.range(case.nodes))
     return read_stream(source, roster_from_edges=True)
 
 
-def _publish(case: Case, source: Path, out: Path) -> dict[str, Any]:
+def _publish(method: Method[Any, Any], case: Case, source: Path, out: Path) -> dict[str, Any]:
     """One run; the clock starts after the timestamps that are not counted."""
     done = edges = nodes = 0
     draws: Draws = []
     with (
         stopwatch() as seconds,
         _recording(draws),
-        Publisher(PSGraph(), GUARANTEE, out=out) as publisher,
+        Publisher(method, GUARANTEE, out=out) as publisher,
     ):
         begin = perf_counter()
         with phase("read"):

@@ -22,7 +22,18 @@ STOPPED = 130
 
 root = LazyGroup(
     name="psgraph",
-    commands_in=("demo", "publish", "compare", "plan", "methods", "bench"),
+    commands_in=(
+        "demo",
+        "publish",
+        "resume",
+        "watch",
+        "budget",
+        "verify",
+        "compare",
+        "plan",
+        "methods",
+        "bench",
+    ),
     help=(
         "Publish a graph that changes over time without giving away who is connected to whom.\n\n"
         "At every timestamp a synthetic graph is released; over any w consecutive timestamps all "

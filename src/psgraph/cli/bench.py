@@ -8,13 +8,15 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from psgraph._version import __version__
-from psgraph.benchmarks.cases import CASES, LARGE, Case
+from psgraph.benchmarks.cases import CASES, LARGE, METHOD_CASES, Case
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note, print_json, results, table, waiting
 from psgraph.cli.shared import json_option
@@ -27,7 +29,7 @@ __all__ = ["command"]
     "bench",
     cls=Command,
     short_help="Measure speed and memory against their targets.",
-    examples=["psgraph bench", "psgraph bench --data ~/snap --json"],
+    examples=["psgraph bench", "psgraph bench --methods", "psgraph bench --data ~/snap --json"],
 )
 @click.option(
     "--data",
@@ -44,13 +46,23 @@ __all__ = ["command"]
     multiple=True,
     help=f"Measure this case; may be given again. {', '.join(case.name for case in CASES)}.",
 )
+@click.option(
+    "--methods",
+    is_flag=True,
+    help="All installed methods on As-733 and As-caida instead, with PSGraph's time as the unit.",
+)
 @click.option("--large", is_flag=True, help="Ten million nodes too: 10 GB of memory, minutes.")
 @click.option("--quick", is_flag=True, help="A twentieth of every stream, without targets.")
 @json_option
 def command(
-    data: Path | None, only: tuple[str, ...], large: bool, quick: bool, as_json: bool
+    data: Path | None,
+    only: tuple[str, ...],
+    methods: bool,
+    large: bool,
+    quick: bool,
+    as_json: bool,
 ) -> None:
-    """Measure how fast PSGraph publishes, and with how much memory.
+    """Measure how fast PSGraph (or every method) publishes, and with how much memory.
 
     Warm (compiling is over), noise, sealing and writing included, at ε = 1 and w = 5. Every case
     runs in a process of its own. The floor is what no method can do without, measured in the same
@@ -59,10 +71,16 @@ def command(
     if data is not None and not data.is_dir():
         raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
     load = os.getloadavg()[0]
-    rows = []
-    names = only or [case.name for case in CASES]
-    for case in (*CASES, LARGE):
+    cases = METHOD_CASES if methods else (*CASES, LARGE)
+    names = only or [case.name for case in (METHOD_CASES if methods else CASES)]
+    if methods and (large or not set(names) <= {case.name for case in METHOD_CASES}):
+        raise click.UsageError("--methods measures as-733 and as-caida only")
+    rows: list[dict[str, Any]] = []
+    for case in cases:
         if case.name not in names and not (large and case is LARGE):
+            continue
+        if methods:
+            rows += _methods_measured(case, data, quick=quick)
             continue
         with waiting(f"Measuring {case.title} …", after=0.0):
             rows.append(_measured(case, data, quick=quick))
@@ -76,7 +94,7 @@ def command(
         }
         print_json({"version": __version__, "machine": machine, "cases": rows})
     else:
-        _show(rows)
+        (_show_methods if methods else _show)(rows)
         if load > 0.5:
             note(
                 f"The machine was busy before this began (load {load:.1f} on {os.cpu_count()} "
@@ -84,20 +102,64 @@ def command(
             )
 
 
-def _measured(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
+@contextmanager
+def _prepared(
+    case: Case, data: Path | None, *, quick: bool
+) -> Iterator[tuple[dict[str, Any], Callable[..., dict[str, Any]]]]:
+    """Have the stream of a case at hand: what to say of it, and how to measure it."""
     wanted = case.shrunk() if quick else case
     file = data / wanted.data if data is not None and wanted.data is not None else None
     real = file is not None and file.exists()
+    more = ["--quick"] if quick else []
     with tempfile.TemporaryDirectory(prefix="psgraph-bench-") as scratch:
-        more = ["--quick"] if quick else []
         if not real:
             _step("prepare", case.name, scratch, *more)
-        found = _step("measure", case.name, scratch, *([str(file)] if real else []), *more)
-    measured: dict[str, Any] = json.loads(found)
+
+        def measure(*options: str) -> dict[str, Any]:
+            source = [str(file)] if real else []
+            found = _step("measure", case.name, scratch, *source, *more, *options)
+            measured: dict[str, Any] = json.loads(found)
+            return measured
+
+        about = {
+            "case": case.name,
+            "title": wanted.title,
+            "data": "real" if real else "made up",
+        }
+        yield about, measure
+
+
+def _methods_measured(case: Case, data: Path | None, *, quick: bool) -> list[dict[str, Any]]:
+    """Every installed method on one stream, PSGraph first: its seconds are the unit."""
+    from psgraph.methods.base import method_names
+
+    wanted = case.shrunk() if quick else case
+    targets = {"psgraph": wanted.most_seconds, **dict(wanted.method_seconds)}
+    rows: list[dict[str, Any]] = []
+    with _prepared(case, data, quick=quick) as (about, measure):
+        for name in sorted(method_names(), key=lambda name: (name != "psgraph", name)):
+            with waiting(f"Measuring {name} on {case.title} …", after=0.0):
+                measured = measure("--method", name)
+            unit = (rows[0] if rows else measured)["seconds"]["total"]
+            rows.append(
+                {
+                    **about,
+                    "method": name,
+                    **measured,
+                    "times_psgraph": measured["seconds"]["total"] / unit,
+                    "target_seconds": targets.get(name),
+                    "target_bytes": 1e9 if targets.get(name) else None,
+                }
+            )
+    return rows
+
+
+def _measured(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
+    wanted = case.shrunk() if quick else case
+    with _prepared(case, data, quick=quick) as (about, measure):
+        measured = measure()
     return {
-        "case": case.name,
-        "title": wanted.title,
-        "data": "real" if real else "made up",
+        **about,
         **measured,
         "target_seconds": wanted.most_seconds,
         "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
@@ -130,20 +192,44 @@ def _show(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    def against(value: float, target: float | None, unit: str = "") -> str:
-        aimed = "" if target is None else f" ≤ {target:g}"
-        missed = " !" if target is not None and value > target else ""
-        return f"{value:.2f}{aimed}{unit}{missed}"
+def _show_methods(rows: list[dict[str, Any]]) -> None:
+    columns = ("stream", "data", "method", "seconds", "× psgraph", "peak")
+    cells = [
+        (
+            row["title"],
+            row["data"],
+            row["method"],
+            _against(row["seconds"]["total"], row["target_seconds"], " s"),
+            f"{row['times_psgraph']:.2f}",
+            _peak(row),
+        )
+        for row in rows
+    ]
+    console = results()
+    console.print(table(columns, cells, left=3))
+    console.print("Targets after ≤. ε = 1, w = 5, default parameters.", style="dim")
 
+
+def _against(value: float, target: float | None, unit: str = "") -> str:
+    aimed = "" if target is None else f" ≤ {target:g}"
+    missed = " !" if target is not None and value > target else ""
+    return f"{value:.2f}{aimed}{unit}{missed}"
+
+
+def _peak(row: dict[str, Any]) -> str:
+    target = row["target_bytes"]
+    return _against(row["peak_bytes"] / 1e9, target and target / 1e9, " GB")
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         row["title"],
         row["data"],
         f"{row['timestamps']:,}",
         f"{row['nodes']:,}",
         f"{row['edges']:,}",
-        against(row["seconds"]["total"], row["target_seconds"], " s"),
-        against(row["peak_bytes"] / 1e9, row["target_bytes"] and row["target_bytes"] / 1e9, " GB"),
+        _against(row["seconds"]["total"], row["target_seconds"], " s"),
+        _peak(row),
         f"{row['floor_seconds']['total']:.2f} s",
-        against(row["ratio"], row["target_ratio"]),
+        _against(row["ratio"], row["target_ratio"]),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from psgraph.cli.help import Command
@@ -19,23 +21,45 @@ __all__ = ["command"]
 )
 @json_option
 def command(as_json: bool) -> None:
-    """List the methods that `publish --method` and `plan --method` take.
+    """List the methods that `publish --method` and `plan --method` take, and their parameters.
 
     A plug-in registers its own in the entry-point group 'psgraph.methods'.
     """
     from importlib.metadata import entry_points
     from inspect import getdoc
 
-    found = []
+    found: list[dict[str, Any]] = []
     for point in sorted(entry_points(group="psgraph.methods"), key=lambda point: point.name):
+        parameters: dict[str, Any] = {}
         try:
-            words = (getdoc(point.load()) or "").partition("\n")[0]
+            kind = point.load()
+            words = (getdoc(kind) or "").partition("\n")[0]
+            parameters = dict(kind().parameters())
         except Exception as error:  # someone else's module may fail in any way
             words = f"can't be loaded ({type(error).__name__})"
-        package = point.dist.name if point.dist else "unknown"
-        found.append({"name": point.name, "package": package, "description": words})
+        found.append(
+            {
+                "name": point.name,
+                "package": point.dist.name if point.dist else "unknown",
+                "description": words,
+                "parameters": parameters,
+            }
+        )
     if as_json:
         print_json({"methods": found})
         return
-    rows = [(method["name"], method["package"], method["description"]) for method in found]
-    results().print(table(("method", "package", "what it does"), rows, left=3))
+    rows = [
+        (
+            method["name"],
+            method["package"],
+            method["description"],
+            "\n".join(f"{name}={_shown(value)}" for name, value in method["parameters"].items()),
+        )
+        for method in found
+    ]
+    results().print(table(("method", "package", "what it does", "--set, default"), rows, left=4))
+
+
+def _shown(value: object) -> str:
+    """A value as ``--set`` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

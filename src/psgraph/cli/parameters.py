@@ -1,4 +1,4 @@
-"""Which method, and the parameters that only PSGraph has."""
+"""Which method, the parameters that only PSGraph has, and ``--set`` for those of any other."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from psgraph.cli.shared import Checked
+from psgraph.errors import InvalidArgument
 from psgraph.privacy.budget import exact_epsilon
 
 if TYPE_CHECKING:
@@ -25,7 +26,25 @@ def _threshold(text: str) -> Fraction:
     return exact_epsilon(text, name="threshold")
 
 
+def _setting(text: str) -> tuple[str, str | int | bool]:
+    """``name=value``, where the value is true, false, a whole number or else text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InvalidArgument(f"--set takes NAME=VALUE, not {text!r}")
+    if value in ("true", "false"):
+        return name, value == "true"
+    return name, int(value) if value.isdecimal() else value
+
+
 _OPTIONS = (
+    click.option(
+        "--set",
+        "settings",
+        type=Checked("setting", _setting),
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="A parameter of the method; may be given again. psgraph methods lists them.",
+    ),
     click.option(
         "--threshold",
         type=Checked("threshold", _threshold),
@@ -59,7 +78,7 @@ _OPTIONS = (
 
 
 def psgraph_options(function: Function) -> Function:
-    """The options of ``--method psgraph``, handed to the command by their names."""
+    """``--set`` and the options of ``--method psgraph``, handed over by their names."""
     for decorate in reversed(_OPTIONS):
         function = decorate(function)
     return function
@@ -73,7 +92,7 @@ def refuse_foreign_options(method: str, parameters: dict[str, Any]) -> None:
     given = [
         f"--{name.replace('_', '-')}"
         for name in parameters
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if name != "settings" and context.get_parameter_source(name) is not ParameterSource.DEFAULT
     ]
     if given:
         raise click.UsageError(
@@ -88,20 +107,26 @@ def build_method(
     from psgraph.methods.base import find_method
     from psgraph.privacy.samplers import Sampler
 
-    method: Method[Any, Any]
+    kind = find_method(name)
+    chosen: dict[str, Any] = {}
     if name == "psgraph":
-        from psgraph.methods.psgraph import PSGraph
-
-        method = PSGraph(
-            threshold=parameters["threshold"],
-            fusion=not parameters["no_fusion"],
-            postprocess=not parameters["no_postprocess"],
-            always_repartition=parameters["always_repartition"],
-            choice_constant=parameters["choice_constant"],
-            between=parameters["between"],
+        chosen = {
+            "threshold": parameters["threshold"],
+            "fusion": not parameters["no_fusion"],
+            "postprocess": not parameters["no_postprocess"],
+            "always_repartition": parameters["always_repartition"],
+            "choice_constant": parameters["choice_constant"],
+            "between": parameters["between"],
+        }
+    settings = dict(parameters["settings"])
+    known = kind().parameters()
+    unknown = sorted(settings.keys() - known.keys())
+    if unknown:
+        raise click.UsageError(
+            f"--set {unknown[0]}: {name} has no such parameter\n"
+            f"It has: {', '.join(known) or 'none'}."
         )
-    else:
-        method = find_method(name)()
+    method = kind(**(chosen | settings))
     for row in method.plan(guarantee.per_timestamp, nodes=1):
         Sampler.rounded_rate(row.epsilon / row.sensitivity)
     return method

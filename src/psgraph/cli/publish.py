@@ -88,7 +88,8 @@ def command(
     every timestamp. All of INPUT is checked before the first is made; a run that was cut off
     goes on with the same command and spends nothing twice.
 
-    Only --method psgraph has --threshold, --no-fusion, --no-postprocess, --always-repartition,
+    --set gives any method its parameters (psgraph methods lists them). Only --method psgraph has
+    --threshold, --no-fusion, --no-postprocess, --always-repartition,
     --choice-constant and --between.
     """
     refuse_foreign_options(method, parameters)

@@ -21,6 +21,7 @@ __all__ = [
     "epsilon_option",
     "json_option",
     "method_option",
+    "roster_options",
     "seed_option",
     "source_options",
     "window_option",
@@ -148,8 +149,7 @@ class Source:
         )
 
 
-_SOURCE_OPTIONS = (
-    click.argument("path", metavar="INPUT"),
+_ROSTER_OPTIONS = (
     click.option(
         "--roster",
         metavar="FILE",
@@ -163,6 +163,11 @@ _SOURCE_OPTIONS = (
         "presence is then public: everyone learns who has an edge at each timestamp. It is what "
         "the paper does.",
     ),
+)
+
+_SOURCE_OPTIONS = (
+    click.argument("path", metavar="INPUT"),
+    *_ROSTER_OPTIONS,
     click.option(
         "--every",
         type=Checked("period", _period),
@@ -175,6 +180,13 @@ _SOURCE_OPTIONS = (
         help="With --every: each snapshot keeps the edges of all periods before it.",
     ),
 )
+
+
+def roster_options(function: Function) -> Function:
+    """``--roster`` and ``--roster-from-edges``, handed to the command by their names."""
+    for decorate in reversed(_ROSTER_OPTIONS):
+        function = decorate(function)
+    return function
 
 
 def source_options(function: Function) -> Callable[..., Any]:

@@ -214,7 +214,8 @@ class Database:
     def rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of an answer, one at a time."""
         with self._typed_errors():
-            yield from self._open_connection.execute(query, values)
+            for row in self._open_connection.execute(query, values):  # noqa: UP028
+                yield row  # not `yield from`, which closes the answer after its database
 
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         """The only row of an answer, or None."""

@@ -27,6 +27,8 @@ Threshold = Callable[[Integers, Integers], float]
 """From the distinct noisy values and how often each occurs, the value to stay above."""
 
 DENSE_UP_TO = 1 << 16  # cells; up to here the vector itself is quicker
+DENSE_AT_MOST = 1 << 24  # cells; beyond, the vector takes too much memory
+STEP = 1 << 12  # noises drawn singly in the time of one step of a histogram, or fewer
 COMMON = 1 << 13  # cells of one count; from here on a histogram is quicker than single draws
 
 
@@ -70,7 +72,9 @@ def sparse_noise(
     threshold
         Sees the histogram of the noisy vector and nothing else.
     """
-    if not sampler.histograms or size <= max(DENSE_UP_TO, 4 * cells.size):
+    # A histogram takes as many steps as the noise is wide, so wide noise is better drawn singly.
+    wide = min(int(STEP / rate), DENSE_AT_MOST)
+    if not sampler.histograms or size <= max(DENSE_UP_TO, 4 * cells.size, wide):
         # Which of the two forms runs changes the time it takes, not the law of what comes out.
         values = sampler.discrete_laplace(size, rate)
         values[cells] += counts

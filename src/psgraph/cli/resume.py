@@ -1,0 +1,87 @@
+"""``psgraph resume``: go on with a stream where it stopped."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from psgraph.cli.help import Command
+from psgraph.cli.publication import Tally, publish_source
+from psgraph.cli.screen import facts, note, print_json, results
+from psgraph.cli.shared import Source, json_option, source_options
+from psgraph.errors import exact_decimal
+
+__all__ = ["command"]
+
+
+@click.command(
+    "resume",
+    cls=Command,
+    short_help="Go on with a stream where it stopped.",
+    examples=["psgraph resume releases/ledger.sqlite edges.parquet --roster nodes.csv"],
+)
+@click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
+@source_options
+@json_option
+def command(ledger: Path, source: Source, as_json: bool) -> None:
+    """Go on publishing INPUT with the LEDGER it was begun with.
+
+    LEDGER, or the directory with releases it lies in, knows ε, the window, the method and its
+    parameters, and where the releases go. INPUT is the whole stream from its first timestamp, as
+    it was given to `publish`, with more at its end: what is sealed is compared with the ledger
+    and costs nothing, the rest is published.
+    """
+    from psgraph.publisher import Publisher
+    from psgraph.releases import ledger_at
+
+    path = ledger_at(ledger)
+    with Publisher.resume(path) as publisher:
+        method, out, sealed = publisher.method, publisher.out, publisher.budget.timestamps
+    tally = publish_source(source, method, partial(Publisher.resume, path, replay=True))
+    known = min(sealed, tally.timestamps)
+    if tally.timestamps < sealed:
+        note(
+            f"INPUT has {tally.timestamps} timestamps and the ledger {sealed}: nothing was left "
+            "to do."
+        )
+    if as_json:
+        certificate = tally.certificate
+        assert certificate is not None
+        print_json(
+            {
+                "timestamps": tally.timestamps,
+                "already_sealed": known,
+                "new": tally.timestamps - known,
+                "nodes": tally.nodes,
+                "edges": tally.edges,
+                "repartitions": tally.repartitions,
+                "seconds": tally.seconds,
+                "epsilon": exact_decimal(certificate.guarantee.epsilon),
+                "window": certificate.guarantee.window,
+                "out": None if out is None else str(out),
+                "ledger": str(path),
+            }
+        )
+    else:
+        _show(tally, known, path, out)
+
+
+def _show(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
+    certificate = tally.certificate
+    assert certificate is not None
+    spent = exact_decimal(certificate.window_spent)
+    epsilon = exact_decimal(certificate.guarantee.epsilon)
+    rows = [
+        ("Already sealed", f"{known:,}, handed back without spending anything"),
+        ("New", f"{tally.timestamps - known:,}"),
+        ("Private", "yes" if certificate.private else "NO, for research only"),
+        ("Promise", certificate.promise),
+        ("Spent", f"{spent} of {epsilon} in the window that ends with the last timestamp"),
+        ("Seconds", f"{tally.seconds['total']:.2f}"),
+        ("Files", "none: this stream is not written to a directory" if out is None else str(out)),
+    ]
+    console = results()
+    console.print(f"Went on with {ledger}", style="bold")
+    console.print(facts(rows))

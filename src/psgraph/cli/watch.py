@@ -1,0 +1,174 @@
+"""``psgraph watch``: publish files as they arrive, day after day."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from psgraph.cli.help import Command
+from psgraph.cli.parameters import build_method, psgraph_options, refuse_foreign_options
+from psgraph.cli.screen import compiling, note
+from psgraph.cli.shared import (
+    Source,
+    epsilon_option,
+    method_option,
+    roster_options,
+    seed_option,
+    window_option,
+)
+from psgraph.errors import exact_decimal
+from psgraph.privacy.budget import WEventPrivacy
+
+if TYPE_CHECKING:
+    from psgraph.watching import Arrival
+
+__all__ = ["command"]
+
+
+@click.command(
+    "watch",
+    cls=Command,
+    short_help="Publish snapshot files as they arrive in a directory.",
+    examples=[
+        "psgraph watch inbox --roster nodes.csv --epsilon 1 --window 7 --out releases",
+        "psgraph watch inbox --roster-from-edges --epsilon 1 --window 7 --out releases --once",
+    ],
+)
+@click.argument("inbox", metavar="INBOX", type=click.Path(path_type=Path))
+@roster_options
+@click.option(
+    "--out",
+    metavar="DIR",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Where the releases go: empty, new, or that of the same run, which then goes on.",
+)
+@click.option(
+    "--ledger",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The record that keeps the promise over restarts.  [default: DIR/ledger.sqlite]",
+)
+@epsilon_option()
+@window_option()
+@method_option
+@seed_option
+@psgraph_options
+@click.option("--once", is_flag=True, help="Publish what is there, then stop.")
+@click.option(
+    "--settle",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    default=1.0,
+    show_default=True,
+    help="A file is complete when it has not changed for so long.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for every file.")
+def command(
+    inbox: Path,
+    roster: str | None,
+    roster_from_edges: bool,
+    out: Path,
+    ledger: Path | None,
+    epsilon: Fraction,
+    window: int,
+    method: str,
+    seed: int | None,
+    once: bool,
+    settle: float,
+    as_json: bool,
+    **parameters: Any,
+) -> None:
+    """Publish the files of the directory INBOX in the order of their names, as they arrive.
+
+    One file is one timestamp, and its name without the ending is the time: use names that sort,
+    such as 2024-01-05.csv. Put files there by renaming them into place; one that is still being
+    written is waited for. Hidden files and those ending in .part or .tmp are left alone.
+
+    Each file is published once. After a restart the files that are still there are compared with
+    the ledger. It stops, before measuring anything, when a published file was changed or when a
+    new file comes before one that is already published.
+
+    Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
+    """
+    refuse_foreign_options(method, parameters)
+    Source(str(inbox), roster, roster_from_edges, None, False)
+
+    from psgraph.publisher import Publisher
+    from psgraph.releases import LEDGER_NAME
+    from psgraph.rosters import read_roster
+    from psgraph.warmup import warm_up
+    from psgraph.watching import Inbox, watch
+
+    guarantee = WEventPrivacy(epsilon, window=window)
+    chosen = build_method(method, parameters, guarantee)
+    Inbox(inbox)  # what is wrong with it shows before a ledger is begun
+    nodes = None if roster is None else read_roster(roster)
+    with _stopping() as stop:
+        with compiling():
+            warm_up(chosen)
+        published = known = 0
+        with Publisher(
+            chosen, guarantee, out=out, ledger=ledger or out / LEDGER_NAME, seed=seed
+        ) as publisher:
+            if not once:
+                note(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
+            for arrival in watch(
+                inbox,
+                publisher,
+                roster=nodes,
+                roster_from_edges=roster_from_edges,
+                once=once,
+                settle=settle,
+                stop=stop,
+            ):
+                published += arrival.new
+                known += not arrival.new
+                _tell(arrival, as_json=as_json)
+    note(f"Published {published:,} new timestamps to {out}; {known:,} files were known already.")
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set, so that no timestamp is left half done."""
+    stop = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(arrival: Arrival, *, as_json: bool) -> None:
+    certificate = arrival.release.certificate
+    spent, window_spent = exact_decimal(certificate.spent), exact_decimal(certificate.window_spent)
+    if as_json:
+        line = {
+            "file": arrival.file.name,
+            "new": arrival.new,
+            "timestamp": certificate.timestamp,
+            "time": certificate.time,
+            "nodes": certificate.nodes,
+            "edges": certificate.edges,
+            "spent": spent,
+            "window_spent": window_spent,
+        }
+        click.echo(json.dumps(line, ensure_ascii=False))
+    elif arrival.new:
+        click.echo(
+            f"{arrival.file.name}: timestamp {certificate.timestamp}, {certificate.edges:,} "
+            f"synthetic edges, ε {spent} spent, {window_spent} of "
+            f"{exact_decimal(certificate.guarantee.epsilon)} in the window"
+        )
