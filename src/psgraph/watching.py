@@ -18,7 +18,13 @@ from pathlib import Path
 import watchfiles
 
 from psgraph.certificate import Release
-from psgraph.errors import DataError, InvalidArgument, LedgerError, OutOfOrder
+from psgraph.errors import (
+    DataError,
+    InvalidArgument,
+    LedgerError,
+    OutOfOrder,
+    ReplayConflict,
+)
 from psgraph.io.files import stem
 from psgraph.publisher import Publisher
 from psgraph.streams.directories import file_snapshots, is_table, name_order
@@ -175,7 +181,14 @@ def watch(
             snapshot = next(snapshots)
             new = stem(file) not in places
             place = publisher.budget.timestamps if new else places[stem(file)]
-            release = publisher.publish(snapshot, timestamp=place)
+            try:
+                release = publisher.publish(snapshot, timestamp=place)
+            except ReplayConflict:
+                raise ReplayConflict(
+                    f"{file.name} was changed after it was published as timestamp {place}\n"
+                    "Publishing it again would spend its budget twice. Put the file back as it "
+                    "was, or take it away and bring the new data under a later name."
+                ) from None
             places[stem(file)] = place
             box.take(file)
             yield Arrival(file, release, new=new)

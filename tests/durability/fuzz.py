@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from crash.scenario import GUARANTEE, publish, snapshot
+from crash.scenario import publish, snapshot
 from psgraph import cli
 from psgraph.certificate import Certificate
 from psgraph.errors import PsgraphError
@@ -379,8 +379,7 @@ _json = st.recursive(
         st.lists(inner, max_size=3),
         st.dictionaries(
             st.sampled_from(
-                ["record", "fields", "array", "type", "as", "shape", "tuple", "fraction", "float"]
-                + ["roster", "noisy_edge_count"]
+                ["record", "fields", "array", "type", "as", "shape", "tuple", "fraction", "roster"]
             ),
             inner,
             max_size=3,
@@ -394,63 +393,62 @@ _json = st.recursive(
     ),
     max_leaves=8,
 )
+_OPTIONS = """--epsilon --window --roster --roster-from-edges --out --ledger --seed --every
+--cumulative --method --threshold --nodes --json --once --no-fusion --noise --between --set -- -x"""
+_PATHS = """edges.csv numbers.csv events.csv nodes.csv few.csv broken.csv days days/*.txt good
+good/ledger.sqlite missing"""
+_COMMANDS = ["publish", "plan", "compare", "resume", "budget", "verify", "watch", "methods"]
 _word = st.one_of(
-    st.sampled_from(
-        ["publish", "plan", "compare", "resume", "budget", "verify", "watch", "methods", "--help"]
-    ),
-    st.sampled_from(
-        [
-            f"BASE/{name}"
-            for name in (
-                "edges.csv",
-                "numbers.csv",
-                "events.csv",
-                "nodes.csv",
-                "few.csv",
-                "broken.csv",
-                "days",
-                "days/*.txt",
-                "good",
-                "good/ledger.sqlite",
-                "missing",
-                "out RUN",
-                "nul\0",
-            )
-        ]
-    ),
-    st.sampled_from(
-        ["--epsilon", "--window", "--roster", "--roster-from-edges", "--out", "--ledger", "--seed"]
-        + ["--every", "--cumulative", "--method", "--threshold", "--nodes", "--json", "--once"]
-        + ["--no-fusion", "--noise", "--between", "--settle", "--", "-x"]
-    ),
+    st.sampled_from([*_COMMANDS, "--help"]),
+    st.sampled_from([f"BASE/{name}" for name in (*_PATHS.split(), "out RUN", "no text \udcff")]),
+    st.sampled_from(_OPTIONS.split()),
     st.sampled_from(["1", "0", "-1", "1/3", "nan", "1e-300", "1e300", "5", "1mo", "0d", "tmf"]),
-    st.text(max_size=6),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6),
 )
-_publishing = st.builds(
-    lambda path, roster, more: [
-        "publish",
-        f"BASE/{path}",
-        *roster,
-        *["--epsilon", "1", "--window", "2", "--out", "BASE/out RUN"],
-        *more,
-    ],
-    st.sampled_from(["edges.csv", "numbers.csv", "events.csv", "broken.csv", "days"]),
-    st.sampled_from(
-        [["--roster", "BASE/nodes.csv"], ["--roster", "BASE/few.csv"], ["--roster-from-edges"], []]
+_roster = st.sampled_from(
+    [["--roster", "BASE/nodes.csv"], ["--roster", "BASE/few.csv"], ["--roster-from-edges"], []]
+)
+_promise = ["--epsilon", "1", "--window", "2"]
+_input = st.sampled_from([f"BASE/{name}" for name in _PATHS.split()])
+_more = st.one_of(st.just([]), st.lists(_word, max_size=2))
+_sensible = st.one_of(
+    st.builds(
+        lambda path, roster, more: [
+            *("publish", path, *roster, *_promise, "--out", "BASE/out RUN", *more)
+        ],
+        _input,
+        _roster,
+        _more,
     ),
-    st.lists(_word, max_size=2),
-)
-_command = st.sampled_from(
-    ["publish", "plan", "compare", "resume", "budget", "verify", "watch", "methods"]
+    st.builds(
+        lambda path, roster, more: [
+            *("watch", path, *roster, *_promise, "--out", "BASE/out RUN", "--once"),
+            *("--settle", "0", *more),
+        ],
+        _input,
+        _roster,
+        _more,
+    ),
+    st.builds(
+        lambda name, one, other, roster, more: [name, one, other, *roster, *more],
+        st.sampled_from(["resume", "compare"]),
+        _input,
+        _input,
+        _roster,
+        _more,
+    ),
+    st.builds(
+        lambda name, path, more: [name, path, *more],
+        st.sampled_from(["budget", "verify"]),
+        _input,
+        _more,
+    ),
 )
 command_lines = st.one_of(
     st.lists(_word, max_size=10),
-    st.builds(
-        lambda name, words: [name, *words, *(["--once"] if name == "watch" else [])],
-        _command,
-        st.lists(_word, max_size=8),
-    ),
-    _publishing,
+    st.builds(lambda name, words: [name, *words], st.sampled_from(_COMMANDS), st.lists(_word)),
+    _sensible,
+    _sensible,
 ).filter(lambda words: "watch" not in words or "--once" in words)
 
 _names = st.sampled_from(["x.csv", "x.txt", "x.tsv", "x.csv.gz", "x.parquet", "x"])

@@ -65,7 +65,7 @@ __all__ = ["command"]
 @click.option("--once", is_flag=True, help="Publish what is there, then stop.")
 @click.option(
     "--settle",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=3600),
     metavar="SECONDS",
     default=1.0,
     show_default=True,
