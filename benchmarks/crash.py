@@ -19,14 +19,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from rich.console import Console
+from rich.table import Table
+
 from crash import campaigns, race, shortage
 from crash.scenario import publish, workspace
 from durability import fuzz
 from durability.longrun import long_run
 from durability.tampering import flip
-from rich.console import Console
-from rich.table import Table
-
 from psgraph.warmup import warm_up
 
 

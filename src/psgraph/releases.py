@@ -158,18 +158,18 @@ class ReleaseDirectory:
         return sorted({int(name.partition(".")[0]) for name in names if _RELEASE.fullmatch(name)})
 
     def certificates(
-        self, problems: list[str], *, unfinished: int | None = None
+        self, problems: list[str], *, finished: int | None = None
     ) -> Iterator[Certificate]:
         """The certificates in order; adds to `problems` what is wrong with them or their graphs.
 
-        Of a timestamp that is `unfinished` the certificate may be missing.
+        If it is known how many timestamps are `finished`, the one after them may be half there.
         """
         before: Certificate | None = None
         for expected, timestamp in enumerate(self.timestamps()):
             if timestamp != expected:
                 problems.append(f"timestamp {expected} is missing")
                 return
-            if timestamp == unfinished and not self.has(timestamp):
+            if finished is not None and timestamp >= finished and not self.has(timestamp):
                 return
             try:
                 certificate = self.certificate(timestamp)

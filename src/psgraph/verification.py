@@ -52,10 +52,11 @@ def verify(path: str | Path) -> Verification:
             assert directory is not None
             result = _without_ledger(directory, problems)
         else:
+            directory = directory or _directory_of(ledger_path)
+            # Listed before the ledger is read: what is published was sealed before.
+            published = [] if directory is None else directory.timestamps()
             with Ledger(ledger_path, writing=False) as ledger:
-                if directory is None and ledger.terms.out is not None:
-                    directory = ReleaseDirectory(ledger_path.parent / ledger.terms.out)
-                result = _with_ledger(ledger, directory, problems)
+                result = _with_ledger(ledger, directory, published, problems)
     except PsgraphError as error:
         problems.append(str(error).splitlines()[0])
     if problems or result is None:
@@ -78,6 +79,13 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
         return directory, None
     except (OSError, ValueError):
         raise LedgerError("the path can't be used\nCheck it and its permissions.") from None
+
+
+def _directory_of(ledger_path: Path) -> ReleaseDirectory | None:
+    """Where a ledger says its releases are."""
+    with Ledger(ledger_path, writing=False) as ledger:
+        out = ledger.terms.out
+    return None if out is None else ReleaseDirectory(ledger_path.parent / out)
 
 
 def _failure(path: Path, problems: list[str]) -> VerificationFailed:
@@ -133,21 +141,22 @@ def _without_ledger(directory: ReleaseDirectory, problems: list[str]) -> Verific
 
 
 def _with_ledger(
-    ledger: Ledger, directory: ReleaseDirectory | None, problems: list[str]
+    ledger: Ledger,
+    directory: ReleaseDirectory | None,
+    published: list[int],
+    problems: list[str],
 ) -> Verification:
     problems += ledger.problems()
     sealed = ledger.sealed
     pending = int(sealed > 0 and ledger.seal_of(sealed - 1).certificate is None)
     releases = 0
+    if published and published[-1] >= sealed:
+        problems.append(
+            f"timestamp {published[-1]} is published but the ledger ends before {sealed}: "
+            "it is an older copy"
+        )
     if directory is not None:
-        published = directory.timestamps()
-        if published and published[-1] >= sealed:
-            problems.append(
-                f"timestamp {published[-1]} is published but the ledger ends before {sealed}: "
-                "it is an older copy"
-            )
-        unfinished = sealed - 1 if pending else None
-        for certificate in directory.certificates(problems, unfinished=unfinished):
+        for certificate in directory.certificates(problems, finished=sealed - pending):
             releases += 1
             if certificate.timestamp < sealed:
                 _compare(certificate, ledger, problems)

@@ -137,6 +137,7 @@ CAMPAIGNS = {
     "kill-system-calls": kill_system_calls,
     "random-kills": random_kills,
     "race": race.race,
+    "verify-meanwhile": race.verify_meanwhile,
     "full-disk-at-every-point": shortage.full_disk_at_every_point,
     "small-files": shortage.small_files,
     "small-disk": shortage.small_disk,

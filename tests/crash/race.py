@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crash.scenario import GUARANTEE, Observer, ended, forked, snapshot, workspace
-from psgraph.errors import LedgerBusy, LedgerError
+from crash.scenario import GUARANTEE, Observer, ended, forked, publish, snapshot, workspace
+from psgraph.errors import LedgerBusy, LedgerError, PsgraphError
 from psgraph.ledger import Ledger
 from psgraph.ledger.database import Database
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publisher import Publisher
+from psgraph.releases import LEDGER_NAME
+from psgraph.verification import verify
 
 
 def race(*, processes: int = 16, timestamps: int = 4, locks: bool = True) -> dict[str, Any]:
@@ -86,3 +90,22 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
             time.sleep(chance.uniform(0.005, 0.1))
     report = {"sealed": sealed, "digests": digests, "refusals": refusals, "longest": longest}
     (base / f"report {number}.json").write_text(json.dumps(report))
+
+
+def verify_meanwhile(*, timestamps: int = 60) -> dict[str, Any]:
+    """Verify again and again while another process publishes: there is nothing to complain of."""
+    with workspace() as base:
+        out = base / "out"
+        child = forked(partial(publish, out, timestamps))
+        complaints: list[str] = []
+        verified = 0
+        largest = -1
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            if not (out / LEDGER_NAME).exists():
+                continue
+            try:
+                largest = max(largest, verify(out).timestamps)
+                verified += 1
+            except PsgraphError as error:
+                complaints.append(str(error))
+        return {"verified": verified, "largest": largest, "complaints": complaints}

@@ -81,6 +81,12 @@ def test_sixteen_processes_where_files_can_not_be_locked() -> None:
     assert report["different_releases"] == 1
 
 
+def test_verifying_while_another_process_publishes() -> None:
+    report = run("verify-meanwhile")
+    assert report["complaints"] == []
+    assert report["verified"] > 5
+
+
 def test_no_space_at_every_place_that_touches_the_disk() -> None:
     report = run("full-disk-at-every-point")
     assert report["violations"] == []

@@ -26,6 +26,7 @@ from psgraph.errors import (
 )
 from psgraph.graph import Roster, Snapshot
 from psgraph.ledger import Ledger
+from psgraph.methods.base import find_method, method_names
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.budget import WEventPrivacy
@@ -79,6 +80,22 @@ class TestHandingBack:
             path.unlink()
         publish(out, 4)
         assert (contents(out), rows(out)) == (before, sealed)
+
+    @pytest.mark.parametrize("name", method_names())
+    def test_every_method_makes_lost_files_again(self, tmp_path: Path, name: str) -> None:
+        out = tmp_path / "out"
+        for timestamps in (2, 4):
+            with Publisher(find_method(name)(), GUARANTEE, out=out) as publisher:
+                for timestamp in range(timestamps):
+                    publisher.publish(snapshot(timestamp))
+        before = contents(out)
+        for path in out.glob("0*"):
+            path.unlink()
+        with Publisher.resume(out / "ledger.sqlite", replay=True) as publisher:
+            for timestamp in range(4):
+                publisher.publish(snapshot(timestamp))
+        assert contents(out) == before
+        assert verify(out).releases == 4
 
     def test_in_any_order(self, out: Path) -> None:
         before = contents(out)

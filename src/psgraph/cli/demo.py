@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -197,8 +199,16 @@ def _show(
         f"Releases   {out / 'releases'}: NNNNNN.parquet, each with its certificate NNNNNN.json\n"
         f"Input      {out / 'edges.parquet'} and {out / 'nodes.csv'}\n\n"
         "Try, on the same input:\n"
-        f"  psgraph publish {out / 'edges.parquet'} --roster {out / 'nodes.csv'} "
+        f"  {_called()} publish {out / 'edges.parquet'} --roster {out / 'nodes.csv'} "
         "--epsilon 1 --window 5 --out again\n"
-        f"  psgraph compare {out / 'edges.parquet'} again --roster {out / 'nodes.csv'}",
+        f"  {_called()} compare {out / 'edges.parquet'} again --roster {out / 'nodes.csv'}",
         soft_wrap=True,
     )
+
+
+def _called() -> str:
+    """How to call the command from here: by its name, or by its path where that is not found."""
+    path = Path(sys.argv[0])
+    if shutil.which("psgraph") or path.name != "psgraph":
+        return "psgraph"
+    return str(path)

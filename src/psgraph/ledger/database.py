@@ -152,22 +152,29 @@ class Database:
             ) from None
 
     def _connect(self, path: Path, writing: bool) -> sqlite3.Connection:
-        mode = "rw" if writing else "ro&immutable=1" if self._still() else "ro"
-        location = f"{path.absolute().as_uri()}?mode={mode}"
+        location = f"{path.absolute().as_uri()}?mode={self._mode(writing)}"
         with self._typed_errors():
             connection = sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
             connection.execute("PRAGMA synchronous = FULL")
+            if not writing:
+                connection.execute("PRAGMA query_only = ON")
             return connection
 
-    def _still(self) -> bool:
-        """Whether it lies where nobody can write, such as a mounted backup.
+    def _mode(self, writing: bool) -> str:
+        """How SQLite is to open the file.
 
-        SQLite wants to write side files even for reading, unless it is told that nothing moves.
+        It makes side files even for reading, and takes them away only if it may write. Where it
+        can't make them, as on a mounted backup, it has to be told that nothing moves.
         """
+        here = os.access(self.path.parent, os.W_OK)
+        if writing or (here and os.access(self.path, os.W_OK)):
+            return "rw"
         journal = self.path.with_name(f"{self.path.name}-wal")
-        return not os.access(self.path.parent, os.W_OK) and not journal.exists()
+        return "ro" if here or journal.exists() else "ro&immutable=1"
 
     def _open(self, writing: bool) -> None:
+        if not writing:
+            self._run("BEGIN")  # all that is read is of one moment, whoever writes meanwhile
         if self._pragma("application_id") != APPLICATION:
             empty = not self._run("SELECT name FROM sqlite_master")
             what = "empty and not a ledger" if empty else "a database of another program"

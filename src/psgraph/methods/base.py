@@ -79,7 +79,9 @@ class Method(Protocol[Measurement, State]):
     """What the publisher asks of a method.
 
     A method that does not provide exactly the epsilon it is charged also has an attribute
-    ``caveat``, a `Caveat`, which every certificate then states.
+    ``caveat``, a `Caveat`, which every certificate then states. One that came to draw from other
+    distributions than its earlier versions has an attribute ``law``, an integer above 1: ledgers
+    begun under another law are then refused.
     """
 
     @property
