@@ -44,12 +44,21 @@ def put_in_place(temporary: Path, path: Path, *, replace: bool = True) -> None:
     Without `replace` a file that already has the name stays: `FileExistsError`.
     """
     _flush(temporary)
-    if replace:
+    if replace or not _linked(temporary, path):
         os.replace(temporary, path)  # noqa: PTH105
-    else:
-        os.link(temporary, path)
-        os.unlink(temporary)  # noqa: PTH108
     _flush(path.parent)
+
+
+def _linked(temporary: Path, path: Path) -> bool:
+    """Rename without replacing, in the way there is; False where that is impossible."""
+    try:
+        os.link(temporary, path)
+    except OSError:  # some file systems have no links
+        if path.exists():
+            raise FileExistsError from None
+        return False
+    os.unlink(temporary)  # noqa: PTH108
+    return True
 
 
 def make_directory(path: Path) -> None:

@@ -169,7 +169,6 @@ def watch(
         stop_event=stop,
         rust_timeout=int(LOOK_AGAIN * 1000),
         yield_on_timeout=True,
-        raise_interrupt=False,
         recursive=False,
     )
     while True:
@@ -195,9 +194,19 @@ def watch(
         if stop.is_set() or (once and box.settled):
             return
         if box.settled:
-            next(changes, None)
+            _pause(changes, stop)
         else:
             stop.wait(settle / 2)
+
+
+def _pause(changes: Iterator[object], stop: threading.Event) -> None:
+    """Until something changes in the inbox, or for a while where that can't be watched."""
+    try:
+        if next(changes, None) is not None:
+            return
+    except (OSError, RuntimeError):  # the system may be watching as much as it is willing to
+        pass
+    stop.wait(LOOK_AGAIN)
 
 
 def _places(publisher: Publisher) -> dict[str, int]:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crash.scenario import GUARANTEE, publish, snapshot
+from psgraph.durable import put_in_place
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
 from psgraph.ledger import Ledger, database
@@ -97,6 +98,28 @@ class TestFormats:
         for attempt in (lambda: begin(out), lambda: Ledger(out / "ledger.sqlite", writing=False)):
             with pytest.raises(LedgerError, match=f"format {found}; .* knows up to 1"):
                 attempt()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_system_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    temporary, target = tmp_path / "new", tmp_path / "old"
+    temporary.write_text("new")
+    if there:
+        target.write_text("old")
+        with pytest.raises(FileExistsError):
+            put_in_place(temporary, target, replace=False)
+        assert target.read_text() == "old"
+    else:
+        publish(tmp_path / "out", 1)
+        assert verify(tmp_path / "out").releases == 1
+        put_in_place(temporary, target, replace=False)
+        assert target.read_text() == "new"
 
 
 class TestForeignAndTorn:

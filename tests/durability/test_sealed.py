@@ -51,9 +51,8 @@ def contents(out: Path) -> dict[str, str]:
 
 def rows(out: Path) -> list[bytes]:
     with Ledger(out / "ledger.sqlite", writing=False) as ledger:
-        return [
-            digest for (digest,) in ledger._database.rows("SELECT digest FROM seals ORDER BY 1")
-        ]
+        query = "SELECT digest FROM seals ORDER BY timestamp"
+        return [digest for (digest,) in ledger._database.rows(query)]
 
 
 @pytest.fixture
@@ -311,6 +310,27 @@ class TestUnfinished:
             assert publisher.publish(snapshot(2)).timestamp == 2
         assert verify(out).timestamps == 3
 
+    def test_a_database_that_may_not_grow(self, out: Path) -> None:
+        before, sealed = contents(out), rows(out)
+        with begin(out) as publisher:
+            assert publisher._ledger is not None
+            database = publisher._ledger._database
+            (pages,) = database.row("PRAGMA page_count") or ()
+            database.row(f"PRAGMA max_page_count = {pages}")
+
+            def go_on() -> None:
+                for timestamp in range(4, 40):
+                    publisher.publish(snapshot(timestamp), timestamp=timestamp)
+
+            for _ in range(3):
+                with pytest.raises(LedgerError, match="disk is full"):
+                    go_on()
+            database.row("PRAGMA max_page_count = 1000000")
+            go_on()
+        assert verify(out).timestamps == 40
+        assert before.items() <= contents(out).items()
+        assert rows(out)[:4] == sealed
+
     def test_nothing_is_shown_by_a_method_that_changes_the_roster(self, tmp_path: Path) -> None:
         class Careless(PSGraph):
             def synthesise(self, state, rng, engine):  # type: ignore[no-untyped-def]
@@ -391,11 +411,29 @@ class TestFiles:
             publisher.publish(snapshot(4), timestamp=4)
         assert verify(out).timestamps == 5
 
-    def test_a_changed_release_is_not_handed_back(self, out: Path) -> None:
-        path = out / "000002.parquet"
-        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    @pytest.mark.parametrize("name", ["000002.parquet", "000002.json"])
+    @pytest.mark.parametrize("keep", [0, 1, 100, -1])
+    def test_a_torn_release_is_not_handed_back(self, out: Path, name: str, keep: int) -> None:
+        path = out / name
+        path.write_bytes(path.read_bytes()[:keep])
         with begin(out) as publisher, pytest.raises(VerificationFailed, match="changed"):
             publisher.publish(snapshot(2), timestamp=2)
+        path.unlink()
+        publish(out, 4)
+        assert verify(out).releases == 4
+
+    def test_reading_leaves_nothing_behind(self, out: Path) -> None:
+        before = {path.name for path in out.iterdir()}
+        verify(out)
+        Ledger(out / "ledger.sqlite", writing=False).close()
+        assert {path.name for path in out.iterdir()} == before
+
+    def test_who_reads_can_not_write(self, out: Path) -> None:
+        with (
+            Ledger(out / "ledger.sqlite", writing=False) as ledger,
+            pytest.raises(LedgerError, match="can't be written to"),
+        ):
+            ledger._database.row("DELETE FROM seals")
 
     def test_ledger_and_releases_may_move_together(self, out: Path, tmp_path: Path) -> None:
         moved = out.rename(tmp_path / "elsewhere")

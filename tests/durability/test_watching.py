@@ -172,10 +172,10 @@ class TestOnce:
 
 class TestComplete:
     def test_a_file_that_still_grows_is_waited_for_and_those_after_it(self, inbox: Path) -> None:
-        box = Inbox(inbox, settle=0.2)
+        box = Inbox(inbox, settle=1.0)
         arrive(inbox, "2.csv")
         growing = (inbox / "1.csv").open("w")
-        deadline = time.monotonic() + 0.5
+        deadline = time.monotonic() + 1.5
         while time.monotonic() < deadline:
             growing.write("a,b\n")
             growing.flush()
@@ -183,7 +183,7 @@ class TestComplete:
             assert not box.settled
             time.sleep(0.02)
         growing.close()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 20
         while not (ready := box.complete()) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert [file.name for file in ready] == ["1.csv", "2.csv"]
@@ -230,3 +230,24 @@ class TestWatching:
                 time.sleep(0.02)
             assert watcher == [f"{n}.csv" for n in range(number + 1)]
             assert (out / f"{number:06d}.json").exists()
+
+    def test_where_directories_can_not_be_watched(
+        self, inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def unwatchable(*_: object, **__: object) -> Iterator[set[object]]:
+            raise OSError("too many watches")
+            yield set()
+
+        monkeypatch.setattr("watchfiles.watch", unwatchable)
+        monkeypatch.setattr("psgraph.watching.LOOK_AGAIN", 0.05)
+        stop = threading.Event()
+        arrive(inbox, "0.csv")
+        with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+            for arrival in watch(inbox, publisher, roster=ROSTER, settle=SETTLE, stop=stop):
+                if arrival.release.timestamp == 2:
+                    stop.set()
+                threading.Timer(
+                    0.2, arrive, (inbox, f"{arrival.release.timestamp + 1}.csv")
+                ).start()
+        assert verify(out).timestamps == 3
+        time.sleep(0.3)  # the last file arrives before its directory goes

@@ -96,6 +96,15 @@ def test_fair_binomial(n):
     assert binned(draws, n, off) < 1e-3
 
 
+def test_an_odd_number_of_coins_is_one_coin_more():
+    """Too small a difference for a statistical test, so on the same words."""
+    differences = [
+        fair_binomial(seeded(seed), LARGE + 3) - fair_binomial(seeded(seed), LARGE + 2)
+        for seed in range(300)
+    ]
+    assert p_value(differences, {0: 0.5, 1: 0.5}) > 1e-3
+
+
 def test_no_coins():
     assert fair_binomial(seeded(1), 0) == 0
     assert binomial(seeded(1), 0, BinaryDigits(Fraction(1))) == 0
