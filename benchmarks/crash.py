@@ -131,10 +131,12 @@ def long_runs(share: float) -> list[Outcome]:
             f"memory +{memory['memory_growth'] / 1e6:.1f} MB, "
             f"{memory['overhead_bytes_per_timestamp']} bytes a timestamp beside "
             f"{memory['measurement_bytes_per_timestamp']} of measurement, "
-            f"resume {memory['resume_seconds']} s",
+            f"resume {memory['resume_seconds']} s, "
+            f"last tenth seals in {memory['seal_slowdown']} times the first",
             memory["memory_growth"] < 16 << 20
             and memory["overhead_bytes_per_timestamp"] <= 1024
-            and memory["resume_seconds"] <= 2,
+            and memory["resume_seconds"] <= 2
+            and memory["seal_slowdown"] < 2,
         )
     )
     for name, report in (("in memory", memory), ("on this disk", real)):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from psgraph.privacy import choice, samplers, sparse
+from psgraph import privacy
 from psgraph.privacy.randomness import RandomSource
 
 
 def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace every kernel of the privacy code by the Python function it was compiled from."""
-    for module in (samplers, choice, sparse):
+    for found in pkgutil.iter_modules(privacy.__path__):
+        module = import_module(f"psgraph.privacy.{found.name}")
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)

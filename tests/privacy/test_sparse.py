@@ -181,9 +181,13 @@ def test_survivors_among_zero_cells_lie_anywhere():
     assert sum(seen) / (1500 * len(seen)) == pytest.approx(q**4 / (1 + q), rel=0.05)
 
 
-@pytest.mark.usefixtures("never_dense")
-def test_survivors_are_in_order_and_above_the_threshold():
-    for noisy in sample(200, 4):
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("level", [None, 1.0])
+def test_survivors_are_in_order_and_above_the_threshold(dense, level, request):
+    if not dense:
+        request.getfixturevalue("never_dense")
+    fixed = {} if level is None else {"threshold": lambda _values, _how_often: level}
+    for noisy in sample(200, 4, **fixed):
         assert (np.diff(noisy.cells) > 0).all()
         assert (noisy.values > noisy.threshold).all()
         assert noisy.size == 40

@@ -120,7 +120,10 @@ class Ledger:
     @property
     def sealed(self) -> int:
         """How many timestamps are sealed."""
-        row = self._database.row("SELECT min(timestamp), max(timestamp) FROM seals")
+        # SQLite looks up one extreme at a time, but goes through all rows for two at once.
+        row = self._database.row(
+            "SELECT (SELECT min(timestamp) FROM seals), (SELECT max(timestamp) FROM seals)"
+        )
         first, last = row or (None, None)
         if last is None:
             return 0
@@ -240,9 +243,9 @@ class Ledger:
             if previous is None:
                 raise OutOfOrder(f"the release of timestamp {timestamp - 1} is not finished")
             for digest, found in (rosters | {roster.digest: roster}).items():
-                connection.execute(
-                    "INSERT OR IGNORE INTO rosters VALUES (?, ?)", (digest, pack_roster(found))
-                )
+                if not self._has_roster(digest):
+                    content = pack_roster(found)
+                    connection.execute("INSERT INTO rosters VALUES (?, ?)", (digest, content))
             columns = (
                 timestamp,
                 time,
