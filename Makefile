@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint types imports unit crash bench setup clean
+.PHONY: demo test lint types imports unit coverage crash bench setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -24,6 +24,11 @@ imports: setup
 
 unit: setup
 	$(BIN)/python -m pytest -n 2
+
+# The trusted kernel, every branch of it.
+coverage: setup
+	$(BIN)/python -m pytest tests/privacy tests/methods_compared tests/property -n 2 \
+		--cov=psgraph.privacy --cov-branch --cov-report=term-missing --cov-fail-under=100
 
 # Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.
 crash: setup

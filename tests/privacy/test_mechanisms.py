@@ -289,6 +289,13 @@ def test_a_procedure_without_a_proof_is_charged_and_named(budget):
 def test_draws_that_look_at_no_data_are_free(budget):
     assert sorted(budget.random_order(9).tolist()) == list(range(9))
     assert set(budget.random_labels(100, 3).tolist()) == {0, 1, 2}
+    assert budget.random_labels(0, 0).size == 0
     assert 0 <= budget.random_seed() < 1 << 32
     assert budget.spent == 0
     assert budget.trace == ()
+
+
+@pytest.mark.parametrize("choices", [0, -1])
+def test_labels_without_a_choice_are_refused(budget, choices):
+    with pytest.raises(MethodError, match="at least 1 choice"):
+        budget.random_labels(5, choices)

@@ -74,13 +74,6 @@ def test_bits():
     assert p_value(draws, dict.fromkeys(range(8), 1 / 8)) > 1e-3
 
 
-@pytest.mark.parametrize("bound", [1, 2, 5, 8])
-def test_below_is_uniform(bound):
-    source = RandomSource.seeded(3)
-    draws = [source.below(bound) for _ in range(8000)]
-    assert p_value(draws, dict.fromkeys(range(bound), 1 / bound)) > 1e-3
-
-
 def test_a_forked_process_gets_another_key(monkeypatch):
     secure, seeded = RandomSource.secure(), RandomSource.seeded(1)
     before, again = secure.peek(4)[:4].copy(), seeded.peek(4)[:4].copy()

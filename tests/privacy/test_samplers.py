@@ -280,6 +280,20 @@ def test_empty_draws():
     assert sampler.discrete_laplace(0, Fraction(1)).size == 0
     assert sampler.permutation(0).size == 0
     assert sampler.integers(0, 5).size == 0
+    assert sampler.integers(0, 0).size == 0
+
+
+@pytest.mark.parametrize("bound", [0, -3, (1 << 62) + 1, 1 << 64])
+def test_bounds_that_cannot_be_drawn_below_are_refused(bound):
+    with pytest.raises(InvalidArgument, match="from 1 to"):
+        seeded(1).integers(3, bound)
+
+
+def test_the_largest_bound():
+    """Uniform by its leading three bits; the last bit is drawn as well."""
+    draws = seeded(2).integers(8000, 1 << 62)
+    assert p_value((draws >> 59).tolist(), dict.fromkeys(range(8), 1 / 8)) > 1e-3
+    assert p_value((draws & 1).tolist(), dict.fromkeys(range(2), 1 / 2)) > 1e-3
 
 
 # ---- rates ----

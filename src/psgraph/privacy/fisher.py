@@ -25,9 +25,11 @@ deviation of x, not with A.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,18 +200,13 @@ def _locate_in_decimals(
             middle = (mode + beyond) // 2
             mode, beyond = (middle, beyond) if ratio(middle - 1) >= 1 else (mode, middle)
         line = [(mode, Decimal(1)), *weights(mode, high, 1), *weights(mode, low, -1)]
-        total = sum((weight for _, weight in line), start=Decimal(0))
+        ends = list(accumulate(weight for _, weight in line))
+        total = ends[-1]
         # Ten roundings of 10^−digits for each weight, and 10^(10−digits) left out on each side.
         slack = (total * len(line)).scaleb(12 - digits)
         unit = total / (1 << bits)
-        covered = Decimal(0)
-        for x, weight in line:
-            covered += weight
-            if (uniform + 1) * unit <= covered - slack:
-                return x
-            if uniform * unit < covered + slack:
-                break  # too close to call
-        return None
+        first = bisect_right(ends, uniform * unit - slack)  # no earlier weight can hold it
+        return line[first][0] if (uniform + 1) * unit <= ends[first] - slack else None
 
 
 def _exp(rate: Fraction, *, digits: int) -> Decimal:

@@ -302,7 +302,9 @@ class Budget:
         return self._sampler.permutation(size)
 
     def random_labels(self, size: int, choices: int) -> Integers:
-        """Independent uniform integers below `choices`."""
+        """Independent uniform integers below `choices`, which may be 0 where none are wanted."""
+        if size and choices < 1:
+            raise MethodError(f"labels need at least 1 choice, not {choices}")
         return self._sampler.integers(size, choices)
 
     def random_seed(self) -> int:

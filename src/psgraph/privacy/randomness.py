@@ -99,10 +99,3 @@ class RandomSource:
         value = int.from_bytes(self.peek(words)[:words].astype("<u8").tobytes(), "little")
         self.consume(words)
         return value & ((1 << count) - 1)
-
-    def below(self, bound: int) -> int:
-        """A uniform integer in [0, bound)."""
-        width = (bound - 1).bit_length()
-        while (value := self.bits(width)) >= bound:
-            pass
-        return value

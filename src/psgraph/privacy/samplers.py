@@ -263,7 +263,12 @@ class Sampler:
         return items
 
     def integers(self, size: int, bound: int) -> NDArray[np.int64]:
-        """`size` independent uniform integers in [0, bound)."""
+        """`size` independent uniform integers in [0, bound), for a bound of 2⁶² at most.
+
+        Where none are wanted the bound doesn't matter.
+        """
+        if size and not 1 <= bound <= 1 << 62:
+            raise InvalidArgument(f"uniform whole numbers need a bound from 1 to 2^62, not {bound}")
         out = np.empty(size, dtype=np.int64)
         self.run(size, lambda done, w, s: _fill_below(out, done, bound, w, s))
         return out
