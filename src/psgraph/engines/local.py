@@ -54,15 +54,11 @@ class LocalEngine:
     def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
         nodes = max(part.labels.size for part in parts)
         bits = max(nodes - 1, 1).bit_length()
-        # Each part has its own stream of random numbers, so that they can be drawn side by side
-        # and the graph is the same on any number of cores.
-        streams = rng.spawn(len(parts))
-        with ThreadPoolExecutor(len(parts)) as pool:
-            side_by_side = nodes > SMALL
-            drawn = (pool.map if side_by_side else map)(
-                lambda part, stream: sample_block_keys(part, bits=bits, rng=stream), parts, streams
+        with ThreadPoolExecutor(2) as pool:
+            run = pool.map if nodes > SMALL else map
+            keys = np.concatenate(
+                [sample_block_keys(part, bits=bits, rng=rng, run=run) for part in parts]
             )
-            keys = np.concatenate(list(drawn))
         return _edges(keys, bits)
 
     def sample_pairs(

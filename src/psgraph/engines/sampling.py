@@ -13,6 +13,8 @@ repeated edges dropped, the usual short cut, loses several per cent of the edges
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,29 +27,48 @@ __all__ = ["sample_block_keys"]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
+Run = Callable[..., Iterator[Integers]]
 
 
-def sample_block_keys(blocks: Blocks, *, bits: int, rng: np.random.Generator) -> Integers:
-    """The edges drawn, as keys ``u << bits | v`` with u < v, in no particular order."""
+def sample_block_keys(
+    blocks: Blocks, *, bits: int, rng: np.random.Generator, run: Run = map
+) -> Integers:
+    """The edges drawn, as keys ``u << bits | v`` with u < v, in no particular order.
+
+    Parameters
+    ----------
+    run
+        How to call a function on several inputs: `map`, or that of a pool of threads. The blocks
+        are drawn in two halves with a stream of random numbers each, so that the graph is the
+        same either way.
+    """
     communities = int(blocks.labels.max()) + 1 if blocks.labels.size else 0
     members, classes, bounds, tops = _classes(blocks.weights, blocks.labels, communities)
+    weights = blocks.weights[members]
     totals = np.bincount(blocks.labels, weights=blocks.weights, minlength=communities)
-    expected = float((blocks.rates * totals[blocks.heads] * totals[blocks.tails]).sum())
+    expected = np.append(0.0, blocks.rates * totals[blocks.heads] * totals[blocks.tails]).cumsum()
     pairs = blocks.labels.size * (blocks.labels.size - 1) / 2
-    room = int(min(expected, pairs) * 1.05) + 1024
-    return _sample(
-        blocks.weights[members],
-        members,
-        classes,
-        bounds,
-        tops,
-        blocks.heads,
-        blocks.tails,
-        blocks.rates,
-        bits,
-        np.empty(room, dtype=np.int64),
-        rng,
-    )
+
+    def draw(half: tuple[int, int], stream: np.random.Generator) -> Integers:
+        begin, end = half
+        room = int(min(expected[end] - expected[begin], pairs) * 1.05) + 1024
+        return _sample(
+            weights,
+            members,
+            classes,
+            bounds,
+            tops,
+            blocks.heads[begin:end],
+            blocks.tails[begin:end],
+            blocks.rates[begin:end],
+            bits,
+            np.empty(room, dtype=np.int64),
+            stream,
+        )
+
+    middle = int(np.searchsorted(expected[1:], expected[-1] / 2))
+    halves = [(0, middle), (middle, blocks.rates.size)]
+    return np.concatenate(list(run(draw, halves, rng.spawn(2))))
 
 
 def _classes(
