@@ -179,7 +179,7 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, help="a part of it, for a first look")
     parser.add_argument("--only", choices=ATTACKS, nargs="*", default=list(ATTACKS))
     chosen = parser.parse_args()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 160)
     warm_up()
     table = Table("claim", "tried", "found", "held", title="What was tried to break the promise")
     held = True

@@ -221,32 +221,29 @@ class Dropped:
 
 def _normalised(a: Positions, b: Positions) -> tuple[Positions, Positions, Dropped]:
     """Undirected, no loops, no repeats, sorted. O(m) when already so, else a sort."""
-    if a.size and (a < b).all():
-        key = (a.astype(np.int64) << 32) | b
-        loops = 0
-    else:
-        keep = a != b
-        loops = int(a.size - np.count_nonzero(keep))
-        if loops:
-            a, b = a[keep], b[keep]
-        key = (np.minimum(a, b).astype(np.int64) << 32) | np.maximum(a, b)
-    repeats = 0
-    if key.size > 1:
-        rising = key[1:] > key[:-1]
-        if rising.all():
-            if loops == 0 and (a < b).all():
-                return np.array(a, dtype=np.int32), np.array(b, dtype=np.int32), Dropped()
-        else:
-            key.sort()
-            distinct = np.empty(key.size, dtype=bool)
-            distinct[0] = True
-            np.not_equal(key[1:], key[:-1], out=distinct[1:])
-            repeats = int(key.size - np.count_nonzero(distinct))
-            if repeats:
-                key = key[distinct]
+    if (a < b).all() and _rising(a, b):
+        return np.array(a, dtype=np.int32), np.array(b, dtype=np.int32), Dropped()
+    apart = a != b
+    loops = int(a.size - np.count_nonzero(apart))
+    if loops:
+        a, b = a[apart], b[apart]
+    key = (np.minimum(a, b).astype(np.int64) << 32) | np.maximum(a, b)
+    key.sort()
+    distinct = np.ones(key.size, dtype=bool)
+    np.not_equal(key[1:], key[:-1], out=distinct[1:])
+    repeats = int(key.size - np.count_nonzero(distinct))
+    if repeats:
+        key = key[distinct]
     u = (key >> 32).astype(np.int32)
     v = (key & 0xFFFFFFFF).astype(np.int32)
     return u, v, Dropped(loops, repeats)
+
+
+def _rising(a: Positions, b: Positions) -> bool:
+    """Whether the pairs are in strictly rising order."""
+    if (a[1:] < a[:-1]).any():
+        return False
+    return bool(((a[1:] != a[:-1]) | (b[1:] > b[:-1])).all())
 
 
 class Graph:

@@ -10,7 +10,6 @@ import gzip
 import io
 import json
 import logging
-import random
 import shutil
 import sqlite3
 import time
@@ -524,10 +523,3 @@ def check(playground: Playground, kind: str, examples: int, *, start: int = 0) -
         attempt()
         done += max(passed, 1)
     return done
-
-
-def shuffled_kinds() -> list[str]:
-    """The kinds in an order that spreads the slow ones."""
-    kinds = list(KINDS)
-    random.Random(1).shuffle(kinds)
-    return kinds

@@ -107,7 +107,12 @@ def _record_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.Rec
 
 
 def _decoded(array: pa.Array) -> pa.Array:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    """Plain values; text is checked here, since Arrow takes any bytes for it when it reads."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        array.validate(full=True)
+    return array
 
 
 def _row_text(first: int, row: int) -> str:
