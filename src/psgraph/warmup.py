@@ -15,6 +15,7 @@ import pyarrow as pa
 from psgraph.engines.base import Edges
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.memory import keep_freed_memory
 from psgraph.methods.base import Method
 from psgraph.methods.consistency import norm_sub_threshold
 from psgraph.methods.psgraph import PSGraph
@@ -35,8 +36,11 @@ _CELLS = 1 << 20  # more than are ever written down one by one
 def start_up() -> None:
     """Load what reading and writing tables needs; Arrow puts that off until its first array.
 
+    From here on the process keeps the memory it frees (see `psgraph.memory`).
+
     >>> start_up()
     """
+    keep_freed_memory()
     import psgraph.releases
     import psgraph.streams  # noqa: F401
 

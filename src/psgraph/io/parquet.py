@@ -64,6 +64,8 @@ class ParquetFile:
                         )
                 yield Batch(arrays, partial(_row_text, row))
                 row += len(batch)
+            if row - 1 != file.metadata.num_rows:  # in all or by row group: one of them is wrong
+                raise ValueError
 
     def extremes(self, index: int) -> list[tuple[Any, Any] | None]:
         """Smallest and largest value of a flat column per row group, where they are recorded."""
