@@ -283,7 +283,11 @@ class Playground:
         ]
         output = io.StringIO()
         begin = time.perf_counter()
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        with (
+            contextlib.chdir(self.base),  # a word may be taken for the name of a file
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(output),
+        ):
             code = cli.run(replaced)
         said = output.getvalue()
         assert code in (0, 1, 2, 3), (arguments, code, said)
