@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from hypothesis import settings
 # The first call of a kernel compiles it, which no per-example deadline would survive.
 settings.register_profile("psgraph", deadline=None, print_blob=True)
 settings.load_profile("psgraph")
+
+# A shell that runs the tests in the background has Ctrl-C ignored, and the commands that tests
+# start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
