@@ -188,6 +188,8 @@ class Roster:
         if table is not None:
             low = int(self.ids[0])
             if array.min() >= low and array.max() < low + table.size:
+                if table.size == len(self):  # consecutive ids are positions already
+                    return (array - low if low else array).astype(np.int32)
                 return table[array - low] if low else table[array]
             inside = (array >= low) & (array < low + table.size)
             found = np.full(array.size, -1, dtype=np.int32)
