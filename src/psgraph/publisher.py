@@ -435,9 +435,7 @@ class Publisher:
         if timestamp == self._accountant.timestamps - 1:
             return self._accountant.window_spent
         assert self._ledger is not None
-        first = max(0, timestamp - self.guarantee.window + 1)
-        spends = (self._ledger.seal_of(t).spent for t in range(first, timestamp + 1))
-        return sum(spends, start=Fraction(0))
+        return self._ledger.accountant(before=timestamp + 1).window_spent
 
     def _make_sampler(self, timestamp: int) -> Sampler:
         if self.seed is None:

@@ -290,7 +290,7 @@ def test_looking_up_a_cell(cells, cell):
 @pytest.mark.parametrize("spread", [1, 10**6])
 def test_histogram_of_values(spread):
     values = np.random.default_rng(1).integers(-5, 5, size=100) * spread
-    found, often = sparse._histogram(values)
+    found, often = sparse.histogram(values)
     expected = np.unique(values, return_counts=True)
     assert np.array_equal(found, expected[0])
     assert np.array_equal(often, expected[1])

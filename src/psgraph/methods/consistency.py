@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.privacy.sparse import histogram
+
 __all__ = ["norm_sub", "norm_sub_threshold", "norm_sub_within"]
 
 Integers = NDArray[np.int64]
@@ -40,16 +42,7 @@ def norm_sub(noisy: Integers) -> NDArray[np.float64]:
     >>> norm_sub(np.array([4, -2, 1, 4]))
     array([3.33333333, 0.        , 0.33333333, 3.33333333])
     """
-    if not noisy.size:
-        return np.zeros(0)
-    low, high = int(noisy.min()), int(noisy.max())
-    if high - low <= 8 * noisy.size + 1024:
-        counts = np.bincount(noisy - low)
-        occurring = np.flatnonzero(counts)
-        delta = norm_sub_threshold(occurring + low, counts[occurring])
-    else:
-        delta = norm_sub_threshold(*np.unique(noisy, return_counts=True))
-    return np.maximum(noisy - delta, 0.0)
+    return np.maximum(noisy - norm_sub_threshold(*histogram(noisy)), 0.0)
 
 
 def norm_sub_within(noisy: Integers, labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from psgraph.jit import kernel
 from psgraph.privacy.binomial import BinaryDigits, binomial, fair_binomial
 from psgraph.privacy.samplers import Place, Sampler, Words, _below, _ran_out, _width
 
-__all__ = ["NoisyCounts", "Threshold", "sparse_noise"]
+__all__ = ["NoisyCounts", "Threshold", "histogram", "noise_histogram", "sparse_noise"]
 
 Integers = NDArray[np.int64]
 Threshold = Callable[[Integers, Integers], float]
@@ -78,7 +78,7 @@ def sparse_noise(
         # Which of the two forms runs changes the time it takes, not the law of what comes out.
         values = sampler.discrete_laplace(size, rate)
         values[cells] += counts
-        level = threshold(*_histogram(values))
+        level = threshold(*histogram(values))
         above = np.flatnonzero(values > level)
         return NoisyCounts(size, level, above, values[above])
     groups, rest = _alike(cells, counts)
@@ -87,7 +87,7 @@ def sparse_noise(
     for count, members in groups:
         noise, often = noise_histogram(sampler, members.size, rate)
         histograms.append((noise + count, often))
-    level = threshold(*_merge([_histogram(noisy_rest), *histograms]))
+    level = threshold(*_merge([histogram(noisy_rest), *histograms]))
 
     (zero, *loud_groups) = [np.repeat(v[v > level], often[v > level]) for v, often in histograms]
     kept = noisy_rest > level
@@ -103,7 +103,7 @@ def sparse_noise(
 
 def _alike(cells: Integers, counts: Integers) -> tuple[list[tuple[int, Integers]], Integers]:
     """The cells of each count that is common, and the indices of all others."""
-    values, often = _histogram(counts)
+    values, often = histogram(counts)
     common = values[often >= COMMON]
     groups = [(int(count), cells[counts == count]) for count in common]
     alone = np.ones(counts.size, dtype=bool)
@@ -133,7 +133,8 @@ def noise_histogram(sampler: Sampler, cells: int, rate: Fraction) -> tuple[Integ
     )
 
 
-def _histogram(values: Integers) -> tuple[Integers, Integers]:
+def histogram(values: Integers) -> tuple[Integers, Integers]:
+    """The distinct values of an array, rising, and how often each occurs."""
     if not values.size:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     low, high = int(values.min()), int(values.max())

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.sparse import COMMON, _free_places, _histogram, _subset, noise_histogram
+from psgraph.privacy.sparse import COMMON, _free_places, _subset, histogram, noise_histogram
 
 __all__ = ["largest_cells"]
 
@@ -71,7 +71,7 @@ def largest_cells(
 def _noises(sampler: Sampler, cells: int, rate: Fraction) -> tuple[Integers, Integers]:
     """How many of `cells` noises take each value; drawn one by one where that is quicker."""
     if not sampler.histograms or cells < COMMON:
-        return _histogram(sampler.discrete_laplace(cells, rate))
+        return histogram(sampler.discrete_laplace(cells, rate))
     return noise_histogram(sampler, cells, rate)
 
 
