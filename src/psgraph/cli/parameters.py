@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from psgraph.cli.shared import Checked
+from psgraph.cli.shared import (
+    Checked,
+    epsilon_option,
+    method_option,
+    seed_option,
+    window_option,
+)
 from psgraph.errors import InvalidArgument
 from psgraph.privacy.budget import exact_epsilon
 
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
     from psgraph.methods.base import Method
     from psgraph.privacy.budget import WEventPrivacy
 
-__all__ = ["build_method", "psgraph_options", "refuse_foreign_options"]
+__all__ = ["build_method", "publication_options", "refuse_foreign_options"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -80,6 +87,32 @@ _OPTIONS = (
 def psgraph_options(function: Function) -> Function:
     """``--set`` and the options of ``--method psgraph``, handed over by their names."""
     for decorate in reversed(_OPTIONS):
+        function = decorate(function)
+    return function
+
+
+def publication_options(function: Function) -> Function:
+    """Where releases go, under which promise, and by which method."""
+    for decorate in (
+        psgraph_options,
+        seed_option,
+        method_option,
+        window_option(),
+        epsilon_option(),
+        click.option(
+            "--ledger",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="The record that keeps the promise over restarts.  [default: DIR/ledger.sqlite]",
+        ),
+        click.option(
+            "--out",
+            metavar="DIR",
+            required=True,
+            type=click.Path(path_type=Path),
+            help="Where the releases go: empty, new, or that of the same run, which then goes on.",
+        ),
+    ):
         function = decorate(function)
     return function
 

@@ -10,17 +10,13 @@ from typing import Any
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import build_method, psgraph_options, refuse_foreign_options
+from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
 from psgraph.cli.publication import Tally, publish_source
 from psgraph.cli.screen import facts, note, print_json, results
 from psgraph.cli.shared import (
     Source,
-    epsilon_option,
     json_option,
-    method_option,
-    seed_option,
     source_options,
-    window_option,
 )
 from psgraph.errors import exact_decimal
 from psgraph.privacy.budget import WEventPrivacy
@@ -40,24 +36,7 @@ __all__ = ["command"]
     ],
 )
 @source_options
-@click.option(
-    "--out",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Where the releases go: empty, new, or that of the same run, which then goes on.",
-)
-@click.option(
-    "--ledger",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The record that keeps the promise over restarts.  [default: DIR/ledger.sqlite]",
-)
-@epsilon_option()
-@window_option()
-@method_option
-@seed_option
-@psgraph_options
+@publication_options
 @click.option(
     "--noise",
     type=click.Choice(["exact", "opendp"]),

@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import build_method, psgraph_options, refuse_foreign_options
+from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
 from psgraph.cli.screen import compiling, note
 from psgraph.cli.shared import (
     Source,
-    epsilon_option,
-    method_option,
     roster_options,
-    seed_option,
-    window_option,
 )
 from psgraph.errors import exact_decimal
 from psgraph.privacy.budget import WEventPrivacy
@@ -44,24 +40,7 @@ __all__ = ["command"]
 )
 @click.argument("inbox", metavar="INBOX", type=click.Path(path_type=Path))
 @roster_options
-@click.option(
-    "--out",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Where the releases go: empty, new, or that of the same run, which then goes on.",
-)
-@click.option(
-    "--ledger",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The record that keeps the promise over restarts.  [default: DIR/ledger.sqlite]",
-)
-@epsilon_option()
-@window_option()
-@method_option
-@seed_option
-@psgraph_options
+@publication_options
 @click.option("--once", is_flag=True, help="Publish what is there, then stop.")
 @click.option(
     "--settle",
