@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint types imports unit coverage crash bench setup clean
+.PHONY: demo test lint types imports unit coverage crash bench experiments setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -37,6 +37,10 @@ crash: setup
 bench: setup
 	$(BIN)/psgraph bench
 
+# Every experiment of the paper, small: on the demo stream and on the data sets that are at hand.
+experiments: setup
+	$(BIN)/psgraph experiment run all --quick --out results-quick
+
 setup: $(READY)
 
 # The stamp is written last, so a set-up that was cut off is taken up again.
@@ -47,4 +51,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo results-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

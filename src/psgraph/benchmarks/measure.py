@@ -6,9 +6,7 @@ scales one by one, and writing as much Parquet as durably. It is measured in the
 
 from __future__ import annotations
 
-import resource
 import shutil
-import sys
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 from psgraph.benchmarks.cases import Case
 from psgraph.durable import write_whole
 from psgraph.graph import Roster
+from psgraph.memory import peak_bytes
 from psgraph.methods.base import Method, find_method
 from psgraph.privacy.budget import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
@@ -55,7 +54,7 @@ def measure_case(case: Case, source: Path, scratch: Path) -> dict[str, Any]:
     runs = [
         _publish(method, case, source, scratch / f"run{number}") for number in range(case.repeats)
     ]
-    peak = _peak_bytes()
+    peak = peak_bytes()
     best = min(runs, key=lambda run: float(run["seconds"]["total"]))
     draws, files = best.pop("draws"), best.pop("files")
     floors = [_floor(case, source, draws, files, scratch) for _ in range(case.repeats)]
@@ -73,7 +72,7 @@ def measure_method(name: str, case: Case, source: Path, scratch: Path) -> dict[s
     method = find_method(name)()
     warm_up(method)
     run = _publish(method, case, source, scratch / f"run-{name}")
-    return {"seconds": run["seconds"], "peak_bytes": _peak_bytes()}
+    return {"seconds": run["seconds"], "peak_bytes": peak_bytes()}
 
 
 def _open(case: Case, source: Path) -> Stream:
@@ -152,16 +151,3 @@ def _floor(
                 write_whole(target / f"{number}.parquet", memoryview(sink.getvalue()))
     shutil.rmtree(target)
     return seconds
-
-
-def _peak_bytes() -> int:
-    """The most memory this process held at once."""
-    try:
-        # `getrusage` also counts what the parent held when it started this process.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Command", "LazyGroup"]
+__all__ = ["Command", "Group", "LazyGroup"]
 
 _WIDTH = 100
 
@@ -59,28 +59,35 @@ class Command(click.Command):
         _write_examples(self.examples, formatter)
 
 
-class LazyGroup(click.Group):
+class Group(click.Group):
+    """A group whose help ends with examples and lists its commands in the order they came."""
+
+    context_class = _Context
+
+    def __init__(self, *arguments: Any, examples: Sequence[str] = (), **options: Any) -> None:
+        self.examples = examples
+        options["context_settings"] = _settings()
+        super().__init__(*arguments, **options)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.commands)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        _write_examples(self.examples, formatter)
+
+
+class LazyGroup(Group):
     """A group whose commands are each ``command`` in the module ``psgraph.cli.<name>``.
 
     Parameters
     ----------
     commands_in
         Names of commands, in the order in which help lists them.
-    examples
-        Lines to end the help with.
     """
 
-    context_class = _Context
-
-    def __init__(
-        self,
-        *arguments: Any,
-        commands_in: Sequence[str] = (),
-        examples: Sequence[str] = (),
-        **options: Any,
-    ) -> None:
-        self.commands_in, self.examples = commands_in, examples
-        options["context_settings"] = _settings()
+    def __init__(self, *arguments: Any, commands_in: Sequence[str], **options: Any) -> None:
+        self.commands_in = commands_in
         super().__init__(*arguments, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -95,7 +102,3 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"psgraph.cli.{cmd_name}").command
         return command
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_epilog(ctx, formatter)
-        _write_examples(self.examples, formatter)

@@ -48,19 +48,31 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str, *, length: int | None = None) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal; yields what to call after every step."""
+def progress(
+    what: str, *, length: int | None = None, left: bool = False
+) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal; yields what to call after every step. `left` shows the time left."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (
+    columns: list[ProgressColumn] = [
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-    )
+    ]
+    if left:
+        columns += [TimeRemainingColumn(), TextColumn("left")]
     with Progress(*columns, console=_messages(), transient=True) as bar:
         task = bar.add_task(what, total=length)
         yield lambda: bar.advance(task)

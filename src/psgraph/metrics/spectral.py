@@ -58,7 +58,7 @@ def eigenvector_centrality(graph: Graph) -> Floats:
     np.cumsum(np.bincount(graph.u, minlength=n), out=offsets[1:])
     leading = _leading_vector(offsets, graph.v, node_degrees(graph).astype(np.float64))
     centrality = np.abs(leading)
-    return centrality / np.linalg.norm(centrality)
+    return centrality / _length(centrality)
 
 
 def most_central(graph: Graph) -> NDArray[np.intp]:
@@ -104,35 +104,69 @@ def eigenvector_overlap(original: Graph, synthetic: Graph) -> float:
 
 def _leading_vector(offsets: NDArray[np.int64], tails: NDArray[np.int32], start: Floats) -> Floats:
     """The eigenvector of the largest eigenvalue that `start` has a part of."""
-    basis = np.empty((_DIMENSION + 1, start.size))
+    basis = np.empty((start.size, _DIMENSION + 1))
     projected = np.zeros((_DIMENSION, _DIMENSION))
-    basis[0] = start / np.linalg.norm(start)
+    basis[:, 0] = start / _length(start)
     kept = 0
     for _ in range(_RESTARTS):
         for last in range(kept, _DIMENSION):
-            known = basis[: last + 1]
-            following = _neighbour_sums(offsets, tails, basis[last])
-            shares = known @ following
-            following -= shares @ known
-            length = float(np.linalg.norm(following))
-            if length < 1e-3 * np.linalg.norm(shares):
+            following = _neighbour_sums(offsets, tails, basis[:, last].copy())
+            shares = _remove_known(basis, last + 1, following)
+            length = _length(following)
+            if length < 1e-3 * _length(shares):
                 # Most of the vector cancelled and rounding is left of it: do it again. Twice is
                 # enough to be orthogonal to working precision.
-                correction = known @ following
-                following -= correction @ known
-                shares += correction
-                length = float(np.linalg.norm(following))
+                shares += _remove_known(basis, last + 1, following)
+                length = _length(following)
             projected[last, : last + 1] = projected[: last + 1, last] = shares
             values, vectors = np.linalg.eigh(projected[: last + 1, : last + 1])
             if length * abs(vectors[-1, -1]) <= _TOLERANCE * values[-1]:
-                return vectors[:, -1] @ known
-            basis[last + 1] = following / length
+                return _mixed(basis, vectors[:, -1:])[:, 0]
+            basis[:, last + 1] = following / length
         kept = _KEPT
-        basis[:kept] = vectors[:, -kept:].T @ basis[:_DIMENSION]
-        basis[kept] = basis[_DIMENSION]
+        basis[:, kept], basis[:, :kept] = basis[:, _DIMENSION], _mixed(basis, vectors[:, -kept:])
         projected[:] = 0
         np.fill_diagonal(projected[:kept, :kept], values[-kept:])
-    return basis[kept - 1]
+    return basis[:, kept - 1]
+
+
+# Plain loops over rows instead of BLAS: its threads cost more than such narrow products take as
+# soon as the cores are busy (a hundredfold with two processes on two cores), and with their number
+# the last bits of a sum would change.
+
+
+@kernel
+def _remove_known(basis: Floats, known: int, vector: Floats) -> Floats:
+    """Take the shares of the first basis vectors out of a vector, in place; returns them."""
+    shares = np.zeros(known)
+    for node in range(vector.size):
+        for number in range(known):
+            shares[number] += basis[node, number] * vector[node]
+    for node in range(vector.size):
+        part = 0.0
+        for number in range(known):
+            part += basis[node, number] * shares[number]
+        vector[node] -= part
+    return shares
+
+
+@kernel
+def _length(vector: Floats) -> float:
+    squares = 0.0
+    for value in vector:
+        squares += value * value
+    return np.sqrt(squares)
+
+
+@kernel
+def _mixed(basis: Floats, mixture: Floats) -> Floats:
+    """Sums of the first basis vectors, one for each column of weights."""
+    mixed = np.zeros((basis.shape[0], mixture.shape[1]))
+    for node in range(basis.shape[0]):
+        for number in range(mixture.shape[0]):
+            for column in range(mixture.shape[1]):
+                mixed[node, column] += basis[node, number] * mixture[number, column]
+    return mixed
 
 
 @kernel

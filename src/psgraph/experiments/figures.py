@@ -1,0 +1,244 @@
+"""Figures like the paper's: a row per metric, a column per data set, a line per method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.durable import make_directory, write_whole
+from psgraph.errors import DataError
+from psgraph.experiments.bars import draw_bars
+from psgraph.experiments.definition import Experiment
+from psgraph.experiments.scales import Scale, choose_scale, name_row, tick_number
+from psgraph.experiments.summary import Curve
+from psgraph.experiments.words import axis_words, dataset_words, found_metric
+from psgraph.metrics.groups import MetricInfo
+from psgraph.pictures.style import INK, PAPER, QUIET, Look, method_look, quiet, variant_look
+from psgraph.reports.drawing import Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["compose", "draw", "line_looks", "save"]
+
+Floats = NDArray[np.float64]
+
+_DPI = 130
+#: Inches of a panel, and of what stands around all of them.
+_PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
+#: The band of a longer line is averaged over neighbours: nobody sees more, files stay small.
+_MOST_BAND = 50
+_DASHES = ("-", "--", ":", "-.")
+
+
+def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple[Path, Path]:
+    """Draw an experiment as far as it has been run.
+
+    Parameters
+    ----------
+    target
+        Where to write, without a suffix: ``target.png`` and ``target.svg``.
+
+    Raises
+    ------
+    DataError
+        If there is nothing to draw.
+    OutputError
+        If the files can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph.experiments.cells import Outcome
+    >>> from psgraph.experiments.definition import find_experiment
+    >>> from psgraph.experiments.summary import summarise
+    >>> experiment = find_experiment("scalability", quick=True)
+    >>> outcomes = {cell: Outcome(cell, {"seconds": 0.5}) for cell in experiment.cells()}
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     files = draw(experiment, summarise(experiment, outcomes), Path(directory) / "time")
+    ...     [path.name for path in files]
+    ['time.png', 'time.svg']
+    """
+    png, svg, _ = save(compose(experiment, curves), target, label=experiment.title)
+    return png, svg
+
+
+def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
+    """The figure, not written anywhere yet; `DataError` if there is nothing to draw."""
+    from matplotlib.figure import Figure
+
+    if not curves or not experiment.metrics:
+        raise DataError(
+            f"there are no results of {experiment.name} yet\n"
+            f"Run: psgraph experiment run {experiment.name}"
+        )
+    datasets = list(dict.fromkeys(curve.dataset for curve in curves))
+    panels = [[curve for curve in curves if curve.dataset == name] for name in datasets]
+    looks = line_looks(experiment, curves)
+    rows, columns = len(experiment.metrics), len(datasets)
+    size = (columns * _PANEL[0] + _MARGIN[0], rows * _PANEL[1] + _MARGIN[1])
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for row, name in zip(grid, experiment.metrics, strict=True):
+        if experiment.axis == "none":
+            draw_bars(row, panels, found_metric(name), looks)
+        else:
+            _draw_row(experiment, row, panels, found_metric(name), looks)
+    for axes, dataset in zip(grid[0], datasets, strict=True):
+        axes.set_title(dataset_words(dataset, between="\n"), fontsize=11, color=INK, pad=8)
+    if experiment.axis != "none":
+        for axes in grid[:-1].flat:
+            axes.tick_params(labelbottom=False)
+        for axes in grid[-1]:
+            axes.set_xlabel(axis_words(experiment), fontsize=10, color=QUIET)
+        _add_legend(figure, looks)
+    return figure
+
+
+def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tuple[Look, str]]:
+    """Colour, marker and dashes by label; a method as it comes looks the same in every figure.
+
+    A variant of a method gets a look of its own, and so does each budget of a single line. The
+    budgets of several lines differ by their dashes.
+    """
+    variants = [line.label for line in experiment.lines if line.parameters]
+    alone = len(experiment.lines) == 1 and len(experiment.epsilons) > 1
+    looks: dict[str, tuple[Look, str]] = {}
+    for curve in curves:
+        # Numbered by the definition: what has been run so far must not change a colour.
+        turn = 0 if curve.epsilon is None else experiment.epsilons.index(curve.epsilon)
+        label = curve.label.partition(", ε = ")[0]
+        if alone and curve.epsilon is not None:
+            looks[curve.label] = variant_look(curve.label, turn), _DASHES[0]
+            continue
+        look = method_look(curve.method)
+        if label in variants:
+            look = variant_look(label, variants.index(label))
+        looks[curve.label] = look, _DASHES[turn % len(_DASHES)]
+    return looks
+
+
+def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawing]:
+    """Write a figure as PNG and SVG; the drawing is the SVG, for a page."""
+    from PIL import Image
+
+    make_directory(target.parent)
+    png, svg = (target.with_name(f"{target.name}.{suffix}") for suffix in ("png", "svg"))
+    raw, sink = BytesIO(), BytesIO()
+    figure.savefig(raw, format="png", dpi=_DPI)
+    # A few flat colours and their blends: a palette looks the same at a third of the size.
+    with Image.open(raw) as picture:
+        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    few.save(sink, format="png", optimize=True, dpi=(_DPI, _DPI))
+    write_whole(png, sink.getvalue())
+    drawing = Drawing.from_figure(figure)
+    # Outside a page an SVG has to say what it is and which typeface it wants.
+    head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
+    write_whole(svg, drawing.markup("", label=label).replace("<svg ", head, 1).encode())
+    return png, svg, drawing
+
+
+def _draw_row(
+    experiment: Experiment,
+    row: Sequence[Axes],
+    panels: Sequence[Sequence[Curve]],
+    info: MetricInfo,
+    looks: dict[str, tuple[Look, str]],
+) -> None:
+    scale = choose_scale(panels, info)
+    thin = experiment.axis == "timestamp"  # many points: no room for markers
+    for place, (axes, curves) in enumerate(zip(row, panels, strict=True)):
+        low, high = scale.limits[place]
+        for curve in curves:
+            _draw_line(axes, curve, info.name, *looks[curve.label], lowest=low, thin=thin)
+        if scale.kind == "symlog":
+            axes.set_yscale("symlog", linthresh=scale.smallest, linscale=0.4)
+        else:
+            axes.set_yscale(scale.kind)
+        axes.set_ylim(low, high)
+        quiet(axes)
+        _divide_x(experiment, axes, np.unique(np.concatenate([curve.x for curve in curves])))
+        _divide_y(axes, info, scale)
+        if place and scale.shared:
+            axes.tick_params(labelleft=False)
+    name_row(row[0], info, scale.words)
+
+
+def _draw_line(
+    axes: Axes, curve: Curve, metric: str, look: Look, dashes: str, *, lowest: float, thin: bool
+) -> None:
+    mean, std = curve.mean[metric], curve.std[metric]
+    if (std > 0).any():
+        x, upper, lower = (_thinned(part) for part in (curve.x, mean + std, mean - std))
+        # A logarithmic axis has no place for what lies below 0.
+        lower = np.maximum(lower, lowest)
+        light = 0.13 if thin else 0.18
+        axes.fill_between(x, lower, upper, color=look.colour, alpha=light, linewidth=0)
+    (line,) = axes.plot(curve.x, mean, dashes, color=look.colour, label=curve.label)
+    if thin:
+        line.set(linewidth=1.0)
+    else:
+        line.set(linewidth=1.6, marker=look.marker, markersize=5)
+        line.set(markeredgecolor=PAPER, markeredgewidth=0.5)
+
+
+def _thinned(values: Floats) -> Floats:
+    """Means over neighbours; the ends stay, so that a band is as long as its line."""
+    step = ceil(values.size / _MOST_BAND)
+    if step == 1:
+        return values
+    inner = [values[begin : begin + step].mean() for begin in range(0, values.size, step)]
+    return np.array([values[0], *inner, values[-1]])
+
+
+def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    share = experiment.axis == "share"
+    if experiment.axis == "threshold":
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+    if points.size <= 5:
+        axes.xaxis.set_major_locator(FixedLocator(points.tolist()))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=not share))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: f"{100 * x:g} %" if share else f"{x:g}")
+    )
+
+
+def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+    if scale.kind == "linear":
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axes.yaxis.set_minor_locator(NullLocator())
+    unit, after = (100, " %") if info.is_share else (1, "")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_number(unit * y) + after))
+
+
+def _add_legend(figure: Figure, looks: dict[str, tuple[Look, str]]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=look.colour, linestyle=dashes, marker=look.marker, label=label)
+        for label, (look, dashes) in looks.items()
+    ]
+    longest = max(len(label) for label in looks)
+    across = max(1, int(figure.get_figwidth() / (0.5 + 0.085 * longest)))
+    figure.legend(
+        handles=handles,
+        loc="outside upper center",
+        ncols=min(len(handles), across),
+        frameon=False,
+        fontsize=11,
+        labelcolor=INK,
+    )
