@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.experiments.cells import Cell, Outcome
+from psgraph.experiments.cells import UNDEFINED, Cell, Outcome
 from psgraph.experiments.definition import Experiment, Line
 
 __all__ = ["Curve", "summarise"]
@@ -29,7 +29,9 @@ class Curve:
     x
         Along the axis: ε, w, threshold, share of edges, or the ordinal of the timestamp.
     mean, std
-        By metric, one value per x. The deviation is the sample's over repetitions; 0 for one.
+        By metric, one value per x; NaN where a relative error is undefined. The deviation is the
+        sample's over repetitions; 0 for one.
+        Where shares of the edges run along the axis, ``edges`` says how many those are.
     repetitions
         How many results stand behind each x; points without any are left out.
     """
@@ -87,10 +89,12 @@ def _curve(
     repetitions = np.array([len(outcomes) for _, outcomes in points])
     mean: dict[str, Floats] = {}
     std: dict[str, Floats] = {}
-    for metric in experiment.metrics:
+    counted = experiment.axis == "share" and "edges" in points[0][1][0].values
+    for metric in (*experiment.metrics, *(("edges",) if counted else ())):
         if experiment.axis == "timestamp":
             ((_, outcomes),) = points
             values = np.array([outcome.series[metric] for outcome in outcomes], dtype=float)
+            values[values >= UNDEFINED] = np.nan  # a relative error of zero has no value
             mean[metric], std[metric] = values.mean(axis=0), _deviation(values)
             x = np.arange(values.shape[1], dtype=float)
             repetitions = np.full(x.size, len(outcomes))
