@@ -15,7 +15,8 @@ from psgraph.benchmarks.synthetic import planted_stream
 from psgraph.datasets.demo import demo_stream
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
-from psgraph.metrics.report import measure
+from psgraph.metrics.groups import GROUPS
+from psgraph.metrics.report import compare
 from psgraph.privacy.budget import WEventPrivacy
 from psgraph.publisher import Publisher
 from psgraph.warmup import warm_up, warm_up_metrics
@@ -68,7 +69,8 @@ def check() -> None:
                 guarantee = WEventPrivacy("4", window=2)
                 with Publisher(method, guarantee, seed=number, out=Path(out)) as publisher:
                     for snapshot in stream[:-1]:
-                        measure(snapshot, publisher.publish(snapshot).graph)
+                        release = publisher.publish(snapshot)
+                        compare([snapshot], [release], groups=tuple(GROUPS))
                 # Taken up again from the ledger, states come out of the file.
                 with Publisher(method, guarantee, seed=number, out=Path(out)) as publisher:
                     for snapshot in stream:

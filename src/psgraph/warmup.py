@@ -74,10 +74,11 @@ def warm_up_metrics() -> None:
 
     >>> warm_up_metrics()
     """
-    from psgraph.metrics.report import measure
+    from psgraph.metrics.groups import GROUPS
+    from psgraph.metrics.report import compare
 
     ring = _ring(_NODES)
-    measure(ring, SyntheticGraph(ring.roster, ring.u, ring.v))
+    compare([ring], [SyntheticGraph(ring.roster, ring.u, ring.v)], groups=tuple(GROUPS))
 
 
 def _ring(nodes: int) -> Snapshot:

@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
+from psgraph.metrics.change import degree_change, degree_change_correlation, edge_overlap
 from psgraph.metrics.clustering import Clustering, clustering_coefficients, triangles
+from psgraph.metrics.communities import find_communities, modularity, mutual_information
 from psgraph.metrics.degrees import degree_divergence, node_degrees, smoothed_degree_divergence
 from psgraph.metrics.density import density_error, edge_density
+from psgraph.metrics.groups import GROUPS, PAPER, Group, MetricInfo
 from psgraph.metrics.mixing import assortativity, assortativity_error
+from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.relative import GAMMA, relative_error
 from psgraph.metrics.releases import read_releases
 from psgraph.metrics.report import Comparison, Fidelity, Row, compare, measure
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
+from psgraph.metrics.structure import (
+    degree_variance,
+    degree_variance_error,
+    triangle_count,
+    triangle_error,
+)
 
 __all__ = [
     "GAMMA",
+    "GROUPS",
+    "PAPER",
     "Clustering",
     "Comparison",
     "Fidelity",
+    "Group",
+    "MetricInfo",
+    "PathLengths",
     "Row",
     "assortativity",
     "assortativity_error",
     "clustering_coefficients",
     "compare",
+    "degree_change",
+    "degree_change_correlation",
     "degree_divergence",
+    "degree_variance",
+    "degree_variance_error",
     "density_error",
     "edge_density",
+    "edge_overlap",
     "eigenvector_centrality",
     "eigenvector_overlap",
+    "find_communities",
+    "length_distance",
     "measure",
+    "modularity",
     "most_central",
+    "mutual_information",
     "node_degrees",
+    "path_lengths",
     "read_releases",
     "relative_error",
     "smoothed_degree_divergence",
+    "triangle_count",
+    "triangle_error",
     "triangles",
 ]

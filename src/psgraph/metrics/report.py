@@ -1,4 +1,4 @@
-"""The five metrics of a release, and of a whole stream of them.
+"""The metrics of a release, and of a whole stream of them.
 
 **For the curator only.** Everything here looks at the private edges and nothing is noised: a
 comparison is about as sensitive as the data itself and must not be published with the releases.
@@ -6,8 +6,8 @@ comparison is about as sensitive as the data itself and must not be published wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +19,7 @@ from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
 from psgraph.metrics.density import density_error
 from psgraph.metrics.mixing import assortativity_error
+from psgraph.metrics.more import MoreMetrics, mean_and_deviation
 from psgraph.metrics.relative import relative_error
 from psgraph.metrics.spectral import eigenvector_overlap
 
@@ -68,11 +69,16 @@ class Fidelity:
 
 @dataclass(frozen=True)
 class Row:
-    """One timestamp of a comparison: its ordinal, its time if it has one, its metrics."""
+    """One timestamp of a comparison: its ordinal, its time if it has one, its metrics.
+
+    `more` holds the optional metrics by name, None where one has no value at this timestamp; it is
+    empty unless groups were asked for.
+    """
 
     timestamp: int
     time: str | None
     fidelity: Fidelity
+    more: Mapping[str, float | None] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -80,35 +86,69 @@ class Comparison:
     """The metrics of every timestamp, their mean and their standard deviation over time.
 
     The deviation is the sample's (divisor T − 1), and 0 for a single timestamp.
+
+    Attributes
+    ----------
+    rows, mean, std
+        The metrics that are always measured.
+    groups
+        The groups of optional metrics that were asked for.
+    more_mean, more_std
+        Mean and deviation of the optional metrics over the timestamps that have a value, None
+        where none has. Empty unless groups were asked for.
     """
 
     rows: tuple[Row, ...]
     mean: Fidelity
     std: Fidelity
+    groups: tuple[str, ...] = ()
+    more_mean: Mapping[str, float | None] = field(default_factory=dict, hash=False)
+    more_std: Mapping[str, float | None] = field(default_factory=dict, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON. It holds facts about the private edges."""
-        return {
+        """Plain data, ready for JSON. It holds facts about the private edges.
+
+        Optional metrics stand under ``"more"``, in each row and as a whole, if there are any.
+        """
+        rows: list[dict[str, Any]] = [
+            {"timestamp": row.timestamp, "time": row.time, **row.fidelity.to_dict()}
+            for row in self.rows
+        ]
+        data: dict[str, Any] = {
             "curator_only": True,
             "timestamps": len(self.rows),
-            "rows": [
-                {"timestamp": row.timestamp, "time": row.time, **row.fidelity.to_dict()}
-                for row in self.rows
-            ],
+            "rows": rows,
             "mean": self.mean.to_dict(),
             "std": self.std.to_dict(),
         }
+        if self.groups:
+            for entry, row in zip(rows, self.rows, strict=True):
+                entry["more"] = dict(row.more)
+            data["more"] = {
+                "groups": list(self.groups),
+                "mean": dict(self.more_mean),
+                "std": dict(self.more_std),
+            }
+        return data
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Column names and rows of text, the last row *mean ± standard deviation*."""
-        names = [field.name for field in fields(Fidelity)]
+        """Column names and rows of text, the last row *mean ± standard deviation*.
+
+        A dash stands where a metric has no value.
+        """
+        names = [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
         columns = ("timestamp", "time", *(name.replace("_", " ") for name in names))
         body = [
-            (str(row.timestamp), row.time or "", *map(_short, row.fidelity.to_dict().values()))
+            (
+                str(row.timestamp),
+                row.time or "",
+                *map(_short, (*row.fidelity.to_dict().values(), *row.more.values())),
+            )
             for row in self.rows
         ]
-        spread = zip(self.mean.to_dict().values(), self.std.to_dict().values(), strict=True)
-        body.append(("mean", "", *(f"{_short(mean)} ± {_short(std)}" for mean, std in spread)))
+        means = (*self.mean.to_dict().values(), *self.more_mean.values())
+        spreads = (*self.std.to_dict().values(), *self.more_std.values())
+        body.append(("mean", "", *map(_spread, means, spreads)))
         return columns, body
 
 
@@ -151,7 +191,10 @@ def measure(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
 
 
 def compare(
-    stream: Iterable[Snapshot], releases: Iterable[SyntheticGraph | HasGraph]
+    stream: Iterable[Snapshot],
+    releases: Iterable[SyntheticGraph | HasGraph],
+    *,
+    groups: Sequence[str] = (),
 ) -> Comparison:
     """Compare a stream with its releases, timestamp by timestamp. For the curator only.
 
@@ -161,10 +204,15 @@ def compare(
         The snapshots, in order.
     releases
         Synthetic graphs, or objects that carry one as ``graph``, in the same order. Both sides are
-        read lazily, one pair at a time.
+        read lazily, one pair at a time; the group *stream* keeps the pair before too.
+    groups
+        Optional metrics to measure as well, by the names in `psgraph.metrics.groups.GROUPS`:
+        structure, paths, communities, stream.
 
     Raises
     ------
+    InvalidArgument
+        If there is no such group. Nothing has been read then.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
 
@@ -178,7 +226,12 @@ def compare(
     [0.0, 0.333]
     >>> round(comparison.mean.density_error, 3), round(comparison.std.density_error, 3)
     (0.167, 0.236)
+    >>> again = SyntheticGraph(star.roster, star.u, star.v)
+    >>> comparison = compare([star, star], [again, thinned], groups=["stream"])
+    >>> [row.more["snapshot_overlap_error"] for row in comparison.rows]
+    [None, 0.33333333333333337]
     """
+    more = MoreMetrics(groups)
     rows: list[Row] = []
     for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):
         if original is None or release is None:
@@ -188,12 +241,21 @@ def compare(
                 "Compare the releases of a whole run with the stream it was made from."
             )
         synthetic = release if isinstance(release, SyntheticGraph) else release.graph
-        rows.append(Row(ordinal, original.time, measure(original, synthetic)))
+        fidelity = measure(original, synthetic)
+        rows.append(Row(ordinal, original.time, fidelity, more.measure(original, synthetic)))
     if not rows:
         raise DataError("there is nothing to compare: no snapshot and no release")
     values = np.array([list(row.fidelity.to_dict().values()) for row in rows])
     std = values.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(values.shape[1])
-    return Comparison(tuple(rows), Fidelity(*values.mean(axis=0).tolist()), Fidelity(*std.tolist()))
+    summary = {name: mean_and_deviation(row.more[name] for row in rows) for name in more.names}
+    return Comparison(
+        tuple(rows),
+        mean=Fidelity(*values.mean(axis=0).tolist()),
+        std=Fidelity(*std.tolist()),
+        groups=more.groups,
+        more_mean={name: mean for name, (mean, _) in summary.items()},
+        more_std={name: deviation for name, (_, deviation) in summary.items()},
+    )
 
 
 def _same_nodes(first: Roster, second: Roster) -> bool:
@@ -203,6 +265,12 @@ def _same_nodes(first: Roster, second: Roster) -> bool:
     )
 
 
-def _short(value: float) -> str:
+def _short(value: float | None) -> str:
     """Three digits after the point while they say something, else powers of ten."""
+    if value is None:
+        return "–"
     return f"{value:.3f}" if abs(value) < 1e4 else f"{value:.1e}"
+
+
+def _spread(mean: float | None, deviation: float | None) -> str:
+    return "–" if mean is None else f"{_short(mean)} ± {_short(deviation)}"

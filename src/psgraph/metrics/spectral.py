@@ -121,10 +121,11 @@ def _leading_vector(offsets: NDArray[np.int64], tails: NDArray[np.int32], start:
             projected[last, : last + 1] = projected[: last + 1, last] = shares
             values, vectors = np.linalg.eigh(projected[: last + 1, : last + 1])
             if length * abs(vectors[-1, -1]) <= _TOLERANCE * values[-1]:
-                return _mixed(basis, vectors[:, -1:])[:, 0]
+                return _mixed(basis, np.ascontiguousarray(vectors[:, -1:]))[:, 0]
             basis[:, last + 1] = following / length
         kept = _KEPT
-        basis[:, kept], basis[:, :kept] = basis[:, _DIMENSION], _mixed(basis, vectors[:, -kept:])
+        mixed = _mixed(basis, np.ascontiguousarray(vectors[:, -kept:]))
+        basis[:, kept], basis[:, :kept] = basis[:, _DIMENSION], mixed
         projected[:] = 0
         np.fill_diagonal(projected[:kept, :kept], values[-kept:])
     return basis[:, kept - 1]

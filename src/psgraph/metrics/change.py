@@ -1,0 +1,132 @@
+"""How a stream changes from one timestamp to the next, in the original and in the releases.
+
+Nodes come and go, so everything here is matched by id, never by position.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.metrics.degrees import node_degrees
+
+if TYPE_CHECKING:
+    from psgraph.graph import Graph
+
+__all__ = ["change_errors", "degree_change", "degree_change_correlation", "edge_overlap"]
+
+Counts = NDArray[np.int64]
+
+
+def edge_overlap(before: Graph, after: Graph) -> float:
+    r"""Jaccard index of the edges of two graphs, matched by id: the share of edges that stay.
+
+    .. math:: \frac{|E_{t-1} \cap E_t|}{|E_{t-1} \cup E_t|}
+
+    1 where neither graph has an edge: nothing changed. O(n + m log m).
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, SyntheticGraph
+    >>> before = SyntheticGraph(Roster(["a", "b", "c"]), [0, 1], [1, 2])
+    >>> edge_overlap(before, SyntheticGraph(Roster(["b", "c", "d"]), [0, 1], [1, 2]))
+    0.3333333333333333
+    """
+    place = _places(before, after)
+    u, v = place[before.u], place[before.v]
+    there = (u >= 0) & (v >= 0)  # an edge of a node that left is gone
+    # Rosters are sorted by id, so that u < v holds in the other one too and a number says it all.
+    nodes = len(after.roster)
+    stayed = u[there] * nodes + v[there]
+    now = after.u.astype(np.int64) * nodes + after.v
+    kept = np.intersect1d(stayed, now, assume_unique=True).size
+    union = before.u.size + after.u.size - kept
+    return kept / union if union else 1.0
+
+
+def degree_change(before: Graph, after: Graph) -> Counts:
+    """By how much the degree of each node in both rosters changed, in order of id. O(n + m).
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, SyntheticGraph
+    >>> before = SyntheticGraph(Roster(["a", "b", "c"]), [0, 1], [1, 2])
+    >>> degree_change(before, SyntheticGraph(Roster(["b", "c", "d"]), [0, 1], [1, 2]))
+    array([-1,  1])
+    """
+    place = _places(before, after)
+    stayed = place >= 0
+    return node_degrees(after)[place[stayed]] - node_degrees(before)[stayed]
+
+
+def degree_change_correlation(true: Counts, synthetic: Counts) -> float | None:
+    """Pearson correlation of two changes of degree over the same nodes, from −1 to 1.
+
+    None where all true changes are equal, above all where nothing changed: there is nothing to
+    follow. 0 where only the synthetic ones are equal: nothing was followed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> degree_change_correlation(np.array([2, -1, 0]), np.array([4, -2, 0]))
+    1.0
+    >>> degree_change_correlation(np.array([2, -1, 0]), np.array([0, 0, 0]))
+    0.0
+    >>> degree_change_correlation(np.array([0, 0, 0]), np.array([4, -2, 0])) is None
+    True
+    """
+    # In exact integers, so that equal changes correlate with exactly 1.
+    spread, together = _covariance(true, true), _covariance(true, synthetic)
+    if not spread:
+        return None
+    if not together:
+        return 0.0
+    share = sqrt(together**2 / (spread * _covariance(synthetic, synthetic)))
+    return share if together > 0 else -share
+
+
+def change_errors(
+    before: tuple[Graph, Graph] | None, after: tuple[Graph, Graph]
+) -> dict[str, float | None]:
+    """The two metrics of the group *stream*, by name.
+
+    Parameters
+    ----------
+    before, after
+        The original and the synthetic graph of the timestamp before, and of this one. Without a
+        timestamp before (the first of a stream) there is no change, and both metrics are None.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
+    >>> path = Snapshot(star.roster, [0, 1, 2], [1, 2, 3])
+    >>> still = SyntheticGraph(star.roster, star.u, star.v)
+    >>> change_errors((star, still), (path, still))
+    {'snapshot_overlap_error': 0.8, 'degree_change_correlation': 0.0}
+    """
+    if before is None:
+        return {"snapshot_overlap_error": None, "degree_change_correlation": None}
+    (original, synthetic), (original_now, synthetic_now) = before, after
+    true, made = edge_overlap(original, original_now), edge_overlap(synthetic, synthetic_now)
+    return {
+        "snapshot_overlap_error": abs(made - true),
+        "degree_change_correlation": degree_change_correlation(
+            degree_change(original, original_now), degree_change(synthetic, synthetic_now)
+        ),
+    }
+
+
+def _places(before: Graph, after: Graph) -> Counts:
+    """The position in `after` of every node of `before`, −1 where it left."""
+    if before.roster is after.roster:
+        return np.arange(len(before.roster))
+    return after.roster.positions(before.roster.ids).astype(np.int64)
+
+
+def _covariance(a: Counts, b: Counts) -> int:
+    """n² times the covariance."""
+    return int(a.size) * int(np.dot(a, b)) - int(a.sum()) * int(b.sum())
