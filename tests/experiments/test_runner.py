@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -56,3 +60,39 @@ def test_costs_are_measured(tmp_path: Path) -> None:
     assert values["edges"] == sum(snapshot.u.size for snapshot in cell.of(demo_stream()))
     assert 0 < values["seconds"] < 60
     assert 0 <= values["added_megabytes"] < values["peak_megabytes"]
+
+
+def children(process: int) -> set[int]:
+    listed = Path(f"/proc/{process}/task/{process}/children")
+    return set(map(int, listed.read_text().split()))
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")")[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = monotonic() + 90
+    while not true():
+        assert monotonic() < until
+        sleep(0.1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_a_killed_run_leaves_no_processes_and_keeps_what_it_saved(tmp_path: Path) -> None:
+    path = tmp_path / "cells.parquet"
+    leader = subprocess.Popen([sys.executable, Path(__file__).with_name("leader.py"), path])
+    try:
+        wait_until(path.exists)  # the first save
+        others = children(leader.pid)
+        assert len(others) >= 2
+        leader.kill()
+        leader.wait()
+        wait_until(lambda: not any(map(is_running, others)))
+    finally:
+        leader.kill()
+        leader.wait()
+    assert len(Results.read(path)) > 0

@@ -32,6 +32,8 @@ root = LazyGroup(
         "compare",
         "plan",
         "methods",
+        "datasets",
+        "experiment",
         "bench",
     ),
     help=(

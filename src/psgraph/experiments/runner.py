@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 
 import numpy as np
@@ -120,9 +121,18 @@ def result_of(future: Future[Outcome], cell: Cell) -> Outcome:
 def _prepare() -> None:
     """A fresh process: Ctrl-C is for the one that leads, and kernels are loaded once."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_the_leader, daemon=True).start()
     from psgraph.warmup import warm_up_metrics
 
     warm_up_metrics()
+
+
+def _end_with_the_leader() -> None:
+    """Who leads may be killed, and nobody would ever tell the others."""
+    leader = parent_process()
+    if leader is not None:
+        leader.join()
+        os._exit(1)
 
 
 @lru_cache(maxsize=8)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.metrics.communities import find_communities
 from psgraph.metrics.degrees import node_degrees
 
 if TYPE_CHECKING:
@@ -80,11 +81,7 @@ def _communities(graph: Graph) -> NDArray[np.int64]:
     n = len(graph.roster)
     if not graph.u.size:
         return np.full(n, -1)
-    from scipy import sparse
-    from sknetwork.clustering import Louvain
-
-    half = sparse.csr_matrix((np.ones(graph.u.size), (graph.u, graph.v)), shape=(n, n))
-    found = Louvain(random_state=0).fit_predict(half + half.T)
+    found = find_communities(graph)
     sizes = np.bincount(found)
     by_size = np.argsort(-sizes, kind="stable")[:_MOST_COMMUNITIES]
     large = by_size[sizes[by_size] >= max(2, _SMALLEST_SHARE * n)]
