@@ -17,7 +17,8 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import compare, measure
 from psgraph.pictures import draw_pair
 from psgraph.pictures.layout import _pack, arrange
-from psgraph.pictures.pair import _compose, _sampled
+from psgraph.pictures.network import _sampled
+from psgraph.pictures.pair import _compose
 
 
 def rewired(snapshot: Snapshot, *, seed: int = 0) -> SyntheticGraph:

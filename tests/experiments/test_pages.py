@@ -171,12 +171,14 @@ def test_what_is_missing_is_said() -> None:
         "LDPGen has fewer than 2 repetitions: 1 to 2 on As-caida and Wiki-talk.",
         "There are no results on As-733.",
         "Not run at all: PrivHRG.",
+        "DER was not run on Wiki-talk.",
         "TmF has 7 of 8 points on As-caida.",
-        "Not run on Wiki-talk: DER.",
     ]
     table = tables_of(experiment, curves, "as-caida")[0]
     (tmf,) = (row for row in table.rows if row[0] == "TmF")
     assert tmf[-2] == "–"
+    (ldpgen,) = (row for row in table.rows if row[0] == "LDPGen")
+    assert ["±" in cell for cell in ldpgen[1:-1]] == [True, False, *[True] * 6]
 
 
 def test_the_papers_numbers_stand_beside_ours() -> None:

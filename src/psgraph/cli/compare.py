@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import tee
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.screen import compiling, print_json, progress, results, table
-from psgraph.cli.shared import Source, json_option, source_options
+from psgraph.cli.screen import compiling, print_json, progress, results, table, waiting
+from psgraph.cli.shared import Source, json_option, report_option, source_options
 
 if TYPE_CHECKING:
+    from psgraph.certificate import Certificate
     from psgraph.graph import Snapshot
     from psgraph.metrics.report import Comparison
 
@@ -21,40 +23,116 @@ __all__ = ["command"]
 
 CURATOR_ONLY = "Curator only: contains the truth. Don't publish it with the releases."
 
+_GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that help stays quick
+
 
 @click.command(
     "compare",
     cls=Command,
     short_help="Compare releases with the original. Curator only.",
-    examples=["psgraph compare edges.parquet releases --roster nodes.csv"],
+    examples=[
+        "psgraph compare edges.parquet releases --roster nodes.csv",
+        "psgraph compare edges.parquet releases --roster nodes.csv --report report.html --more all",
+    ],
 )
 @source_options
 @click.argument("releases", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--more",
+    type=click.Choice([*_GROUPS, "all"]),
+    metavar="GROUP",
+    multiple=True,
+    help=f"More metrics than the paper's five: {', '.join(_GROUPS)} or all; may be given again.",
+)
+@report_option
 @json_option
-def command(source: Source, releases: Path, as_json: bool) -> None:
+def command(
+    source: Source,
+    releases: Path,
+    more: tuple[str, ...],
+    report: Path | None,
+    as_json: bool,
+) -> None:
     """Compare the releases in DIR with the INPUT they were made from.
 
     CURATOR ONLY: CONTAINS THE TRUTH. What this prints is computed from the private edges without
     noise. It is not covered by any promise and must not be published with the releases.
 
     Shows the paper's five metrics for every timestamp, their mean and standard deviation. INPUT
-    and its options are those of `publish`.
+    and its options are those of `publish`. With --report, a page with pictures and a reading of
+    each, for the curator too.
     """
     from psgraph.metrics.releases import read_releases
     from psgraph.metrics.report import compare
     from psgraph.warmup import warm_up_metrics
 
+    if report is not None:
+        _check_apart(report, releases)
+    groups = _GROUPS if "all" in more else more
     stream = source.open()
     originals, rosters = tee(stream)
     synthetic = read_releases(releases, rosters)
     with compiling():
         warm_up_metrics()
-    with progress("Comparing", length=_count(releases)) as advance:
-        comparison = compare(_counted(originals, advance), synthetic)
+    timestamps = _count(releases)
+    seen: Iterable[Snapshot] = originals
+    if report is not None:
+        from psgraph.reports.witness import Witness
+
+        witness = Witness(timestamps)
+        seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)
+    with progress("Comparing", length=timestamps) as advance:
+        comparison = compare(_counted(seen, advance), synthetic, groups=groups)
+    if report is not None:
+        from psgraph.reports.quality import quality_page
+
+        with waiting("Drawing …"):
+            certificates = _certificates(releases, timestamps)
+            made_by = _command(source, releases, more, report)
+            quality_page(comparison, witness, certificates, command=made_by).write(report)
     if as_json:
-        print_json(comparison.to_dict())
+        written = {} if report is None else {"report": str(report)}
+        print_json({**comparison.to_dict(), **written})
     else:
         _show(comparison)
+        if report is not None:
+            results().print(f"Report  {report}", soft_wrap=True)
+
+
+def _check_apart(report: Path, releases: Path) -> None:
+    """What is in the directory of the releases gets published sooner or later."""
+    if report.resolve().is_relative_to(releases.resolve()):
+        raise click.UsageError(
+            "the report holds private data and must not lie among the releases\n"
+            "Choose a place for --report outside of their directory."
+        )
+
+
+def _certificates(releases: Path, timestamps: int) -> list[Certificate]:
+    """Those of all releases; none if graphs were put there without any."""
+    from psgraph.releases import ReleaseDirectory
+
+    directory = ReleaseDirectory(releases)
+    paths = [directory.certificate_path(timestamp) for timestamp in range(timestamps)]
+    if not any(path.exists() for path in paths):
+        return []
+    return [directory.certificate(timestamp) for timestamp in range(timestamps)]
+
+
+def _command(source: Source, releases: Path, more: tuple[str, ...], report: Path) -> str:
+    """The command line that makes the same page."""
+    words = ["psgraph", "compare", source.path, str(releases)]
+    if source.roster is not None:
+        words += ["--roster", source.roster]
+    if source.roster_from_edges:
+        words.append("--roster-from-edges")
+    if source.every is not None:
+        words += ["--every", source.every]
+    if source.cumulative:
+        words.append("--cumulative")
+    for group in more:
+        words += ["--more", group]
+    return shlex.join([*words, "--report", str(report)])
 
 
 def _count(releases: Path) -> int:
@@ -68,14 +146,21 @@ def _counted(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iter
 
 
 def _show(comparison: Comparison) -> None:
+    from psgraph.metrics.groups import GROUPS, PAPER
+
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
     columns, rows = comparison.table()
-    shown = table(columns, rows, left=2)
-    if len(rows) > 1:
-        shown.rows[-2].end_section = True  # a line above the mean
-    console.print(shown)
-    console.print(
-        "Eigenvector overlap: 1 is best. All others: 0 is best.",
-        style="dim",
-    )
+    always = len(columns) - len(comparison.more_mean)
+    # Optional metrics get a table of their own: all beside each other would be folded.
+    for chosen in (slice(2, always), slice(always, None)):
+        if columns[chosen]:
+            shown = table(
+                (*columns[:2], *columns[chosen]), [(*row[:2], *row[chosen]) for row in rows], left=2
+            )
+            if len(rows) > 1:
+                shown.rows[-2].end_section = True  # a line above the mean
+            console.print(shown)
+    metrics = (*PAPER, *(each for name in comparison.groups for each in GROUPS[name].metrics))
+    best = ", ".join(each.name.replace("_", " ") for each in metrics if each.better == "higher")
+    console.print(f"{best.capitalize()}: 1 is best. All others: 0 is best.", style="dim")

@@ -14,7 +14,7 @@ import click
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import print_json, progress, results, table, waiting
 from psgraph.cli.shared import Checked, json_option
-from psgraph.errors import InvalidArgument
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.privacy.budget import exact_epsilon
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     if experiment.kind == "claims":
         return _run_claims(wanted, typed)
     if not experiment.datasets:
-        raise InvalidArgument(
+        raise DataError(
             f"none of the data sets of {experiment.name} is at hand\n"
             "`psgraph datasets list` says how to get them; --quick and --datasets demo do without."
         )
@@ -259,7 +259,7 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
 
     quality, costs = Results.read(wanted.out / QUALITY), Results.read(wanted.out / COST)
     if not quality and not costs:
-        raise InvalidArgument(
+        raise DataError(
             f"{wanted.out} holds no results yet\n"
             "Run other experiments first, or `psgraph experiment run all`."
         )

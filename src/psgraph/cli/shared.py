@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,6 +22,7 @@ __all__ = [
     "epsilon_option",
     "json_option",
     "method_option",
+    "report_option",
     "roster_options",
     "seed_option",
     "source_options",
@@ -89,6 +91,23 @@ def window_option(default: int | None = None) -> Callable[[Function], Function]:
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
+)
+
+
+def _report_path(text: str) -> Path:
+    """Where a page can be written; anything else is refused before any work is done."""
+    from psgraph.reports.page import check_writable
+
+    path = Path(text)
+    check_writable(path)
+    return path
+
+
+report_option = click.option(
+    "--report",
+    type=Checked("file", _report_path),
+    metavar="FILE.html",
+    help="Write a page with pictures too: one HTML file, to be opened in any browser.",
 )
 
 method_option = click.option(

@@ -8,7 +8,7 @@ import click
 
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, waiting
-from psgraph.cli.shared import json_option
+from psgraph.cli.shared import json_option, report_option
 from psgraph.errors import VerificationFailed
 
 __all__ = ["command"]
@@ -18,11 +18,16 @@ __all__ = ["command"]
     "verify",
     cls=Command,
     short_help="Check that nothing published was changed, lost or swapped.",
-    examples=["psgraph verify releases", "psgraph verify run.ledger --json"],
+    examples=[
+        "psgraph verify releases",
+        "psgraph verify run.ledger --json",
+        "psgraph verify releases --report public.html",
+    ],
 )
 @click.argument("path", metavar="DIR|LEDGER", type=click.Path(path_type=Path))
+@report_option
 @json_option
-def command(path: Path, as_json: bool) -> int:
+def command(path: Path, report: Path | None, as_json: bool) -> int:
     """Check every release, certificate and ledger row against each other, and every window.
 
     DIR holds releases, and maybe their ledger; LEDGER is that file alone. With the ledger any
@@ -30,10 +35,17 @@ def command(path: Path, as_json: bool) -> int:
     can check a copy of DIR without the ledger: then everything is found but that the last
     releases were removed, or that all were exchanged for others.
 
-    Exit code 1 if something is wrong.
+    With --report, a page for everyone: what is promised, what was checked, what was published.
+    It is made of the published files alone and may be published with them.
+
+    Exit code 1 if something is wrong, and no report then.
     """
     from psgraph.verification import verify
 
+    if report is not None and not path.is_dir() and path.exists():
+        raise click.UsageError(
+            "a report is made of the releases\nGive their directory, not the ledger alone."
+        )
     try:
         with waiting("Checking …"):
             found = verify(path)
@@ -42,8 +54,14 @@ def command(path: Path, as_json: bool) -> int:
             raise
         print_json({"ok": False, "problems": list(error.problems)})
         return error.exit_code
+    if report is not None:
+        from psgraph.reports.public import public_page
+
+        with waiting("Drawing …"):
+            public_page(path, found).write(report)
     if as_json:
-        print_json({"ok": True, **found.to_dict()})
+        written = {} if report is None else {"report": str(report)}
+        print_json({"ok": True, **found.to_dict(), **written})
         return 0
     pending = "1 sealed but not released yet; resuming finishes it" if found.pending else "none"
     rows = [
@@ -55,5 +73,7 @@ def command(path: Path, as_json: bool) -> int:
     ]
     console = results()
     console.print(f"{path} is as it was published", style="bold")
+    if report is not None:
+        rows.append(("Report", str(report)))
     console.print(facts(rows))
     return 0

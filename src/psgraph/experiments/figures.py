@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.datasets import find_dataset
 from psgraph.durable import make_directory, write_whole
 from psgraph.errors import DataError
 from psgraph.experiments.bars import draw_bars
 from psgraph.experiments.definition import Experiment
 from psgraph.experiments.scales import Scale, choose_scale, name_row, tick_number
 from psgraph.experiments.summary import Curve
-from psgraph.experiments.words import axis_words, dataset_words, found_metric
+from psgraph.experiments.words import axis_words, found_metric, stand_in_words
 from psgraph.metrics.groups import MetricInfo
 from psgraph.pictures.style import INK, PAPER, QUIET, Look, method_look, quiet, variant_look
 from psgraph.reports.drawing import Drawing
@@ -35,6 +36,8 @@ _DPI = 130
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
 #: The band of a longer line is averaged over neighbours: nobody sees more, files stay small.
 _MOST_BAND = 50
+#: Markers of little ink are drawn larger.
+_SIZES = {"*": 8.5, "X": 6, "P": 6}
 _DASHES = ("-", "--", ":", "-.")
 
 
@@ -92,7 +95,7 @@ def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
         else:
             _draw_row(experiment, row, panels, found_metric(name), looks)
     for axes, dataset in zip(grid[0], datasets, strict=True):
-        axes.set_title(dataset_words(dataset, between="\n"), fontsize=11, color=INK, pad=8)
+        axes.set_title(_heading(dataset), fontsize=11, color=INK, pad=8)
     if experiment.axis != "none":
         for axes in grid[:-1].flat:
             axes.tick_params(labelbottom=False)
@@ -106,23 +109,28 @@ def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tup
     """Colour, marker and dashes by label; a method as it comes looks the same in every figure.
 
     A variant of a method gets a look of its own, and so does each budget of a single line. The
-    budgets of several lines differ by their dashes.
+    budgets of several lines differ by their dashes. All in the order of the definition, so that
+    what has been run so far changes neither a colour nor a place.
     """
+    lines = {line.label: line for line in experiment.lines}
     variants = [line.label for line in experiment.lines if line.parameters]
-    alone = len(experiment.lines) == 1 and len(experiment.epsilons) > 1
-    looks: dict[str, tuple[Look, str]] = {}
+    alone = len(lines) == 1 and len(experiment.epsilons) > 1
+    found: dict[tuple[int, int], tuple[str, Look]] = {}
     for curve in curves:
-        # Numbered by the definition: what has been run so far must not change a colour.
         turn = 0 if curve.epsilon is None else experiment.epsilons.index(curve.epsilon)
         label = curve.label.partition(", ε = ")[0]
+        place = list(lines).index(label) if label in lines else 0
         if alone and curve.epsilon is not None:
-            looks[curve.label] = variant_look(curve.label, turn), _DASHES[0]
-            continue
-        look = method_look(curve.method)
-        if label in variants:
+            look = variant_look(curve.label, turn)
+        elif label in variants:
             look = variant_look(label, variants.index(label))
-        looks[curve.label] = look, _DASHES[turn % len(_DASHES)]
-    return looks
+        else:
+            look = method_look(curve.method)
+        found[place, turn] = curve.label, look
+    return {
+        label: (look, _DASHES[0 if alone else turn % len(_DASHES)])
+        for (_, turn), (label, look) in sorted(found.items(), key=lambda item: item[0])
+    }
 
 
 def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawing]:
@@ -133,6 +141,7 @@ def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawi
     png, svg = (target.with_name(f"{target.name}.{suffix}") for suffix in ("png", "svg"))
     raw, sink = BytesIO(), BytesIO()
     figure.savefig(raw, format="png", dpi=_DPI)
+    figure.set_layout_engine("none")  # all has found its place: no need to lay it out again
     # A few flat colours and their blends: a palette looks the same at a third of the size.
     with Image.open(raw) as picture:
         few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
@@ -143,6 +152,12 @@ def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawi
     head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
     write_whole(svg, drawing.markup("", label=label).replace("<svg ", head, 1).encode())
     return png, svg, drawing
+
+
+def _heading(dataset: str) -> str:
+    beside = stand_in_words(dataset)
+    title = find_dataset(dataset).title
+    return f"{title}\n({beside})" if beside else title
 
 
 def _draw_row(
@@ -159,12 +174,12 @@ def _draw_row(
         for curve in curves:
             _draw_line(axes, curve, info.name, *looks[curve.label], lowest=low, thin=thin)
         if scale.kind == "symlog":
-            axes.set_yscale("symlog", linthresh=scale.smallest, linscale=0.4)
+            axes.set_yscale("symlog", linthresh=scale.smallest, linscale=0.8)
         else:
             axes.set_yscale(scale.kind)
         axes.set_ylim(low, high)
         quiet(axes)
-        _divide_x(experiment, axes, np.unique(np.concatenate([curve.x for curve in curves])))
+        _divide_x(experiment, axes, np.unique(np.concatenate([_places(curve) for curve in curves])))
         _divide_y(axes, info, scale)
         if place and scale.shared:
             axes.tick_params(labelleft=False)
@@ -175,18 +190,24 @@ def _draw_line(
     axes: Axes, curve: Curve, metric: str, look: Look, dashes: str, *, lowest: float, thin: bool
 ) -> None:
     mean, std = curve.mean[metric], curve.std[metric]
+    along = _places(curve)
     if (std > 0).any():
-        x, upper, lower = (_thinned(part) for part in (curve.x, mean + std, mean - std))
+        x, upper, lower = (_thinned(part) for part in (along, mean + std, mean - std))
         # A logarithmic axis has no place for what lies below 0.
         lower = np.maximum(lower, lowest)
         light = 0.13 if thin else 0.18
         axes.fill_between(x, lower, upper, color=look.colour, alpha=light, linewidth=0)
-    (line,) = axes.plot(curve.x, mean, dashes, color=look.colour, label=curve.label)
+    (line,) = axes.plot(along, mean, dashes, color=look.colour, label=curve.label)
     if thin:
         line.set(linewidth=1.0)
     else:
-        line.set(linewidth=1.6, marker=look.marker, markersize=5)
+        line.set(linewidth=1.6, marker=look.marker, markersize=_SIZES.get(look.marker, 5))
         line.set(markeredgecolor=PAPER, markeredgewidth=0.5)
+
+
+def _places(curve: Curve) -> Floats:
+    """Where the points go: a share of the edges is shown by their number."""
+    return curve.mean.get("edges", curve.x)
 
 
 def _thinned(values: Floats) -> Floats:
@@ -194,24 +215,38 @@ def _thinned(values: Floats) -> Floats:
     step = ceil(values.size / _MOST_BAND)
     if step == 1:
         return values
-    inner = [values[begin : begin + step].mean() for begin in range(0, values.size, step)]
+    blocks = (values[begin : begin + step] for begin in range(0, values.size, step))
+    known = (block[np.isfinite(block)] for block in blocks)
+    inner = [block.mean() if block.size else np.nan for block in known]
     return np.array([values[0], *inner, values[-1]])
 
 
 def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-    share = experiment.axis == "share"
     if experiment.axis == "threshold":
         axes.set_xscale("log")
         axes.xaxis.set_minor_locator(NullLocator())
-    if points.size <= 5:
-        axes.xaxis.set_major_locator(FixedLocator(points.tolist()))
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=not share))
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: f"{100 * x:g} %" if share else f"{x:g}")
-    )
+    if experiment.axis == "share":
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _abbreviated(x)))
+        return
+    few = FixedLocator(points.tolist()) if points.size <= 5 else MaxNLocator(5, integer=True)
+    axes.xaxis.set_major_locator(few)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+
+
+def _abbreviated(count: float) -> str:
+    """A large number in few letters.
+
+    >>> _abbreviated(250_000), _abbreviated(1.5e6), _abbreviated(0.5)
+    ('250 k', '1.5 M', '0.5')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:g} {letter}"
+    return f"{count:g}"
 
 
 def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:

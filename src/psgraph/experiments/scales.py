@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Scale", "choose_scale", "name_row", "tick_number"]
 
 #: From this ratio of largest to smallest on, errors are drawn on a logarithmic axis.
-_WIDE_RANGE = 100.0
+_WIDE_RANGE = 20.0
 #: A logarithmic axis shows no more than this; what is smaller is as good as nothing.
-_MOST_RANGE = 1e7
+_MOST_RANGE = 1e5
 #: Panels whose largest values differ by more than this get axes of their own.
 _APART = 3.0
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -58,8 +58,8 @@ class Scale:
 def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
     """Linear from 0, or logarithmic for errors of several magnitudes.
 
-    A row is logarithmic as a whole and then has the same limits everywhere. A linear one has, unless
-    the largest values of its panels are far apart.
+    A row is logarithmic as a whole and then has the same limits everywhere. So has a linear one,
+    unless the largest values of its panels are far apart.
     """
     means, tops = [], []
     for curves in panels:
@@ -72,6 +72,8 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
     if info.better == "lower" and positive.size and top / positive.min() > _WIDE_RANGE:
         smallest = max(float(positive.min()), top / _MOST_RANGE)
         if (every == 0).any():
+            # Linear up to a power of ten: the first tick above 0 is there, well apart from it.
+            smallest = float(10.0 ** np.floor(np.log10(smallest)))
             return Scale("symlog", ((-0.3 * smallest, 1.5 * top),) * len(panels), smallest)
         return Scale("log", ((0.7 * smallest, 1.5 * top),) * len(panels), smallest)
     shared = top <= _APART * min(tops)

@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph.errors import InvalidArgument, OutputError
+from psgraph.metrics import groups
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.report import Comparison, Fidelity, measure
-from psgraph.pictures.layout import Layout, arrange
+from psgraph.pictures.layout import arrange
+from psgraph.pictures.network import area_per_degree, draw_network
+from psgraph.pictures.style import (
+    INK,
+    ORIGINAL,
+    PAPER,
+    QUIET,
+    SYNTHETIC,
+    quiet,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,37 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_pair"]
 
-Floats = NDArray[np.float64]
-
-_INK, _QUIET, _LINE, _PAPER = "#1b1f24", "#66707c", "#d5dae0", "#ffffff"
-#: Okabe and Ito's colours, told apart with every kind of colour vision; yellow darkened for white.
-_COLOURS = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#d55e00",
-    "#56b4e9",
-    "#b8a200",
-    "#7a5195",
-)
-_OTHER = "#9aa3ad"
-_ORIGINAL, _SYNTHETIC = "#1b1f24", "#d55e00"
-#: More edges than these are sampled: the eye sees no difference and files stay small.
-_MOST_EDGES = 20_000
 _SIZE, _DPI = (12.0, 9.0), 130
 #: An SVG holds the edges and nodes as pixels, fewer of them so that it stays below 2 MB.
 _SVG_DPI = 110
 _METRIC_WIDTH = 0.1
-
-#: The five metrics: name, what a reader calls it, whether it is a share to show in per cent.
-_METRICS = (
-    ("eigenvector_overlap", "top nodes shared ↑", True),
-    ("assortativity_error", "assortativity error ↓", True),
-    ("degree_divergence", "degree divergence ↓", False),
-    ("density_error", "density error ↓", True),
-    ("clustering_error", "clustering error ↓", True),
-)
 _DIRECTIONS = "↑ higher is better   ↓ lower is better"
 
 
@@ -122,27 +104,25 @@ def _compose(
 ) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=_PAPER)
+    figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=PAPER)
     headings = 0.90 if title else 0.95
     if title:
         figure.text(
-            0.5, 0.962, title, ha="center", va="center", fontsize=17, color=_INK, parse_math=False
+            0.5, 0.962, title, ha="center", va="center", fontsize=17, color=INK, parse_math=False
         )
     layout = arrange(original)
-    degree = node_degrees(original)
-    # A quarter of the discs' area goes to the nodes, and no hub outgrows its disc.
-    area_per_degree = min(16_000 / max(degree.sum(), 1), 180 / max(degree.max(initial=1), 1))
+    area = area_per_degree(original)
     when = f" · {original.time}" if original.time else ""
     for graph, left, name, note, colour in (
-        (original, 0.01, "Original", "private original, for the curator's eyes", _ORIGINAL),
-        (synthetic, 0.505, "Synthetic", "made of noisy values only", _SYNTHETIC),
+        (original, 0.01, "Original", "private original, for the curator's eyes", ORIGINAL),
+        (synthetic, 0.505, "Synthetic", "made of noisy values only", SYNTHETIC),
     ):
         centre = left + 0.2425
         heading = figure.text(centre, headings, name + when, ha="center", parse_math=False)
         heading.set(fontsize=14, color=colour, weight="bold")
-        figure.text(centre, headings - 0.027, note, ha="center", fontsize=10.5, color=_QUIET)
+        figure.text(centre, headings - 0.027, note, ha="center", fontsize=10.5, color=QUIET)
         axes = figure.add_axes((left, 0.285, 0.485, headings - 0.325))
-        _draw_network(axes, graph, layout, area_per_degree=area_per_degree)
+        draw_network(axes, graph, layout, node_area=area)
     _draw_degrees(figure.add_axes((0.06, 0.07, 0.225, 0.15)), original, synthetic)
     if comparison is None:
         _write_metrics(figure, fidelity.to_dict(), _DIRECTIONS, top=0.175, foot=0.085)
@@ -154,59 +134,6 @@ def _compose(
     return figure
 
 
-def _draw_network(axes: Axes, graph: Graph, layout: Layout, *, area_per_degree: float) -> None:
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import to_rgba_array
-
-    axes.set_axis_off()
-    axes.set_aspect("equal")
-    axes.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04))
-    palette = to_rgba_array([*_COLOURS, _OTHER])[:, :3]  # label −1 is the last one
-    edges = _sampled(graph)
-    u, v = graph.u[edges], graph.v[edges]
-    labels = layout.labels
-    inside = labels[u] == labels[v]
-    starts, ends = layout.places[u], layout.places[v]
-    # A few edges can be dark, many have to be light: their ink adds up.
-    ink = float(np.clip(np.sqrt(4000 / max(edges.size, 1)), 0.4, 2.0))
-    mixed = 0.5 * palette[labels[u]] + 0.5 * palette[labels[v]]
-    for chosen, lines, alpha in (
-        (~inside, _curves(starts[~inside], ends[~inside]), 0.14),
-        (inside, np.stack([starts[inside], ends[inside]], axis=1), 0.32),
-    ):
-        colours = np.column_stack([mixed[chosen], np.full(lines.shape[0], alpha * ink)])
-        axes.add_collection(
-            LineCollection(list(lines), colors=colours, linewidths=0.5, rasterized=True, zorder=1)
-        )
-    degree = node_degrees(graph)
-    order = np.argsort(degree, kind="stable")  # hubs on top
-    crowd = min(1.0, 2000 / max(order.size, 1))
-    axes.scatter(
-        layout.places[order, 0],
-        layout.places[order, 1],
-        s=2.5 * crowd + area_per_degree * degree[order],
-        c=palette[labels[order]],
-        edgecolors="white",
-        linewidths=0.35 * crowd,
-        rasterized=True,
-        zorder=2,
-    )
-
-
-def _sampled(graph: Graph) -> NDArray[np.intp]:
-    """Indices of the edges to draw: all, or a random choice that is the same every time."""
-    if graph.u.size <= _MOST_EDGES:
-        return np.arange(graph.u.size)
-    return np.sort(np.random.default_rng(0).choice(graph.u.size, _MOST_EDGES, replace=False))
-
-
-def _curves(starts: Floats, ends: Floats) -> Floats:
-    """Lines bent towards the middle of the picture, so that those between discs gather."""
-    bend = 0.6 * (starts + ends) / 2
-    t = np.linspace(0, 1, 8)[None, :, None]
-    return (1 - t) ** 2 * starts[:, None] + 2 * t * (1 - t) * bend[:, None] + t**2 * ends[:, None]
-
-
 def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
     from matplotlib.ticker import FuncFormatter
 
@@ -215,8 +142,8 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
     lowest = 0.7 / max(len(original.roster), 10)
     axes.set(xscale="log", yscale="log", xlim=(0.85, 1.2 * largest), ylim=(lowest, 1.5))
     for graph, colour, style, name in (
-        (original, _ORIGINAL, "-", "original"),
-        (synthetic, _SYNTHETIC, "--", "synthetic"),
+        (original, ORIGINAL, "-", "original"),
+        (synthetic, SYNTHETIC, "--", "synthetic"),
     ):
         degree, nodes = np.unique(node_degrees(graph), return_counts=True)
         at_least = nodes[::-1].cumsum()[::-1] / max(nodes.sum(), 1)
@@ -227,19 +154,20 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:g}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
-    axes.legend(frameon=False, fontsize=9.5, labelcolor=_INK, loc="lower left", handlelength=1.8)
-    axes.set_title("share of nodes with at least degree …", fontsize=10.5, color=_INK, loc="left")
-    _quiet(axes)
+    axes.legend(frameon=False, fontsize=9.5, labelcolor=INK, loc="lower left", handlelength=1.8)
+    axes.set_title("share of nodes with at least degree …", fontsize=10.5, color=INK, loc="left")
+    quiet(axes)
 
 
 def _write_metrics(
     figure: Figure, values: dict[str, float], note: str, *, top: float, foot: float
 ) -> None:
-    for place, (name, words, is_share) in enumerate(_METRICS):
+    for place, metric in enumerate(groups.PAPER):
         x = _metric_left(place)
-        figure.text(x, top, words, fontsize=10, color=_INK)
-        figure.text(x, top - 0.043, _number(values[name], is_share), fontsize=18, color=_SYNTHETIC)
-    figure.text(_metric_left(0), foot, note, fontsize=9.5, color=_QUIET)
+        figure.text(x, top, f"{metric.words} {metric.arrow}", fontsize=10, color=INK)
+        value = _number(values[metric.name], metric.is_share)
+        figure.text(x, top - 0.043, value, fontsize=18, color=SYNTHETIC)
+    figure.text(_metric_left(0), foot, note, fontsize=9.5, color=QUIET)
 
 
 def _number(value: float, is_share: bool) -> str:
@@ -253,32 +181,21 @@ def _draw_metrics(figure: Figure, comparison: Comparison) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ordinals = [row.timestamp for row in comparison.rows]
-    for place, (name, _, is_share) in enumerate(_METRICS):
+    for place, metric in enumerate(groups.PAPER):
         axes = figure.add_axes((_metric_left(place), 0.073, _METRIC_WIDTH, 0.095))
-        values = [getattr(row.fidelity, name) for row in comparison.rows]
-        axes.plot(ordinals, values, color=_SYNTHETIC, linewidth=1.6, marker="o", markersize=2.8)
+        values = [getattr(row.fidelity, metric.name) for row in comparison.rows]
+        axes.plot(ordinals, values, color=SYNTHETIC, linewidth=1.6, marker="o", markersize=2.8)
         # At least a hundredth, so that the noise of a tiny error does not look like a mountain.
-        axes.set_ylim(0, 1.05 if name == "eigenvector_overlap" else max(1.2 * max(values), 0.01))
+        axes.set_ylim(0, 1.05 if metric.better == "higher" else max(1.2 * max(values), 0.01))
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(2, steps=[1, 2, 5, 10]))
-        if is_share:
+        if metric.is_share:
             axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}"))
-        _quiet(axes)
+        quiet(axes)
 
 
 def _metric_left(place: int) -> float:
     return 0.335 + place * (_METRIC_WIDTH + 0.034)
-
-
-def _quiet(axes: Axes) -> None:
-    """Take the frame away and leave light lines to read along."""
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(_LINE)
-    axes.tick_params(labelsize=9, labelcolor=_QUIET, color=_LINE, length=3, which="both")
-    axes.grid(True, color=_LINE, linewidth=0.5, alpha=0.7)
-    axes.set_axisbelow(True)
 
 
 def _save(figure: Figure, target: Path) -> None:

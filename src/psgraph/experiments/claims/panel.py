@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.datasets import find_dataset
 from psgraph.experiments.summary import Curve
 from psgraph.experiments.words import found_metric
 
@@ -23,7 +24,17 @@ CLEAR_RANK_CORRELATION = 0.5
 
 
 class Missing(Exception):
-    """A line that a statement is about has no results; its text says which."""
+    """A line that a statement is about has no results; its text says which.
+
+    Attributes
+    ----------
+    datasets
+        Any one of these would have done, if it is for lack of data sets.
+    """
+
+    def __init__(self, what: str, *, datasets: tuple[str, ...] = ()) -> None:
+        super().__init__(what)
+        self.datasets = datasets
 
 
 @dataclass(frozen=True)
@@ -54,14 +65,14 @@ class Series:
     def at(self, x: Floats) -> Series:
         """The same at some of its places."""
         kept = np.isin(self.x, x)
-        return Series(
-            self.dataset,
-            self.label,
-            self.metric,
-            self.epsilon,
-            self.x[kept],
-            self.mean[kept],
-            self.error[kept],
+        return replace(self, x=self.x[kept], mean=self.mean[kept], error=self.error[kept])
+
+    def repeated(self, x: float) -> Series:
+        """A line with the value of one place at all places."""
+        here = int(np.flatnonzero(self.x == x)[0])
+        size = self.x.size
+        return replace(
+            self, mean=np.repeat(self.mean[here], size), error=np.repeat(self.error[here], size)
         )
 
 
@@ -95,7 +106,7 @@ class Panel:
         """A line, once for every budget where that is not the axis."""
         found = []
         for curve in self.curves:
-            if curve.dataset != dataset or self._line(curve) != label:
+            if curve.dataset != dataset or self.line(curve) != label:
                 continue
             if self.epsilons and curve.epsilon not in self.epsilons:
                 continue
@@ -114,7 +125,7 @@ class Panel:
                     )
                 )
         if not found:
-            raise Missing(f"{label} on {dataset}")
+            raise Missing(f"{label} on {find_dataset(dataset).title}")
         return found
 
     def aligned(self, dataset: str, metric: str, labels: Sequence[str]) -> list[Series]:
@@ -124,10 +135,12 @@ class Panel:
         for line in lines:
             common = np.intersect1d(common, line.x)
         if not common.size:
-            raise Missing(f"{', '.join(labels)} at the same places on {dataset}")
+            raise Missing(
+                f"{', '.join(labels)} at the same places on {find_dataset(dataset).title}"
+            )
         return [line.at(common) for line in lines]
 
-    def _line(self, curve: Curve) -> str:
+    def line(self, curve: Curve) -> str:
         """The label of a curve's line, without the budget that is added where there are several."""
         if len(self.labels) == 1:
             return self.labels[0]
@@ -172,8 +185,8 @@ def rank_correlation(one: Floats, other: Floats) -> float:
     """
     if one.size < 2:
         return 0.0
-    ranks = [values.argsort().argsort() for values in (one, other)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    first, second = (values.argsort().argsort().astype(float) for values in (one, other))
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def direction_of(series: Series) -> int:

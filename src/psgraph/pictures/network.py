@@ -1,0 +1,115 @@
+"""One graph as discs of nodes and bundles of edges."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.metrics.degrees import node_degrees
+from psgraph.pictures.layout import Layout
+from psgraph.pictures.style import COLOURS, OTHER, PAPER
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psgraph.graph import Graph
+
+__all__ = ["area_per_degree", "draw_network", "network_png"]
+
+Floats = NDArray[np.float64]
+
+#: More edges than these are sampled: the eye sees no difference and files stay small.
+_MOST_EDGES = 20_000
+_SIZE, _DPI = 5.4, 130
+
+
+def area_per_degree(original: Graph) -> float:
+    """How large nodes can be: a quarter of the discs is theirs, and no hub outgrows its disc."""
+    degree = node_degrees(original)
+    return float(min(16_000 / max(degree.sum(), 1), 180 / max(degree.max(initial=1), 1)))
+
+
+def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
+    """A graph alone on a square, about 700 pixels wide, in 64 colours to keep it small.
+
+    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.pictures.layout import arrange
+    >>> first = demo_stream(nodes=300, timestamps=1)[0]
+    >>> network_png(first, arrange(first), node_area=area_per_degree(first))[1:4]
+    b'PNG'
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DPI, facecolor=PAPER)
+    draw_network(figure.add_axes((0, 0, 1, 1)), graph, layout, node_area=node_area)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    sink = BytesIO()
+    picture.quantize(64, dither=Image.Dither.NONE).save(sink, format="png", optimize=True)
+    return sink.getvalue()
+
+
+def draw_network(axes: Axes, graph: Graph, layout: Layout, *, node_area: float) -> None:
+    """Draw edges and nodes where a layout has them; the busier a node, the larger.
+
+    Parameters
+    ----------
+    node_area
+        How much larger for every neighbour: `area_per_degree` of the original, for both sides.
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba_array
+
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    axes.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04))
+    palette = to_rgba_array([*COLOURS, OTHER])[:, :3]  # label −1 is the last one
+    edges = _sampled(graph)
+    u, v = graph.u[edges], graph.v[edges]
+    labels = layout.labels
+    inside = labels[u] == labels[v]
+    starts, ends = layout.places[u], layout.places[v]
+    # A few edges can be dark, many have to be light: their ink adds up.
+    ink = float(np.clip(np.sqrt(4000 / max(edges.size, 1)), 0.4, 2.0))
+    mixed = 0.5 * palette[labels[u]] + 0.5 * palette[labels[v]]
+    for chosen, lines, alpha in (
+        (~inside, _curves(starts[~inside], ends[~inside]), 0.14),
+        (inside, np.stack([starts[inside], ends[inside]], axis=1), 0.32),
+    ):
+        colours = np.column_stack([mixed[chosen], np.full(lines.shape[0], alpha * ink)])
+        axes.add_collection(
+            LineCollection(list(lines), colors=colours, linewidths=0.5, rasterized=True, zorder=1)
+        )
+    degree = node_degrees(graph)
+    order = np.argsort(degree, kind="stable")  # hubs on top
+    crowd = min(1.0, 2000 / max(order.size, 1))
+    axes.scatter(
+        layout.places[order, 0],
+        layout.places[order, 1],
+        s=2.5 * crowd + node_area * degree[order],
+        c=palette[labels[order]],
+        edgecolors="white",
+        linewidths=0.35 * crowd,
+        rasterized=True,
+        zorder=2,
+    )
+
+
+def _sampled(graph: Graph) -> NDArray[np.intp]:
+    """Indices of the edges to draw: all, or a random choice that is the same every time."""
+    if graph.u.size <= _MOST_EDGES:
+        return np.arange(graph.u.size)
+    return np.sort(np.random.default_rng(0).choice(graph.u.size, _MOST_EDGES, replace=False))
+
+
+def _curves(starts: Floats, ends: Floats) -> Floats:
+    """Lines bent towards the middle of the picture, so that those between discs gather."""
+    bend = 0.6 * (starts + ends) / 2
+    t = np.linspace(0, 1, 8)[None, :, None]
+    return (1 - t) ** 2 * starts[:, None] + 2 * t * (1 - t) * bend[:, None] + t**2 * ends[:, None]

@@ -1,0 +1,98 @@
+"""Charts in the house style, small enough to stand side by side and be read on a phone.
+
+Begin with `blank_chart`, draw into its axes with the colours of `psgraph.pictures.style`, and
+`finish` it into a drawing for `psgraph.reports.page.Page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+from psgraph.pictures.style import INK, PAPER, QUIET, quiet
+from psgraph.reports.drawing import Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SMALL", "as_percent", "blank_chart", "finish", "literal", "name_times"]
+
+#: Inches. On a phone a chart is about 340 px wide, so 4 inches leave text readable.
+SMALL = (4.1, 2.5)
+
+_LONGEST_NAME = 11  # of a time, if four are to stand beside each other
+
+
+def blank_chart(title: str, *, size: tuple[float, float] = SMALL) -> tuple[Figure, Axes]:
+    """An empty chart with a title.
+
+    >>> figure, axes = blank_chart("errors")
+    >>> _ = axes.plot([0, 1, 2], [0.3, 0.2, 0.25])
+    >>> finish(figure).markup("a-", label="Errors over time").startswith("<svg")
+    True
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(literal(title), fontsize=11, color=INK, loc="left", pad=8, weight="bold")
+    quiet(axes)
+    return figure, axes
+
+
+def finish(figure: Figure) -> Drawing:
+    """The chart as a drawing for a page, with text of one size and colour throughout."""
+    for axes in figure.axes:
+        axes.tick_params(labelsize=9.5, labelcolor=QUIET)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.label.set(fontsize=9.5, color=QUIET)
+        legend = axes.get_legend()
+        if legend is not None:
+            legend.get_frame().set(edgecolor="none", facecolor=PAPER, alpha=0.8)
+            for text in legend.get_texts():
+                text.set(fontsize=9.5, color=INK)
+    return Drawing.from_figure(figure)
+
+
+def literal(text: str, *, most: int = 40) -> str:
+    r"""Text as it can stand in a chart: no formula, no control characters, not too long.
+
+    >>> print(literal("10 $ and 20 $"))
+    10 \$ and 20 \$
+    >>> literal("a long story", most=7)
+    'a long…'
+    """
+    shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return (shown if len(shown) <= most else f"{shown[: most - 1]}…").replace("$", r"\$")
+
+
+def as_percent(share: float, _: float | None = None) -> str:
+    """A tick of an axis of shares.
+
+    >>> as_percent(0.25), as_percent(0.001)
+    ('25 %', '0.1 %')
+    """
+    return f"{100 * share:g} %"
+
+
+def name_times(axes: Axes, times: Sequence[str | None], *, most: int = 4) -> None:
+    """Mark a few of the timestamps 0, 1, … on the axis, by their times where they have any."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    count = len(times)
+    if max((len(time or "") for time in times), default=0) > _LONGEST_NAME:
+        most = 2
+    step = max(1, ceil((count - 1) / max(most - 1, 1)))
+
+    def name(place: float, _: int | None = None) -> str:
+        time = times[round(place)] if 0 <= round(place) < count else None
+        return literal(time, most=20) if time else f"{place:g}"
+
+    margin = 0.5 + 0.01 * count
+    axes.set_xlim(-margin, count - 1 + margin)
+    axes.xaxis.set_major_locator(FixedLocator(list(range(0, count, step))))
+    axes.xaxis.set_major_formatter(FuncFormatter(name))
+    if not any(times):
+        axes.set_xlabel("timestamp")

@@ -1,0 +1,122 @@
+"""A matplotlib figure as SVG that can stand in the middle of a page."""
+
+from __future__ import annotations
+
+import copy
+import re
+import warnings
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Drawing"]
+
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+#: Coordinates in hundredths of a point: nobody sees more, and the page is a third smaller.
+_LONG = re.compile(r"(-?\d+\.\d{2})\d+")
+#: A line through many points: the letter before each but the first says nothing.
+_RUN = re.compile(r"(L [^A-Za-z]+)((?:L [^A-Za-z]+)+)")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An SVG without addresses, styles for the whole page, or names nobody refers to.
+
+    A page may hold many, so what is left of names gets a prefix when the drawing is placed.
+    """
+
+    _root: ElementTree.Element
+
+    @classmethod
+    def from_figure(cls, figure: Figure) -> Drawing:
+        """Draw a figure. Text stays text: it takes the reader's font and can be searched.
+
+        >>> from matplotlib.figure import Figure
+        >>> figure = Figure(figsize=(2, 1))
+        >>> _ = figure.text(0.5, 0.5, "a < b")
+        >>> markup = Drawing.from_figure(figure).markup("f1-", label="A figure")
+        >>> "a &lt; b" in markup, "http" in markup
+        (True, False)
+        """
+        import matplotlib as mpl
+
+        sink = BytesIO()
+        # The salt makes the names inside the same every time.
+        with (
+            mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "psgraph"}),
+            warnings.catch_warnings(),
+        ):
+            # Which letters matplotlib's font lacks does not matter: readers use their own.
+            warnings.filterwarnings("ignore", message="Glyph .* missing")
+            figure.savefig(sink, format="svg", metadata={"Date": None})
+        root = ElementTree.fromstring(sink.getvalue())
+        _clean(root)
+        return cls(root)
+
+    def markup(self, prefix: str, *, label: str) -> str:
+        """The element to put into a page, with `label` for those who can't see it."""
+        root = copy.deepcopy(self._root)
+        for element in root.iter():
+            for key, value in element.attrib.items():
+                if key == "id":
+                    element.set(key, prefix + value)
+                elif key == "href" and value.startswith("#"):
+                    element.set(key, f"#{prefix}{value[1:]}")
+                else:
+                    element.set(key, _REFERENCE.sub(rf"url(#{prefix}\1)", value))
+        root.set("role", "img")
+        root.set("aria-label", label)
+        return ElementTree.tostring(root, encoding="unicode")
+
+
+def _clean(root: ElementTree.Element) -> None:
+    used = set()
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.rpartition("}")[2] in ("metadata", "style"):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]  # HTML knows what an <svg> is
+        if element.tag != "text" and element.tag != "tspan":
+            element.text = None
+        element.tail = None
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            name = key.rpartition("}")[2]
+            if name == "style":
+                value = _without_fonts(value)
+            elif name in ("d", "x", "y", "transform", "points"):
+                value = " ".join(_LONG.sub(r"\1", value).split())
+            if name == "d":
+                value = _RUN.sub(lambda run: run[1] + run[2].replace("L ", ""), value)
+            element.set(name, value)
+            used.update(_REFERENCE.findall(value))
+            if name == "href" and value.startswith("#"):
+                used.add(value[1:])
+    for element in root.iter():
+        if element.get("id") not in used:
+            element.attrib.pop("id", None)
+        _share_style(element)
+    for name in ("width", "height", "version"):
+        root.attrib.pop(name, None)
+    root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
+
+
+def _share_style(group: ElementTree.Element) -> None:
+    """Markers of a line all look the same: say so once, on the group they are in."""
+    styles = {child.get("style") for child in group}
+    marks = group.tag == "g" and len(group) > 1 and {child.tag for child in group} == {"use"}
+    if marks and len(styles) == 1 and None not in styles and "style" not in group.attrib:
+        group.set("style", styles.pop() or "")
+        for child in group:
+            del child.attrib["style"]
+
+
+def _without_fonts(style: str) -> str:
+    """A style that leaves the typeface to the page."""
+    kept = [part.strip() for part in style.split(";")]
+    return "; ".join(part for part in kept if part and not part.startswith("font-family"))

@@ -1,0 +1,294 @@
+"""A page of HTML that stands alone: one file, no network, no script, any screen, any printer."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+from psgraph.durable import write_whole
+from psgraph.errors import InvalidArgument, OutputError
+from psgraph.reports.drawing import Drawing
+
+__all__ = ["Page", "Tone", "check_writable"]
+
+Tone = Literal["good", "fair", "poor"]
+
+_SECTIONS_FOR_CONTENTS = 4
+_LONGEST_UNFOLDED = 24
+
+
+class Page:
+    """Blocks one below the other. All text is escaped; nothing is ever taken as markup.
+
+    Parameters
+    ----------
+    title
+        The heading, and the name of the browser's tab.
+    subtitle
+        A line below it.
+    banner
+        A warning above everything, on every screen.
+
+    Examples
+    --------
+    >>> page = Page("Results <1>", subtitle="All of them")
+    >>> page.heading("Numbers")
+    >>> page.table(("method", "error"), [("tmf", "0.25")], numeric=(1,), caption="Errors")
+    >>> text = page.html()
+    >>> "<h1>Results &lt;1&gt;</h1>" in text, "<script" in text
+    (True, False)
+    """
+
+    def __init__(self, title: str, *, subtitle: str = "", banner: str = "") -> None:
+        self.title, self.subtitle, self.banner = title, subtitle, banner
+        self._blocks: list[str] = []
+        self._sections: list[tuple[str, str]] = []
+        self._ids: set[str] = set()
+        self._drawings = 0
+
+    def heading(self, text: str, *, level: Literal[2, 3] = 2) -> None:
+        """Begin a section, or with ``level=3`` a part of one."""
+        if level == 3:
+            self._add(f"<h3>{escape(text)}</h3>")
+            return
+        name = self._name(text)
+        self._sections.append((name, text))
+        self._add(f'<h2 id="{name}">{escape(text)}</h2>')
+
+    def paragraph(
+        self,
+        text: str,
+        *,
+        kind: Literal["plain", "lead", "note"] = "plain",
+        verdict: str = "",
+        tone: Tone = "good",
+    ) -> None:
+        """Text: plain, larger (`lead`) or smaller (`note`); a verdict goes before it, coloured."""
+        mark = "" if kind == "plain" else f' class="{kind}"'
+        before = f'<span class="verdict {tone}">{escape(verdict)}.</span> ' if verdict else ""
+        self._add(f"<p{mark}>{before}{escape(text)}</p>")
+
+    def bullets(self, items: Sequence[str]) -> None:
+        """A list of points."""
+        self._add("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>")
+
+    def text(self, content: str) -> None:
+        """Text as it stands, for commands and listings; long lines are folded."""
+        self._add(f"<pre>{escape(content)}</pre>")
+
+    def facts(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Names with their values."""
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs)
+        self._add(f'<dl class="facts">{rows}</dl>')
+
+    def tiles(self, tiles: Sequence[tuple[str, str, str, Tone | None]]) -> None:
+        """A few numbers to see first: name, value, verdict (may be empty) and its tone."""
+        made = []
+        for name, value, verdict, tone in tiles:
+            kind = f"verdict {tone}" if tone else "name"
+            below = f'<span class="{kind}">{escape(verdict)}</span>' if verdict else ""
+            made.append(
+                f'<li><span class="name">{escape(name)}</span> '
+                f'<span class="value">{escape(value)}</span> {below}</li>'
+            )
+        self._add(f'<ul class="tiles">{"".join(made)}</ul>')
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        numeric: Collection[int] = (),
+        caption: str = "",
+        total: bool = False,
+    ) -> None:
+        """A table; the first cell of a row is its heading. A wide one scrolls in a box of its own.
+
+        Parameters
+        ----------
+        numeric
+            Columns (from 0) to align to the right.
+        total
+            Whether the last row sums up the others.
+        """
+        if any(len(row) != len(columns) for row in rows):
+            raise InvalidArgument("every row of a table needs as many cells as it has columns")
+        kind = [
+            'class="number"' if place in numeric else f'class="{_text_kind(rows, place)}"'
+            for place in range(len(columns))
+        ]
+        head = "".join(
+            _element("th", name, f'scope="col" {mark}')
+            for name, mark in zip(columns, kind, strict=True)
+        )
+        body = []
+        for number, row in enumerate(rows, start=1):
+            first, *others = (
+                _element("td" if place else "th", cell, mark if place else f'scope="row" {mark}')
+                for place, (cell, mark) in enumerate(zip(row, kind, strict=True))
+            )
+            last = ' class="total"' if total and number == len(rows) else ""
+            body.append(f"<tr{last}>{first}{''.join(others)}</tr>")
+        title = f"<caption><span>{escape(caption)}</span></caption>" if caption else ""
+        label = escape(caption or f"Table of {columns[0]}")
+        # A box that scrolls has to be reachable by keyboard, and say what it is.
+        self._add(
+            f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>{title}'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>{chr(10).join(body)}</tbody></table></div>"
+        )
+
+    def figure(
+        self, picture: Drawing | bytes, *, alt: str, caption: str = "", least_width: int = 0
+    ) -> None:
+        """A drawing or a PNG on a card, as wide as the page; `alt` says what is to be seen.
+
+        One that can't be read below `least_width` pixels scrolls in its card.
+        """
+        self._figure(self._card(picture, alt, least_width=least_width), caption)
+
+    def figures(self, pictures: Sequence[tuple[Drawing | bytes, str]], *, caption: str) -> None:
+        """Small pictures, each with its `alt`, side by side where there is room."""
+        cards = "".join(self._card(picture, alt) for picture, alt in pictures)
+        self._figure(f'<div class="multiples">{cards}</div>', caption)
+
+    def links(self, entries: Sequence[tuple[str, str, str, bytes | None]]) -> None:
+        """Cards that lead elsewhere: relative address, title, a sentence, a PNG if there is one."""
+        cards = []
+        for address, title, about, picture in entries:
+            link = f'<a href="{escape(address)}">{escape(title)}</a>'
+            shown = self._image(picture, "") if picture else ""
+            cards.append(f'<div class="card link">{shown}<p>{link}</p><p>{escape(about)}</p></div>')
+        self._add(f'<div class="multiples">{"".join(cards)}</div>')
+
+    @contextmanager
+    def details(self, summary: str) -> Iterator[None]:
+        """What is added inside is folded away until it is asked for."""
+        self._add(f"<details><summary>{escape(summary)}</summary>")
+        yield
+        self._add("</details>")
+
+    def html(self) -> str:
+        """The whole page."""
+        banner = f'<div class="banner" role="note">{escape(self.banner)}</div>'
+        subtitle = f'<p class="subtitle">{escape(self.subtitle)}</p>'
+        return "\n".join(
+            [
+                '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+                '<meta name="viewport" content="width=device-width, initial-scale=1">',
+                '<meta name="generator" content="psgraph">',
+                # Even if something slipped in, a browser would neither run nor fetch it.
+                '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+                "img-src data:; style-src 'unsafe-inline'\">",
+                '<meta name="referrer" content="no-referrer">',
+                f"<title>{escape(self.title)}</title>",
+                f"<style>\n{_css()}</style>\n</head>\n<body>",
+                banner if self.banner else "",
+                f'<header class="title">\n<h1>{escape(self.title)}</h1>',
+                subtitle if self.subtitle else "",
+                self._contents(),
+                "</header>\n<main>",
+                *self._blocks,
+                "</main>\n</body>\n</html>\n",
+            ]
+        )
+
+    def write(self, path: str | PathLike[str]) -> Path:
+        """Write the page whole, in place of what was there; `OutputError` if it can't be."""
+        target = Path(path)
+        check_writable(target)
+        # A name that can't be written as UTF-8 (a lone surrogate) must not cost the page.
+        write_whole(target, self.html().encode(errors="replace"))
+        return target
+
+    def _add(self, block: str) -> None:
+        self._blocks.append(block)
+
+    def _name(self, text: str) -> str:
+        """An id for a heading, no other one's."""
+        plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"
+        name, number = plain, 1
+        while name in self._ids:
+            number += 1
+            name = f"{plain}-{number}"
+        self._ids.add(name)
+        return name
+
+    def _contents(self) -> str:
+        if len(self._sections) < _SECTIONS_FOR_CONTENTS:
+            return ""
+        links = (f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in self._sections)
+        return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
+
+    def _card(self, picture: Drawing | bytes, alt: str, *, least_width: int = 0) -> str:
+        if isinstance(picture, Drawing):
+            self._drawings += 1
+            inner = picture.markup(f"drawing{self._drawings}-", label=alt)
+        else:
+            inner = self._image(picture, alt)
+        if not least_width:
+            return f'<div class="card">{inner}</div>'
+        return (
+            f'<div class="card wide" role="region" tabindex="0" aria-label="{escape(alt)}">'
+            f'<div style="min-width: {least_width}px">{inner}</div></div>'
+        )
+
+    def _image(self, picture: bytes, alt: str) -> str:
+        data = base64.b64encode(picture).decode()
+        return f'<img src="data:image/png;base64,{data}" alt="{escape(alt)}">'
+
+    def _figure(self, inner: str, caption: str) -> None:
+        below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        self._add(f"<figure>{inner}{below}</figure>")
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Refuse a place where no page can be written, before any work is done for it.
+
+    >>> check_writable("no/such/place/page.html")
+    Traceback (most recent call last):
+    psgraph.errors.OutputError: no/such/place is not a directory
+    Make it first, or choose another place for the report.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):  # no input is replaced by a slip
+        raise InvalidArgument(f"a report is written as .html, not {target.suffix!r}")
+    try:
+        if "\0" in str(target):
+            raise ValueError
+        if target.is_dir():
+            raise OutputError(f"{target} is a directory\nName a file for the report.")
+        if not target.parent.is_dir():
+            raise OutputError(
+                f"{target.parent} is not a directory\n"
+                "Make it first, or choose another place for the report."
+            )
+        if not os.access(target.parent, os.W_OK):
+            raise OutputError(
+                f"{target.parent} is not writable\nChoose another place for the report."
+            )
+    except (OSError, ValueError) as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError("the path of the report can't be used\nCheck it.") from None
+
+
+def _css() -> str:
+    return (files("psgraph.reports") / "page.css").read_text(encoding="utf-8")
+
+
+def _text_kind(rows: Sequence[Sequence[str]], column: int) -> str:
+    """Whether the text of a column has to be folded."""
+    return "words" if any(len(row[column]) > _LONGEST_UNFOLDED for row in rows) else "word"
+
+
+def _element(tag: str, text: str, attributes: str) -> str:
+    attributes = attributes.strip()
+    return f"<{tag}{' ' if attributes else ''}{attributes}>{escape(text)}</{tag}>"

@@ -1,0 +1,271 @@
+"""Charts and sentences that both reports have. They look at certificates and degrees only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.errors import exact_decimal
+from psgraph.pictures.style import INK, method_look
+from psgraph.reports.charts import as_percent, blank_chart, finish, literal, name_times
+
+if TYPE_CHECKING:
+    from psgraph.certificate import Certificate
+    from psgraph.reports.drawing import Drawing
+    from psgraph.reports.page import Page
+
+__all__ = [
+    "MOST_MARKERS",
+    "Counts",
+    "Curve",
+    "add_communities",
+    "add_spend",
+    "chosen_timestamps",
+    "count",
+    "degree_chart",
+    "description",
+    "joined",
+    "moment",
+    "settings",
+]
+
+Counts = NDArray[np.int64]
+#: What to call it, degrees (nodes without an edge may be left out), nodes, colour, line style.
+Curve = tuple[str, Counts, int, str, str]
+
+_MOST_POINTS = 400  # of a curve of degrees: more can't be seen
+#: Dots of more timestamps would melt into one another.
+MOST_MARKERS = 40
+
+
+def chosen_timestamps(timestamps: int) -> tuple[int, ...]:
+    """The first, the middle and the last.
+
+    >>> chosen_timestamps(147), chosen_timestamps(2), chosen_timestamps(1)
+    ((0, 73, 146), (0, 1), (0,))
+    """
+    return tuple(sorted({0, timestamps // 2, timestamps - 1} - {-1}))
+
+
+def moment(timestamp: int, time: str | None) -> str:
+    """What to call a timestamp.
+
+    >>> moment(3, "2024-01-04"), moment(3, None)
+    ('2024-01-04', 'timestamp 3')
+    """
+    return time or f"timestamp {timestamp}"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> count(1, "timestamp"), count(1234, "timestamp"), count(2, "community", "communities")
+    ('1 timestamp', '1,234 timestamps', '2 communities')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Words as in a sentence.
+
+    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def settings(parameters: Mapping[str, Any]) -> str:
+    """The parameters of a method on a line."""
+    return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "none"
+
+
+def description(certificates: Sequence[Certificate]) -> str:
+    """What was published, in a sentence."""
+    first, last = certificates[0], certificates[-1]
+    guarantee = last.guarantee
+    if first.time and last.time and first is not last:
+        span = f" from {first.time} to {last.time}"
+    else:
+        span = f" at {last.time}" if last.time else ""
+    sizes = [certificate.nodes for certificate in certificates]
+    low, high = min(sizes), max(sizes)
+    nodes = count(high, "node") if low == high else f"{low:,} to {high:,} nodes"
+    return (
+        f"{count(len(certificates), 'synthetic graph')}{span} over {nodes}, made by "
+        f"{method_look(last.method).title} with ε = {exact_decimal(guarantee.epsilon)} for any "
+        f"{count(guarantee.window, 'consecutive timestamp')} (w = {guarantee.window})."
+    )
+
+
+def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
+    """Shares of nodes with at least a degree, on logarithmic axes, one line per curve."""
+    figure, axes = blank_chart(title)
+    # Limits set by hand: without an edge there is nothing that a logarithmic axis could fit.
+    largest = max([9, *(int(degrees.max(initial=0)) for _, degrees, *_ in curves)])
+    most_nodes = max([10, *(nodes for _, _, nodes, *_ in curves)])
+    axes.set(xscale="log", yscale="log")
+    axes.set(xlim=(0.85, 1.2 * largest), ylim=(0.7 / most_nodes, 1.5))
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(lambda degree, _: f"{degree:,g}")
+    axes.yaxis.set_major_formatter(as_percent)
+    axes.set_xlabel("degree")
+    for name, degrees, nodes, colour, style in curves:
+        degree, share = _survival(degrees, nodes)
+        # From the left edge on, so that a graph of a single degree is a line too.
+        x, y = np.append(0.85, degree), np.append(share[:1], share)
+        axes.plot(x[: y.size], y, style, color=colour, linewidth=1.8, label=literal(name))
+    axes.legend(loc="lower left", handlelength=1.8)
+    return finish(figure)
+
+
+def _survival(degrees: Counts, nodes: int) -> tuple[Counts, NDArray[np.float64]]:
+    degree, number = np.unique(degrees[degrees > 0], return_counts=True)
+    share = number[::-1].cumsum()[::-1] / max(nodes, 1)
+    if degree.size > _MOST_POINTS:
+        kept = np.unique(np.geomspace(1, degree.size, _MOST_POINTS).astype(int) - 1)
+        degree, share = degree[kept], share[kept]
+    return degree, share
+
+
+def add_spend(page: Page, certificates: Sequence[Certificate]) -> None:
+    """A section on the budget: what each timestamp and each window spent, against ε."""
+    guarantee = certificates[-1].guarantee
+    epsilon, times = float(guarantee.epsilon), [each.time for each in certificates]
+    page.heading("Spend per window")
+    drawings = []
+    for title, spends in (
+        ("ε spent at each timestamp", [each.spent for each in certificates]),
+        (
+            f"ε spent in a window of {guarantee.window}",
+            [each.window_spent for each in certificates],
+        ),
+    ):
+        figure, axes = blank_chart(title)
+        heights = [float(spend) for spend in spends]
+        colour = method_look(certificates[-1].method).colour
+        if len(heights) <= MOST_MARKERS:
+            axes.bar(range(len(heights)), heights, width=0.75, color=colour, alpha=0.85)
+        else:
+            edges = np.arange(len(heights) + 1) - 0.5
+            axes.stairs(heights, edges, fill=True, color=colour, alpha=0.85)
+        axes.axhline(epsilon, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
+        axes.set_ylim(0, 1.18 * max(epsilon, *heights))
+        axes.annotate(
+            f"ε = {exact_decimal(guarantee.epsilon)}",
+            (1, epsilon),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="right",
+            fontsize=9.5,
+            color=INK,
+        )
+        name_times(axes, times)
+        largest = exact_decimal(max(spends))
+        drawings.append((finish(figure), f"{title}: at most {largest}, ε is {epsilon:g}."))
+    page.figures(
+        drawings,
+        caption=f"First, what a timestamp cost. Second, what it and up to {guarantee.window - 1} "
+        "before it cost together; the promise is that no such sum passes the dashed line."
+        if guarantee.window > 1
+        else "Each timestamp is a window of its own; none passes the dashed line.",
+    )
+    page.paragraph(_spend_words(certificates))
+    with page.details("What the last timestamp's budget was spent on"):
+        page.table(
+            ("what was measured", "mechanism", "ε", "sensitivity", "values", "part"),
+            [
+                (
+                    charge.label,
+                    charge.mechanism,
+                    exact_decimal(charge.epsilon),
+                    str(charge.sensitivity),
+                    " × ".join(f"{size:,}" for size in charge.shape) or "1",
+                    charge.part,
+                )
+                for charge in certificates[-1].charges
+            ],
+            numeric=(2, 3, 4),
+            caption="As its certificate has it. Parts look at different edges, so of several "
+            "parts only the dearest counts.",
+        )
+
+
+def _spend_words(certificates: Sequence[Certificate]) -> str:
+    guarantee = certificates[-1].guarantee
+    largest = max(each.window_spent for each in certificates)
+    same = {each.spent for each in certificates}
+    each_time = (
+        f"Every timestamp spent {exact_decimal(same.pop())}."
+        if len(same) == 1
+        else f"A timestamp spent between {_rounded(min(same))} and {_rounded(max(same))}."
+    )
+    used = f"{float(100 * largest / guarantee.epsilon):.0f} %"
+    return (
+        f"{each_time} The dearest window spent {exact_decimal(largest)} of "
+        f"{exact_decimal(guarantee.epsilon)}: {used} of the budget. No window spent more than "
+        "was promised."
+    )
+
+
+def _rounded(value: Fraction) -> str:
+    text = exact_decimal(value)
+    return text if len(text) <= 8 else f"about {float(value):.3g}"
+
+
+def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
+    """A section on how many communities there are and when they were found; none if unknown."""
+    if not all(isinstance(each.summary.get("communities"), int) for each in certificates):
+        return
+    from matplotlib.ticker import MaxNLocator
+
+    numbers = [int(each.summary["communities"]) for each in certificates]
+    found = [each.summary.get("communities_found") for each in certificates]
+    known = all(isinstance(each, bool) for each in found)
+    page.heading("Communities kept or found" if known else "Communities")
+    figure, axes = blank_chart("number of communities")
+    places = np.arange(len(numbers))
+    colour = method_look(certificates[-1].method).colour
+    axes.plot(places, numbers, color=colour, linewidth=1.6, drawstyle="steps-mid", zorder=2)
+    size = 26 if len(numbers) <= MOST_MARKERS else 14
+    if known:
+        new = np.array(found, dtype=bool)
+        heights = np.array(numbers)
+        axes.scatter(places[new], heights[new], s=size, color=colour, label="found", zorder=4)
+        if len(numbers) <= MOST_MARKERS:
+            axes.scatter(
+                *(places[~new], heights[~new]),
+                s=size,
+                facecolors="white",
+                edgecolors=colour,
+                label="kept",
+                zorder=3,
+            )
+        axes.legend(loc="lower right", ncols=2)
+    axes.set_ylim(0, 1.15 * max([*numbers, 1]))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    name_times(axes, [each.time for each in certificates])
+    low, high = min(numbers), max(numbers)
+    amount = count(high, "community", "communities")
+    range_ = amount if low == high else f"{low:,} to {amount}"
+    times = int(sum(bool(each) for each in found))
+    words = f"{range_}" + (f", found anew at {count(times, 'timestamp')}" if known else "")
+    page.figures(
+        [(finish(figure), f"Communities over time: {words}.")],
+        caption="A filled dot: looked for anew. In between: taken over from the timestamp before."
+        if known
+        else "This method looks for communities at every timestamp.",
+    )
+    if known:
+        page.paragraph(
+            f"There are {range_}. They were found anew at {times:,} of "
+            f"{count(len(numbers), 'timestamp')} and kept at {len(numbers) - times:,}. Keeping "
+            "them leaves more of the budget for degrees; they are looked for again when the noisy "
+            "counts say that the graph has changed."
+        )
+    else:
+        page.paragraph(f"There are {range_}, found anew at every timestamp.")

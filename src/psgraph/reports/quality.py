@@ -1,0 +1,157 @@
+"""The quality report: how well the releases stand in for the original.
+
+**For the curator only.** The page is computed from the private edges, without noise.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from psgraph._version import __version__
+from psgraph.metrics.groups import GROUPS, PAPER
+from psgraph.reports.page import Page
+from psgraph.reports.parts import add_communities, add_spend, count, description, joined, settings
+from psgraph.reports.quality_sections import add_degrees, add_metrics, add_twins, mean_of
+from psgraph.reports.verdicts import VERDICTS, number, verdict_of
+
+if TYPE_CHECKING:
+    from psgraph.certificate import Certificate
+    from psgraph.metrics.report import Comparison
+    from psgraph.reports.witness import Witness
+
+__all__ = ["BANNER", "quality_page"]
+
+BANNER = "Contains private data, for the curator. Do not publish this page."
+
+_PHRASES = {
+    "close": "come close to the original in",
+    "some error": "show some error in",
+    "poor": "are poor in",
+}
+
+
+def quality_page(
+    comparison: Comparison,
+    witness: Witness,
+    certificates: Sequence[Certificate] = (),
+    *,
+    command: str = "",
+) -> Page:
+    """The report as a page. It holds private facts and says so on top.
+
+    Parameters
+    ----------
+    comparison
+        What was measured.
+    witness
+        Saw the same graphs pass by.
+    certificates
+        Those of the releases. Without them, what was promised and spent is left out.
+    command
+        How the page can be made again.
+
+    Examples
+    --------
+    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.graph import SyntheticGraph
+    >>> from psgraph.metrics.report import compare
+    >>> from psgraph.reports.witness import Witness
+    >>> stream = demo_stream(nodes=300, timestamps=2)
+    >>> copies = [SyntheticGraph(each.roster, each.u, each.v) for each in stream]
+    >>> witness = Witness(2)
+    >>> comparison = compare(witness.watch_originals(stream), witness.watch_releases(copies))
+    >>> "Contains private data" in quality_page(comparison, witness).html()
+    True
+    """
+    page = Page(
+        "Quality report",
+        subtitle="How well the published synthetic graphs stand in for the private original.",
+        banner=BANNER,
+    )
+    _add_summary(page, comparison, certificates)
+    page.heading("The five metrics over time")
+    add_metrics(page, comparison, PAPER, witness=witness)
+    for name in comparison.groups:
+        page.heading(f"More metrics: {GROUPS[name].title.lower()}")
+        add_metrics(page, comparison, GROUPS[name].metrics)
+    add_degrees(page, comparison, witness)
+    add_twins(page, comparison, witness)
+    if certificates:
+        add_communities(page, certificates)
+        add_spend(page, certificates)
+    _add_all(page, comparison)
+    _add_making(page, certificates, command)
+    return page
+
+
+def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Certificate]) -> None:
+    timestamps = len(comparison.rows)
+    page.heading("In short")
+    if certificates:
+        page.paragraph(description(certificates), kind="lead")
+        if not certificates[-1].private:
+            page.paragraph(certificates[-1].promise, verdict="Not private", tone="poor")
+    else:
+        page.paragraph(
+            f"{count(timestamps, 'synthetic graph')}, without the certificates that say what was "
+            "promised and spent.",
+            kind="lead",
+        )
+    tiles = []
+    by_verdict: dict[str, list[str]] = {word: [] for word, _ in VERDICTS}
+    for metric in PAPER:
+        mean = mean_of(comparison, metric)
+        assert mean is not None  # the five are defined everywhere
+        word, tone = verdict_of(metric, mean)
+        by_verdict[word].append(f"{metric.words} ({number(metric, mean)})")
+        tiles.append((f"{metric.words} {metric.arrow}", number(metric, mean), word, tone))
+    said = [f"{_PHRASES[word]} {joined(names)}" for word, names in by_verdict.items() if names]
+    page.paragraph(f"On average the releases {'; they '.join(said)}.")
+    page.tiles(tiles)
+    page.paragraph(
+        f"Means over {count(timestamps, 'timestamp')}. ↑ higher is better, 100 % at best; ↓ lower "
+        "is better, 0 at best. Where close ends and poor begins is said with the metrics.",
+        kind="note",
+    )
+
+
+def _add_all(page: Page, comparison: Comparison) -> None:
+    columns, rows = comparison.table()
+    page.heading("All timestamps")
+    with page.details(f"The numbers of {count(len(comparison.rows), 'timestamp')}"):
+        page.table(
+            columns,
+            rows,
+            numeric=range(2, len(columns)),
+            total=True,
+            caption="As `psgraph compare` prints them: shares and relative errors as fractions. "
+            "Last, mean ± standard deviation over time.",
+        )
+
+
+def _add_making(page: Page, certificates: Sequence[Certificate], command: str) -> None:
+    page.heading("How this page was made")
+    if command:
+        page.text(command)
+    facts = [
+        ("psgraph", __version__),
+        ("Date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        (
+            "Machine",
+            f"{platform.system()} on {platform.machine()}, {count(os.cpu_count() or 1, 'core')}, "
+            f"Python {platform.python_version()}",
+        ),
+    ]
+    if certificates:
+        last = certificates[-1]
+        facts[:0] = [
+            ("Method", f"{last.method}, published with psgraph {last.version}"),
+            ("Parameters", settings(last.parameters)),
+            ("Promise", last.promise),
+            ("Nodes", last.roster),
+        ]
+    page.facts(facts)

@@ -1,0 +1,76 @@
+"""From a metric to a word: close, some error, poor. The limits are said on every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psgraph.reports.page import Tone
+
+if TYPE_CHECKING:
+    from psgraph.metrics.groups import MetricInfo
+
+__all__ = ["VERDICTS", "Limits", "limits_of", "number", "verdict_of", "verdict_within"]
+
+#: The words, best first, and how a page colours them.
+VERDICTS: tuple[tuple[str, Tone], ...] = (
+    ("close", "good"),
+    ("some error", "fair"),
+    ("poor", "poor"),
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Up to `close` (or, where higher is better, from it on) is close; so for `fair`."""
+
+    close: float
+    fair: float
+
+
+_LOWER, _HIGHER = Limits(0.1, 0.5), Limits(0.8, 0.5)
+#: Metrics that are neither relative errors nor shares in common.
+_OWN = {
+    "degree_divergence": Limits(0.5, 2.0),  # nats, of which holes cost 36 for each node's share
+    "path_length_distance": Limits(0.5, 1.5),  # steps
+}
+
+
+def limits_of(metric: MetricInfo) -> Limits:
+    """Where *close* and *some error* end for a metric."""
+    return _OWN.get(metric.name) or (_HIGHER if metric.better == "higher" else _LOWER)
+
+
+def verdict_of(metric: MetricInfo, value: float) -> tuple[str, Tone]:
+    """The word for a value of a metric, and its tone.
+
+    >>> from psgraph.metrics.groups import PAPER
+    >>> verdict_of(PAPER[0], 0.95), verdict_of(PAPER[3], 0.3), verdict_of(PAPER[3], 2.0)
+    (('close', 'good'), ('some error', 'fair'), ('poor', 'poor'))
+    """
+    return verdict_within(limits_of(metric), value)
+
+
+def verdict_within(limits: Limits, value: float) -> tuple[str, Tone]:
+    """The same for limits of one's own; they run upwards where lower is better."""
+    sign = 1 if limits.close < limits.fair else -1
+    for limit, verdict in zip((limits.close, limits.fair), VERDICTS, strict=False):
+        if sign * value <= sign * limit:
+            return verdict
+    return VERDICTS[-1]
+
+
+def number(metric: MetricInfo, value: float | None) -> str:
+    """A value as short as it can be read; relative errors of something near zero are huge.
+
+    >>> from psgraph.metrics.groups import PAPER
+    >>> [number(PAPER[3], value) for value in (0.0123, 2.5, 3e6, None)]
+    ['1.2 %', '250 %', '3e+06', '–']
+    """
+    if value is None:
+        return "–"
+    if abs(value) >= 100:
+        return f"{value:.0e}"
+    if metric.is_share:
+        return f"{100 * value:.1f} %" if abs(value) < 1 else f"{100 * value:,.0f} %"
+    return f"{value:.2f}"

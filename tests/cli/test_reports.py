@@ -1,0 +1,141 @@
+"""``--report`` of ``psgraph compare`` and ``psgraph verify``, by running them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from psgraph.metrics.groups import GROUPS
+from reports.reading import checked
+
+from .commands import psgraph, psgraph_here
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path]) -> Path:
+    out = tmp_path_factory.mktemp("reported") / "out"
+    done = psgraph_here(
+        *("publish", inputs["csv"], "--roster", inputs["roster"]),
+        *("--epsilon", "1", "--window", "3", "--out", out),
+    )
+    assert done.code == 0, done.err
+    return out
+
+
+def comparing(inputs: dict[str, Path], published: Path) -> tuple[object, ...]:
+    return ("compare", inputs["csv"], published, "--roster", inputs["roster"])
+
+
+def test_compare_writes_the_page_and_prints_the_table(inputs, published, tmp_path):
+    report = tmp_path / "report.html"
+    report.write_text("an older one")
+    done = psgraph(*comparing(inputs, published), "--report", report)
+    assert done.code == 0, done.err
+    assert f"Report  {report}" in done.out
+    page = checked(report.read_text())
+    assert page.banners[0].startswith("Contains private data, for the curator")
+    command = f"psgraph compare {inputs['csv']} {published} --roster {inputs['roster']}"
+    assert f"{command} --report {report}" in page.text
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_compare_with_json_and_more(inputs, published, tmp_path):
+    report = tmp_path / "report.html"
+    done = psgraph_here(
+        *comparing(inputs, published), "--report", report, "--json", "--more", "stream"
+    )
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert data["report"] == str(report)
+    assert data["more"]["groups"] == ["stream"]
+    assert "More metrics: change over time" in checked(report.read_text()).headings
+    plain = psgraph_here(*comparing(inputs, published), "--json")
+    assert "report" not in json.loads(plain.out)
+
+
+def test_more_all_is_every_group(inputs, published):
+    done = psgraph_here(*comparing(inputs, published), "--more", "all", "--json")
+    assert json.loads(done.out)["more"]["groups"] == list(GROUPS)
+    shown = psgraph_here(*comparing(inputs, published), "--more", "all")
+    assert "community agreement" in " ".join(shown.out.split())
+    assert "Eigenvector overlap, community agreement, degree change correlation" in shown.out
+    wrong = psgraph_here(*comparing(inputs, published), "--more", "nothing")
+    assert wrong.code == 2
+    assert "structure" in wrong.err
+
+
+def test_the_private_page_must_not_lie_among_the_releases(inputs, published):
+    for place in (published / "report.html", published / ".." / published.name / "r.html"):
+        done = psgraph_here(*comparing(inputs, published), "--report", place)
+        assert done.code == 2
+        assert "must not lie among the releases" in done.err
+        assert not place.exists()
+
+
+def test_releases_without_certificates(inputs, published, tmp_path):
+    bare = tmp_path / "bare"
+    shutil.copytree(published, bare, ignore=shutil.ignore_patterns("*.json", "ledger*"))
+    done = psgraph_here(*comparing(inputs, bare), "--report", tmp_path / "report.html")
+    assert done.code == 0, done.err
+    assert "without the certificates" in checked((tmp_path / "report.html").read_text()).text
+
+
+def test_a_changed_certificate_is_no_source(inputs, published, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(published, copy)
+    (copy / "000001.json").write_text("{}")
+    done = psgraph_here(*comparing(inputs, copy), "--report", tmp_path / "report.html")
+    assert done.code == 1
+    assert "000001.json was changed" in done.err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_verify_writes_the_page(published, tmp_path):
+    report = tmp_path / "public.html"
+    done = psgraph("verify", published, "--report", report)
+    assert done.code == 0, done.err
+    assert f"Report      {report}" in done.out
+    assert "The releases" in checked(report.read_text()).headings
+    again = psgraph_here("verify", published, "--report", report, "--json")
+    data = json.loads(again.out)
+    assert data["ok"] is True
+    assert data["report"] == str(report)
+
+
+def test_when_verifying_fails_there_is_no_page(published, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(published, copy)
+    (copy / "000001.parquet").write_bytes(b"other")
+    for more in ((), ("--json",)):
+        done = psgraph_here("verify", copy, "--report", tmp_path / "public.html", *more)
+        assert done.code == 1
+        assert not (tmp_path / "public.html").exists()
+
+
+def test_the_ledger_alone_makes_no_page(published, tmp_path):
+    done = psgraph_here("verify", published / "ledger.sqlite", "--report", tmp_path / "p.html")
+    assert done.code == 2
+    assert "Give their directory" in done.err
+    assert psgraph_here("verify", tmp_path / "none", "--report", tmp_path / "p.html").code == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "message"),
+    [
+        ("missing/page.html", 1, "is not a directory"),
+        ("page.txt", 2, "a report is written as .html"),
+        ("folder.html", 1, "is a directory"),
+        (f"{'x' * 300}.html", 1, "can't be used"),
+    ],
+)
+def test_places_are_checked_before_any_work(inputs, published, tmp_path, place, code, message):
+    (tmp_path / "folder.html").mkdir()
+    for command in (comparing(inputs, published), ("verify", published)):
+        done = psgraph_here(*command, "--report", tmp_path / place)
+        assert done.code == code, done.err
+        assert message in done.err
+        assert done.out == ""
+        assert "Traceback" not in done.err

@@ -1,0 +1,31 @@
+"""Publications to report on: one per kind, made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from psgraph.datasets.demo import demo_stream
+from psgraph.methods.base import find_method
+from psgraph.privacy.budget import WEventPrivacy
+from psgraph.publisher import Publisher
+
+
+@pytest.fixture(scope="session")
+def stream():
+    return list(demo_stream(nodes=300, timestamps=5))
+
+
+@pytest.fixture(scope="session")
+def publications(tmp_path_factory, stream) -> dict[str, Path]:
+    """The same stream published by methods that have communities and one that has none."""
+    made = {}
+    for name, seed in (("psgraph", None), ("tmf", None), ("privgraph", 3)):
+        made[name] = tmp_path_factory.mktemp("published") / name
+        guarantee = WEventPrivacy("3/2", window=3)
+        method = find_method(name)()
+        with Publisher(method, guarantee, out=made[name], seed=seed) as publisher:
+            for _ in publisher.publish_all(stream):
+                pass
+    return made
