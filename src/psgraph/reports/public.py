@@ -76,6 +76,19 @@ def public_page(directory: str | Path, found: Verification) -> Page:
         If a release was changed since.
     DataError
         If there is no release yet.
+
+    Examples
+    --------
+    >>> import tempfile, psgraph as pg
+    >>> from psgraph.verification import verify
+    >>> first = pg.demo_stream(nodes=300, timestamps=1)[0]
+    >>> guarantee = pg.WEventPrivacy("1", window=2)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with pg.Publisher(pg.PSGraph(), guarantee, out=place) as publisher:
+    ...         _ = publisher.publish(first)
+    ...     page = public_page(place, verify(place))
+    >>> page.banner, "What is not promised" in page.html()
+    ('', True)
     """
     releases = ReleaseDirectory(directory)
     certificates = [releases.certificate(timestamp) for timestamp in range(found.releases)]

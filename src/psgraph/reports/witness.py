@@ -27,7 +27,7 @@ class Witness:
     --------
     >>> from psgraph.datasets.demo import demo_stream
     >>> witness = Witness(4)
-    >>> for snapshot in witness.watch_originals(demo_stream(nodes=50, timestamps=4)):
+    >>> for snapshot in witness.watch_originals(demo_stream(nodes=300, timestamps=4)):
     ...     pass
     >>> sorted(witness.originals), len(witness.original_edges)
     ([0, 2, 3], 4)
