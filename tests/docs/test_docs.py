@@ -126,9 +126,13 @@ def test_commands_named_in_the_readme_are_in_the_help():
 def test_command_lines_are_valid(path):
     for words in command_lines(path):
         assert words[0] in commands(), f"{name(path)}: there is no psgraph {words[0]}"
+        command = commands()[words[0]]
+        if isinstance(command, click.Group):
+            assert words[1] in command.commands, f"{name(path)}: no psgraph {words[0]} {words[1]}"
+            command = command.commands[words[1]]
         options = {
             option
-            for parameter in commands()[words[0]].params
+            for parameter in command.params
             for option in (*parameter.opts, *parameter.secondary_opts)
         } | {"--help", "-h"}
         unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - options

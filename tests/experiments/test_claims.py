@@ -629,3 +629,23 @@ def test_pages_that_cannot_be_written(tmp_path: Path) -> None:
     blocked.write_text("")
     with pytest.raises(OutputError, match="could not be made"):
         written(check_claims({}, {}), blocked / "below", {})
+
+
+def test_the_other_reading_of_a_metric_is_shown_and_decides_nothing() -> None:
+    """PSGraph leads in transitivity and trails in average clustering."""
+
+    def value(metric: str, place: Place) -> float:
+        leads = (place.label == "PSGraph") != (metric == "average_clustering_error")
+        return 0.1 if leads else 0.9
+
+    experiment = small("end-to-end")
+    wanted = statement("end-to-end", "better", methods=("PSGraph",), metrics=("clustering_error",))
+    both = replace(experiment, metrics=(*experiment.metrics, "average_clustering_error"))
+    (verdict,) = check_claims(
+        fake(both, value), {}, {"end-to-end": experiment}, statements=[wanted]
+    )
+    assert (verdict.verdict, verdict.otherwise) == ("holds", "does not hold")
+    (without,) = check_claims(
+        fake(experiment, value), {}, {"end-to-end": experiment}, statements=[wanted]
+    )
+    assert (without.verdict, without.otherwise) == ("holds", None)

@@ -69,7 +69,7 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
         tops.append(float(upper[np.isfinite(upper)].max(initial=0.0)) or 1.0)
     every, top = np.concatenate(means), max(tops)
     positive = every[every > 0]
-    if info.better == "lower" and positive.size and top / positive.min() > _WIDE_RANGE:
+    if info.better == "lower" and positive.size and top > _WIDE_RANGE * positive.min():
         smallest = max(float(positive.min()), top / _MOST_RANGE)
         if (every == 0).any():
             # Linear up to a power of ten: the first tick above 0 is there, well apart from it.

@@ -6,7 +6,7 @@ from math import floor, isfinite, log10
 
 from psgraph.datasets import find_dataset
 from psgraph.experiments.definition import Axis, Experiment
-from psgraph.metrics.groups import GROUPS, PAPER, MetricInfo
+from psgraph.metrics.groups import GROUPS, PAPER, VARIANTS, MetricInfo
 
 __all__ = [
     "axis_words",
@@ -44,7 +44,12 @@ _COST = (
 )
 _METRICS = {
     info.name: info
-    for info in (*PAPER, *(info for group in GROUPS.values() for info in group.metrics), *_COST)
+    for info in (
+        *PAPER,
+        *VARIANTS,
+        *(info for group in GROUPS.values() for info in group.metrics),
+        *_COST,
+    )
 }
 _AXES: dict[Axis, str] = {
     "epsilon": "privacy budget ε",

@@ -13,7 +13,7 @@ from typing import Literal
 
 from psgraph.errors import InvalidArgument
 
-__all__ = ["GROUPS", "PAPER", "Group", "MetricInfo", "chosen_groups"]
+__all__ = ["GROUPS", "PAPER", "VARIANTS", "Group", "MetricInfo", "chosen_groups"]
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,26 @@ _STREAM = Group(
             "is followed, 0: changes have nothing to do with each other, negative: they run "
             "against each other.",
         ),
+    ),
+)
+
+#: Measured beside the five: other readings of two of them, which the paper's words allow.
+VARIANTS = (
+    MetricInfo(
+        "degree_divergence_smoothed",
+        "degree divergence in bins",
+        "lower",
+        False,
+        "The divergence of degrees on bins that widen with the degree, each with half a node "
+        "added: a degree that no node has costs little where its neighbours are there.",
+    ),
+    MetricInfo(
+        "average_clustering_error",
+        "average clustering error",
+        "lower",
+        True,
+        "How far off the release is in the clustering coefficient averaged over nodes, in which a "
+        "node of degree two weighs as much as a hub.",
     ),
 )
 

@@ -101,6 +101,7 @@ def write_claims_pages(
         document.paragraph(_ABOUT)
         document.paragraph(_WHEN)
         document.bullets(_RULES)
+        document.paragraph(_readings(verdicts))
         for section, members in _sections(verdicts):
             _tell_section(document, section, members, notes)
         document.heading("How this was made")
@@ -126,6 +127,27 @@ def _sum_up(verdicts: Sequence[Verdict]) -> str:
     )
 
 
+def _readings(verdicts: Sequence[Verdict]) -> str:
+    """What would change if two metrics were read differently."""
+    gained = [each.statement.id for each in verdicts if _turns(each, "holds")]
+    lost = [each.statement.id for each in verdicts if _turns(each, "does not hold")]
+    return (
+        "Two of the metrics can be read in another way: the clustering coefficient as the average "
+        "over nodes instead of transitivity (which the code that the paper builds on computes), "
+        "and degree distributions in widening bins instead of degree by degree. The column "
+        "“other reading” has the verdict then; it is not counted. With it "
+        f"{_listed(gained)} would hold that do not, and {_listed(lost)} would not that do."
+    )
+
+
+def _turns(verdict: Verdict, into: str) -> bool:
+    return verdict.otherwise == into != verdict.verdict
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return f"{len(ids)} statements ({', '.join(ids)})" if ids else "no statements"
+
+
 def _count(document: Markdown | Page, verdicts: Sequence[Verdict]) -> None:
     """The verdict table: how many hold, by section."""
     rows = [
@@ -142,12 +164,13 @@ def _tell_section(
 ) -> None:
     document.heading(section)
     document.table(
-        ("id", "what the paper says", "verdict", "how decided"),
+        ("id", "what the paper says", "verdict", "other reading", "how decided"),
         [
             (
                 each.statement.id,
                 each.statement.text,
                 f"{LOOKS[each.verdict][1]} {each.verdict}",
+                _other_reading(each),
                 each.reason,
             )
             for each in verdicts
@@ -167,6 +190,13 @@ def _tell_section(
                 if each.numbers or each.beside:
                     document.heading(f"{each.statement.id}: {each.verdict}", level=3)
                     _list_numbers(document, each)
+
+
+def _other_reading(verdict: Verdict) -> str:
+    if verdict.otherwise is None:
+        return ""
+    same = verdict.otherwise == verdict.verdict
+    return "the same" if same else f"{LOOKS[verdict.otherwise][1]} {verdict.otherwise}"
 
 
 def _explain(document: Markdown | Page, note: str) -> None:

@@ -98,6 +98,8 @@ class Verdict:
         The same values for stand-ins, which decide nothing.
     shortened
         Whether only the beginnings of streams were run.
+    otherwise
+        The verdict under another reading of its metrics, where there is one; it decides nothing.
     """
 
     statement: Statement
@@ -106,6 +108,7 @@ class Verdict:
     reason: str = ""
     beside: str = ""
     shortened: bool = False
+    otherwise: Word | None = None
 
 
 @cache
