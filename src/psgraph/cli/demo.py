@@ -201,7 +201,8 @@ def _show(
         "Try, on the same input:\n"
         f"  {_called()} publish {out / 'edges.parquet'} --roster {out / 'nodes.csv'} "
         "--epsilon 1 --window 5 --out again\n"
-        f"  {_called()} compare {out / 'edges.parquet'} again --roster {out / 'nodes.csv'}",
+        f"  {_called()} compare {out / 'edges.parquet'} again --roster {out / 'nodes.csv'} "
+        "--report quality.html",
         soft_wrap=True,
     )
 
