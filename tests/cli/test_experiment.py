@@ -48,6 +48,11 @@ def test_a_run_its_pages_and_going_on(tmp_path: Path) -> None:
     again = json.loads(psgraph(*run, "--out", "results", cwd=tmp_path).out)["experiments"][0]
     assert (again["ran"], again["kept"]) == (0, 8)
 
+    more = (*run[:2], "judgement", *SMALL, "--no-run", "--json", "--out", "results")
+    drawn = json.loads(psgraph(*more, cwd=tmp_path).out)["experiments"][0]
+    assert (drawn["ran"], drawn["kept"]) == (0, 4)  # PSGraph's cells serve here too
+    assert "PSGraph-R1" in (out / "judgement.md").read_text()  # that it has not been run
+
     checked = psgraph("experiment", "run", "claims", *SMALL, "--out", "results", cwd=tmp_path)
     assert checked.code == 0, checked.err
     assert "holds" in (out / "claims.md").read_text()

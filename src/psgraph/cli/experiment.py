@@ -93,6 +93,7 @@ class _Wanted:
     out: Path
     data: Path | None
     workers: int | None
+    no_run: bool
 
     def find(self, name: str) -> Experiment:
         """An experiment with the options taken into account, on data sets that are at hand."""
@@ -151,6 +152,7 @@ class _Wanted:
     help="Where data sets are looked for first.",
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
+@click.option("--no-run", is_flag=True, help="Run nothing: draw what is there.")
 @json_option
 def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Run experiments, or what is missing of them, and draw what there is.
@@ -197,7 +199,13 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
         )
     cells = experiment.cells()
     costly = experiment.kind == "cost"
-    with Results.writing(wanted.out / (COST if costly else QUALITY)) as stored:
+    path = wanted.out / (COST if costly else QUALITY)
+    if wanted.no_run:
+        stored = Results.read(path)
+        kept = sum(cell in stored for cell in cells)
+        page = _write_pages(experiment, stored, wanted, typed)
+        return {"name": experiment.name, "ran": 0, "kept": kept, "page": str(page)}
+    with Results.writing(path) as stored:
         missing = sum(cell not in stored for cell in cells)
         with progress(experiment.name, length=missing, left=True) as advance:
             done = _after_each(advance)

@@ -31,6 +31,7 @@ __all__ = ["compose", "draw", "line_looks", "save"]
 
 Floats = NDArray[np.float64]
 
+_FEW_DECADES = 500.0
 _DPI = 130
 #: Inches of a panel, and of what stands around all of them.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
@@ -250,12 +251,16 @@ def _abbreviated(count: float) -> str:
 
 
 def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if scale.kind == "linear":
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     else:
         axes.yaxis.set_minor_locator(NullLocator())
+    if scale.kind == "log":
+        lowest, highest = axes.get_ylim()
+        if highest < _FEW_DECADES * lowest:  # powers of ten alone would leave one or two ticks
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
     unit, after = (100, " %") if info.is_share else (1, "")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_number(unit * y) + after))
 
