@@ -14,7 +14,7 @@ import click
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import print_json, progress, results, table, waiting
 from psgraph.cli.shared import Checked, json_option
-from psgraph.errors import DataError, InvalidArgument
+from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.budget import exact_epsilon
 
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _epsilons(text: str) -> tuple[str, ...]:
+    """Budgets as results name them: 1.0 is 1."""
+    found = []
     for name in _names(text):
-        exact_epsilon(name)
+        epsilon = exact_epsilon(name)
         try:
             float(name)
         except ValueError:
             raise InvalidArgument(f"write ε as a decimal number, not {name!r}") from None
-    return _names(text)
+        found.append(exact_decimal(epsilon))
+    return tuple(found)
 
 
 _list = Checked("list", _names)
