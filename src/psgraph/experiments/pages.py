@@ -22,7 +22,7 @@ from psgraph.experiments.tables import (
 from psgraph.experiments.words import dataset_words, direction, found_metric, join_words
 from psgraph.reports.page import Page
 
-__all__ = ["write_index", "write_pages"]
+__all__ = ["add_plainly", "write_index", "write_pages"]
 
 _NOT_PRIVATE = (
     "Every run is seeded, so that it can be repeated. Seeded runs are for research: what they "
@@ -100,7 +100,7 @@ def write_pages(
         text.heading("What we see")
         text.verbatim(reading)
         page.heading("What we see")
-        _add_plainly(page, reading)
+        add_plainly(page, reading)
     documents: tuple[Document, Document] = text, page
     for document in documents:
         _explain(document, experiment, curves)
@@ -110,7 +110,8 @@ def write_pages(
     return written, page.write(out / f"{experiment.name}.html")
 
 
-def _add_plainly(page: Page, reading: str) -> None:
+def add_plainly(page: Page, reading: str) -> None:
+    """Put a text in Markdown onto an HTML page: paragraphs and lists, other marks left out."""
     for block in plain_blocks(reading):
         if isinstance(block, str):
             page.paragraph(block)

@@ -10,7 +10,8 @@ from psgraph.experiments.claims.picture import LOOKS, compose_verdicts
 from psgraph.experiments.claims.statements import Verdict
 from psgraph.experiments.definition import find_experiment
 from psgraph.experiments.figures import save
-from psgraph.experiments.markdown import Markdown, plain_blocks
+from psgraph.experiments.markdown import Markdown
+from psgraph.experiments.pages import add_plainly
 from psgraph.reports.page import Page
 
 __all__ = ["write_claims_pages"]
@@ -202,12 +203,8 @@ def _other_reading(verdict: Verdict) -> str:
 def _explain(document: Markdown | Page, note: str) -> None:
     if isinstance(document, Markdown):
         document.verbatim(note)
-        return
-    for block in plain_blocks(note):
-        if isinstance(block, str):
-            document.paragraph(block)
-        else:
-            document.bullets(block)
+    else:
+        add_plainly(document, note)
 
 
 def _list_numbers(document: Markdown | Page, verdict: Verdict) -> None:
