@@ -27,7 +27,7 @@ unit: setup
 
 # The trusted kernel, every branch of it.
 coverage: setup
-	$(BIN)/python -m pytest tests/privacy tests/methods_compared tests/property -n 2 \
+	$(BIN)/python -m pytest tests/privacy tests/methods -n 2 \
 		--cov=psgraph.privacy --cov-branch --cov-report=term-missing --cov-fail-under=100
 
 # Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.datasets import load_dataset
 from psgraph.graph import Graph
 from psgraph.methods.base import find_method
 from psgraph.metrics import assortativity, clustering_coefficients, node_degrees, triangles
-from psgraph.privacy.budget import WEventPrivacy
-from psgraph.publisher import Publisher
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
+from psgraph_lab.datasets import load_dataset
 
 RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("psgraph", {}),

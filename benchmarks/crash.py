@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rich.console import Console
 from rich.table import Table
+from tests.crash import campaigns, race, shortage
+from tests.crash.scenario import publish, workspace
+from tests.publication import fuzz
+from tests.publication.longrun import long_run
+from tests.publication.tampering import flip
 
-from crash import campaigns, race, shortage
-from crash.scenario import publish, workspace
-from durability import fuzz
-from durability.longrun import long_run
-from durability.tampering import flip
-from psgraph.warmup import warm_up
+from psgraph.publication.warmup import warm_up
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ from typing import TYPE_CHECKING, Any
 from psgraph._version import __version__
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate, Release
-    from psgraph.datasets.demo import demo_stream
     from psgraph.errors import (
         BudgetError,
         BudgetExceeded,
@@ -55,12 +53,14 @@ if TYPE_CHECKING:
     from psgraph.methods.psgraph import PSGraph
     from psgraph.methods.tmf import TmF
     from psgraph.metrics.report import compare
-    from psgraph.planning import plan
-    from psgraph.privacy.budget import WEventPrivacy
-    from psgraph.publisher import Publisher
-    from psgraph.rosters import read_roster
+    from psgraph.privacy.guarantee import WEventPrivacy
+    from psgraph.publication.certificate import Certificate, Release
+    from psgraph.publication.planning import plan
+    from psgraph.publication.publisher import Publisher
+    from psgraph.publication.verification import verify
     from psgraph.streams import read_stream
-    from psgraph.verification import verify
+    from psgraph.streams.demo import demo_stream
+    from psgraph.streams.rosters import read_roster
 
 __all__ = [
     "DER",
@@ -94,7 +94,7 @@ __all__ = [
 _HOME = {
     "BudgetError": "errors",
     "BudgetExceeded": "errors",
-    "Certificate": "certificate",
+    "Certificate": "publication.certificate",
     "DataError": "errors",
     "InvalidArgument": "errors",
     "DER": "methods.der",
@@ -104,19 +104,19 @@ _HOME = {
     "PrivGraph": "methods.privgraph",
     "PrivHRG": "methods.privhrg",
     "PsgraphError": "errors",
-    "Publisher": "publisher",
-    "Release": "certificate",
+    "Publisher": "publication.publisher",
+    "Release": "publication.certificate",
     "Roster": "graph",
     "Snapshot": "graph",
     "SyntheticGraph": "graph",
     "TmF": "methods.tmf",
-    "WEventPrivacy": "privacy.budget",
+    "WEventPrivacy": "privacy.guarantee",
     "compare": "metrics.report",
-    "demo_stream": "datasets.demo",
-    "plan": "planning",
-    "read_roster": "rosters",
+    "demo_stream": "streams.demo",
+    "plan": "publication.planning",
+    "read_roster": "streams.rosters",
     "read_stream": "streams",
-    "verify": "verification",
+    "verify": "publication.verification",
 }
 
 

@@ -105,7 +105,7 @@ class ReplayConflict(LedgerError):
 class VerificationFailed(LedgerError):
     """A release, a certificate or a ledger is not what it was when it was made.
 
-    `psgraph.verification.verify` lists in `problems` everything it found.
+    `psgraph.publication.verification.verify` lists in `problems` everything it found.
     """
 
     problems: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from psgraph.verification import verify
+from psgraph.publication.verification import verify
 
 from .commands import PSGRAPH, psgraph, psgraph_here, rows_of, small_stream, write_csv
 

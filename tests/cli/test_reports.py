@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.metrics.groups import GROUPS
-from reports.reading import checked
+from tests.reports.reading import checked
 
 from .commands import psgraph, psgraph_here
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 if __package__ in (None, ""):  # started as a program, which must not have threads of pytest
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from crash import race, shortage, syscalls
-from crash.faults import Faults, installed
-from crash.mutants import MUTANTS
-from crash.scenario import Observer, ended, forked, publish, workspace
-from psgraph.warmup import warm_up
+from psgraph.publication.warmup import warm_up
+from tests.crash import race, shortage, syscalls
+from tests.crash.faults import Faults, installed
+from tests.crash.mutants import MUTANTS
+from tests.crash.scenario import Observer, ended, forked, publish, workspace
 
 KILLED = -signal.SIGKILL
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from psgraph import durable
-from psgraph.ledger.database import Database
+from psgraph._runtime import durable
+from psgraph.publication.ledger.database import Database
 
 Strike = Callable[[], None]
 
@@ -62,7 +62,7 @@ class Faults:
 
 
 class _System:
-    """The module `os` as `psgraph.durable` sees it, with faults."""
+    """The module `os` as `psgraph._runtime.durable` sees it, with faults."""
 
     def __init__(self, faults: Faults) -> None:
         self.write = faults.torn_write

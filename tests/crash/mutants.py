@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from psgraph import durable, releases
-from psgraph.ledger import Ledger
+from psgraph._runtime import durable
+from psgraph.publication import releases
+from psgraph.publication.ledger import Ledger
 
 
 def write_in_place() -> None:

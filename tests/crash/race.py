@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crash.scenario import GUARANTEE, Observer, ended, forked, publish, snapshot, workspace
 from psgraph.errors import LedgerBusy, LedgerError, PsgraphError
-from psgraph.ledger import Ledger
-from psgraph.ledger.database import Database
 from psgraph.methods.psgraph import PSGraph
-from psgraph.publisher import Publisher
-from psgraph.releases import LEDGER_NAME
-from psgraph.verification import verify
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.ledger.database import Database
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.releases import LEDGER_NAME
+from psgraph.publication.verification import verify
+from tests.crash.scenario import GUARANTEE, Observer, ended, forked, publish, snapshot, workspace
 
 
 def race(*, processes: int = 16, timestamps: int = 4, locks: bool = True) -> dict[str, Any]:

@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from psgraph.certificate import Certificate
 from psgraph.errors import PsgraphError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
-from psgraph.privacy.budget import WEventPrivacy
-from psgraph.publisher import Publisher
-from psgraph.releases import LEDGER_NAME
-from psgraph.verification import verify
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Certificate
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.releases import LEDGER_NAME
+from psgraph.publication.verification import verify
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster([f"node {number}" for number in range(12)])

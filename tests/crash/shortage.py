@@ -12,8 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crash.faults import Faults, installed
-from crash.scenario import (
+from psgraph.errors import PsgraphError
+from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.verification import verify
+from tests.crash.faults import Faults, installed
+from tests.crash.scenario import (
     GUARANTEE,
     REFUSED,
     Observer,
@@ -23,10 +27,6 @@ from crash.scenario import (
     snapshot,
     workspace,
 )
-from psgraph.errors import PsgraphError
-from psgraph.methods.psgraph import PSGraph
-from psgraph.publisher import Publisher
-from psgraph.verification import verify
 
 
 def full_disk_at_every_point(*, timestamps: int = 2) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
-from crash.scenario import ended, forked
+from tests.crash.scenario import ended, forked
 
 _NUMBERS = {
     "x86_64": {

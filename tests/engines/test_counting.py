@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import local
 from psgraph.engines.counting import run_lengths
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count, pair_of
 from psgraph.graph import Roster, Snapshot
-from psgraph.sorting import sort_keys
 
 ENGINE = LocalEngine()
 

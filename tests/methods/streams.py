@@ -9,7 +9,7 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState
-from psgraph.privacy.mechanisms import Budget
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 

@@ -20,7 +20,7 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
-from psgraph.privacy.mechanisms import Budget
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph.communities import _louvain, find_communities, keep_communities
-from psgraph.privacy.sparse import NoisyCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 from .streams import ENGINE, budget, hubs
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from psgraph.methods.consistency import norm_sub, norm_sub_threshold, norm_sub_within
+from psgraph.methods.steps.consistency import norm_sub, norm_sub_threshold, norm_sub_within
 
 vectors = st.one_of(
     st.lists(st.integers(-50, 50), min_size=1, max_size=40),

@@ -17,7 +17,7 @@ from psgraph.methods.psgraph.perturbation import (
     fuse,
     measure_structure,
 )
-from psgraph.privacy.sparse import NoisyCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 from .streams import ENGINE, budget, hubs
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method, find_method
-from psgraph.methods.consistency import norm_sub
 from psgraph.methods.psgraph import PSGraph, PSGraphMeasurement, PSGraphState
 from psgraph.methods.psgraph.perturbation import capped_degrees
-from psgraph.privacy.sparse import NoisyCounts
+from psgraph.methods.steps.consistency import norm_sub
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 from .streams import ENGINE, budget, hubs, step
 

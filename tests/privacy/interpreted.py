@@ -15,8 +15,8 @@ from psgraph.privacy.randomness import RandomSource
 
 def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace every kernel of the privacy code by the Python function it was compiled from."""
-    for found in pkgutil.iter_modules(privacy.__path__):
-        module = import_module(f"psgraph.privacy.{found.name}")
+    for found in pkgutil.walk_packages(privacy.__path__, "psgraph.privacy."):
+        module = import_module(found.name)
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psgraph.errors import BudgetError, InvalidArgument, exact_decimal
-from psgraph.privacy.budget import WEventPrivacy, exact_epsilon, exact_fraction, round_down
+from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon, exact_fraction, round_down
 
 NOT_AN_EPSILON = [
     0,

@@ -12,7 +12,7 @@ import pytest
 
 from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
-from psgraph.privacy.choice import choice_sweep
+from psgraph.privacy.mechanisms.exponential import choice_sweep
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 

@@ -21,8 +21,8 @@ from psgraph.methods.psgraph import PSGraph, PSGraphState, communities, perturba
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph.communities import find_communities
 from psgraph.methods.psgraph.perturbation import measure_structure
-from psgraph.privacy import choice
-from psgraph.privacy.mechanisms import Budget, per_edge
+from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.mechanisms import exponential
 
 from .mutants import mutated
 from .small_graphs import all_graphs, labellings, neighbouring_pairs
@@ -375,8 +375,10 @@ def test_mutant_communities_not_charged(monkeypatch):
 def test_mutant_choice_constant_doubled(monkeypatch):
     run = choosing([0, 1, 2], epsilon=Fraction(2))
     assert not violated(run, 3)
-    exact = choice.round_down
-    monkeypatch.setattr(choice, "round_down", lambda value, **limits: exact(2 * value, **limits))
+    exact = exponential.round_down
+    monkeypatch.setattr(
+        exponential, "round_down", lambda value, **limits: exact(2 * value, **limits)
+    )
     assert violated(run, 3)
     assert violated(dividing(epsilon=Fraction(8), supernode_size=1), 3, epsilon=Fraction(8))
 
@@ -423,7 +425,7 @@ def test_mutant_branch_on_the_true_edge_count(monkeypatch):
 def test_mutant_choice_kernel(monkeypatch, old, new):
     runs = [choosing(labels, epsilon=Fraction(4)) for labels in ([0, 1, 2], [0, 1, 1])]
     assert not any(violated(run, 3, epsilon=Fraction(4)) for run in runs)
-    monkeypatch.setattr(choice, "_sweep", mutated(choice._sweep, old, new))
+    monkeypatch.setattr(exponential, "_sweep", mutated(exponential._sweep, old, new))
     assert any(violated(run, 3, epsilon=Fraction(4)) for run in runs)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import find_method, method_names
-from psgraph.privacy.budget import WEventPrivacy
-from psgraph.publisher import Publisher
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
 
 from .interpreted import interpret
 

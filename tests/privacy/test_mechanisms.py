@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
-from psgraph.privacy.mechanisms import Budget, Charge, Sensitivity, per_edge
+from psgraph.privacy.budget import Budget, Charge, Sensitivity, per_edge
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 

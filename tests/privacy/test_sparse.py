@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.methods.consistency import norm_sub_threshold
-from psgraph.privacy import sparse
+from psgraph.methods.steps.consistency import norm_sub_threshold
+from psgraph.privacy.mechanisms import sparse
+from psgraph.privacy.mechanisms.sparse import noise_histogram, sparse_noise
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
-from psgraph.privacy.sparse import noise_histogram, sparse_noise
 
 from .fit import laplace_law, p_value, two_sample_p_value
 from .interpreted import Rationed, interpret

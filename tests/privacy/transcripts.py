@@ -32,10 +32,10 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.privacy import choice
-from psgraph.privacy.mechanisms import Budget, Charge, _Part
+from psgraph.privacy.budget import Budget, Charge, _Part
+from psgraph.privacy.mechanisms import exponential
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.sparse import NoisyCounts
 
 Window = Callable[[str, int], Sequence[tuple[int, ...]]]
 STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
@@ -170,7 +170,7 @@ class _Sweep:
 
 @contextmanager
 def _interpreted_sweep(script: Script) -> Iterator[None]:
-    compiled = choice._sweep
+    compiled = exponential._sweep
     sweep = _Sweep(script, getattr(compiled, "py_func", compiled))
     replaced = {
         "_sweep": sweep,
@@ -178,12 +178,12 @@ def _interpreted_sweep(script: Script) -> Iterator[None]:
         "_bernoulli_exp": sweep.bernoulli,
         "_ran_out": lambda _words, _place: False,
     }
-    before = {name: getattr(choice, name) for name in replaced}
-    vars(choice).update(replaced)
+    before = {name: getattr(exponential, name) for name in replaced}
+    vars(exponential).update(replaced)
     try:
         yield
     finally:
-        vars(choice).update(before)
+        vars(exponential).update(before)
 
 
 class _Scripted(Budget):

@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from psgraph.certificate import Release
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.metrics import degree_divergence, density_error, eigenvector_overlap
-from psgraph.privacy.budget import WEventPrivacy
-from psgraph.publisher import Publisher
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Release
+from psgraph.publication.publisher import Publisher
 
 WINDOW = 5
 SNAPSHOTS = {"as733": 147, "ascaida": 25}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from psgraph.datasets.demo import demo_stream
 from psgraph.methods.base import find_method
-from psgraph.privacy.budget import WEventPrivacy
-from psgraph.publisher import Publisher
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
+from psgraph.streams.demo import demo_stream
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ import sqlite3
 import pytest
 
 from psgraph.errors import DataError, VerificationFailed
-from psgraph.releases import LEDGER_NAME, ReleaseDirectory
+from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
+from psgraph.publication.verification import Verification, verify
 from psgraph.reports.public import NOT_PRIVATE, public_page
-from psgraph.verification import Verification, verify
 
 from .reading import checked
 
@@ -41,7 +41,7 @@ def test_it_can_not_reach_the_truth():
 
     graph = grimp.build_graph("psgraph", exclude_type_checking_imports=True)
     reached = graph.find_upstream_modules("psgraph.reports.public")
-    assert "psgraph.releases" in reached
+    assert "psgraph.publication.releases" in reached
     for forbidden in (
         "streams",
         "metrics",
@@ -161,8 +161,8 @@ def test_a_seeded_publication_is_marked(pages):
 
 def test_a_method_that_keeps_less_says_so(tmp_path, stream):
     from psgraph.methods.ldpgen import LDPGen
-    from psgraph.privacy.budget import WEventPrivacy
-    from psgraph.publisher import Publisher
+    from psgraph.privacy.guarantee import WEventPrivacy
+    from psgraph.publication.publisher import Publisher
 
     guarantee = WEventPrivacy("1", window=2)
     with Publisher(LDPGen(ldp_scale=True), guarantee, out=tmp_path / "out") as publisher:

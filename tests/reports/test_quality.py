@@ -12,7 +12,7 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics.groups import GROUPS, PAPER
 from psgraph.metrics.releases import read_releases
 from psgraph.metrics.report import compare
-from psgraph.releases import ReleaseDirectory
+from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
 from psgraph.reports.verdicts import Limits, limits_of, number, verdict_of, verdict_within
 from psgraph.reports.witness import Witness

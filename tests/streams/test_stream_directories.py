@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Dropped, Roster, Snapshot
-from psgraph.rosters import TimedRoster
 from psgraph.streams import read_stream
+from psgraph.streams.rosters import TimedRoster
 
 SECRET = "SECRET_NODE_4711"
 SNAP = "# Undirected graph\r\n# Nodes: 3\tEdges: 2\r\n# FromNodeId\tToNodeId\r\n"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import Roster
-from psgraph.io import parquet, text
-from psgraph.rosters import TimedRoster
+from psgraph.graph.formats import parquet, text
 from psgraph.streams import events, read_stream
 from psgraph.streams.periods import Period, microseconds
+from psgraph.streams.rosters import TimedRoster
 
 EPOCH = datetime(1970, 1, 1)
 Event = tuple[int, int, datetime]

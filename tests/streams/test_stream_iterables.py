@@ -16,8 +16,8 @@ import scipy.sparse
 
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
 from psgraph.graph import Dropped, Roster, Snapshot, SyntheticGraph
-from psgraph.rosters import TimedRoster
 from psgraph.streams import read_stream
+from psgraph.streams.rosters import TimedRoster
 
 EDGES = [(1, 2), (2, 3), (3, 2), (1, 1)]
 HEADS, TAILS = [1, 2, 3, 1], [2, 3, 2, 1]

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
-from psgraph.io import parquet, text
-from psgraph.rosters import TimedRoster
+from psgraph.graph.formats import parquet, text
 from psgraph.streams import Stream, read_stream
+from psgraph.streams.rosters import TimedRoster
 
 Row = tuple[Any, Any, Any]
 rows_of_edges = st.tuples(

@@ -15,7 +15,7 @@ from psgraph.methods.ldpgen import LDPGen
 from psgraph.methods.privgraph import PrivGraph
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
-from psgraph.privacy.mechanisms import per_edge
+from psgraph.privacy.budget import per_edge
 from psgraph.testing import check_method
 from psgraph.testing.conformance import CHECKS
 

@@ -32,9 +32,6 @@ root = LazyGroup(
         "compare",
         "plan",
         "methods",
-        "datasets",
-        "experiment",
-        "bench",
     ),
     help=(
         "Publish a graph that changes over time without giving away who is connected to whom.\n\n"

@@ -15,8 +15,8 @@ from psgraph.cli.shared import json_option
 from psgraph.errors import exact_decimal
 
 if TYPE_CHECKING:
-    from psgraph.ledger import Ledger
     from psgraph.privacy.accountant import Accountant
+    from psgraph.publication.ledger import Ledger
 
 __all__ = ["command"]
 
@@ -38,8 +38,8 @@ def command(ledger: Path, as_json: bool) -> None:
     LEDGER is the file, or the directory with releases it lies in. It is only read: another
     process may be publishing with it.
     """
-    from psgraph.ledger import Ledger
-    from psgraph.releases import ledger_at
+    from psgraph.publication.ledger import Ledger
+    from psgraph.publication.releases import ledger_at
 
     path = ledger_at(ledger)
     with Ledger(path, writing=False) as opened:

@@ -15,9 +15,9 @@ from psgraph.cli.screen import compiling, print_json, progress, results, table, 
 from psgraph.cli.shared import Source, json_option, report_option, source_options
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate
     from psgraph.graph import Snapshot
     from psgraph.metrics.report import Comparison
+    from psgraph.publication.certificate import Certificate
 
 __all__ = ["command"]
 
@@ -64,7 +64,7 @@ def command(
     """
     from psgraph.metrics.releases import read_releases
     from psgraph.metrics.report import compare
-    from psgraph.warmup import warm_up_metrics
+    from psgraph.metrics.warmup import warm_up_metrics
 
     if report is not None:
         _check_apart(report, releases)
@@ -110,7 +110,7 @@ def _check_apart(report: Path, releases: Path) -> None:
 
 def _certificates(releases: Path, timestamps: int) -> list[Certificate]:
     """Those of all releases; none if graphs were put there without any."""
-    from psgraph.releases import ReleaseDirectory
+    from psgraph.publication.releases import ReleaseDirectory
 
     directory = ReleaseDirectory(releases)
     paths = [directory.certificate_path(timestamp) for timestamp in range(timestamps)]

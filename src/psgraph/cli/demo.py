@@ -16,12 +16,12 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import compiling, progress, results, table, waiting
 from psgraph.cli.shared import epsilon_option, seed_option, window_option
 from psgraph.errors import OutputError, exact_decimal
-from psgraph.privacy.budget import WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate, Release
     from psgraph.graph import Snapshot
     from psgraph.metrics.report import Comparison, Fidelity
+    from psgraph.publication.certificate import Certificate, Release
 
 __all__ = ["command"]
 
@@ -55,11 +55,12 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
     guarantee = WEventPrivacy(epsilon, window=window)
     _clear(out)
 
-    from psgraph.datasets.demo import demo_stream
     from psgraph.methods.psgraph import PSGraph
     from psgraph.metrics.report import compare
-    from psgraph.publisher import Publisher
-    from psgraph.warmup import warm_up, warm_up_metrics
+    from psgraph.metrics.warmup import warm_up_metrics
+    from psgraph.publication.publisher import Publisher
+    from psgraph.publication.warmup import warm_up
+    from psgraph.streams.demo import demo_stream
 
     with compiling():
         warm_up()
@@ -113,7 +114,7 @@ def _write_input(stream: list[Snapshot], out: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from psgraph.durable import write_whole
+    from psgraph._runtime.durable import write_whole
 
     tables = [
         snapshot.to_arrow().add_column(0, "t", pa.array([snapshot.time] * snapshot.u.size))

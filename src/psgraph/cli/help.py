@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
 
-__all__ = ["Command", "Group", "LazyGroup"]
+__all__ = ["COMMANDS", "Command", "Group", "LazyGroup"]
+
+COMMANDS = "psgraph.commands"
+"""The entry-point group by which other packages add commands."""
 
 _WIDTH = 100
 
@@ -78,12 +82,16 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """A group whose commands are each ``command`` in the module ``psgraph.cli.<name>``.
+    """A group of commands that are imported when they are asked for.
+
+    psgraph's own commands are each ``command`` in the module ``psgraph.cli.<name>``; those of
+    other packages are found by the entry-point group ``psgraph.commands``.
 
     Parameters
     ----------
     commands_in
-        Names of commands, in the order in which help lists them.
+        Names of psgraph's own commands, in the order in which help lists them. A command of
+        another package can't replace one of them.
     """
 
     def __init__(self, *arguments: Any, commands_in: Sequence[str], **options: Any) -> None:
@@ -91,14 +99,18 @@ class LazyGroup(Group):
         super().__init__(*arguments, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.commands_in)
+        others = {point.name for point in entry_points(group=COMMANDS)}
+        return [*self.commands_in, *sorted(others - {*self.commands_in})]
 
     def get_command(
         self,
         ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        if cmd_name not in self.commands_in:
-            return None
-        command: click.Command = import_module(f"psgraph.cli.{cmd_name}").command
-        return command
+        if cmd_name in self.commands_in:
+            own: click.Command = import_module(f"psgraph.cli.{cmd_name}").command
+            return own
+        for point in entry_points(group=COMMANDS, name=cmd_name):
+            other: click.Command = point.load()
+            return other
+        return None

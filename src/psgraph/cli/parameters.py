@@ -18,11 +18,11 @@ from psgraph.cli.shared import (
     window_option,
 )
 from psgraph.errors import InvalidArgument
-from psgraph.privacy.budget import exact_epsilon
+from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph.methods.base import Method
-    from psgraph.privacy.budget import WEventPrivacy
+    from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["build_method", "publication_options", "refuse_foreign_options"]
 

@@ -11,10 +11,10 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import print_json, results, table
 from psgraph.cli.shared import epsilon_option, json_option, method_option, window_option
 from psgraph.errors import exact_decimal
-from psgraph.privacy.budget import WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
-    from psgraph.planning import Plan
+    from psgraph.publication.planning import Plan
 
 __all__ = ["command"]
 
@@ -46,7 +46,7 @@ def command(nodes: int, epsilon: Fraction, window: int, method: str, as_json: bo
 
     Looks at no data and spends nothing.
     """
-    from psgraph.planning import plan
+    from psgraph.publication.planning import plan
 
     made = plan(WEventPrivacy(epsilon, window=window), nodes=nodes, method=method)
     if as_json:

@@ -11,10 +11,10 @@ from psgraph.cli.shared import Source
 from psgraph.errors import DataError
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate, Release
     from psgraph.graph import Snapshot
     from psgraph.methods.base import Method
-    from psgraph.publisher import Publisher
+    from psgraph.publication.certificate import Certificate, Release
+    from psgraph.publication.publisher import Publisher
 
 __all__ = ["Tally", "publish_source"]
 
@@ -74,8 +74,8 @@ def publish_source(
     begin
         Opens the publisher. Called when the input is known to be sound, since it may write.
     """
-    from psgraph.timing import phase, stopwatch
-    from psgraph.warmup import start_up, warm_up
+    from psgraph._runtime.timing import phase, stopwatch
+    from psgraph.publication.warmup import start_up, warm_up
 
     start_up()
     tally = Tally()
@@ -126,7 +126,7 @@ def _publish_each(
     stream: Iterable[Snapshot], publisher: Publisher, tally: Tally, advance: Callable[[], None]
 ) -> None:
     """Publish snapshot by snapshot; each is let go before the next is read."""
-    from psgraph.timing import phase
+    from psgraph._runtime.timing import phase
 
     snapshots = iter(stream)
     while True:

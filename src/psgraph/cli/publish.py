@@ -19,7 +19,7 @@ from psgraph.cli.shared import (
     source_options,
 )
 from psgraph.errors import exact_decimal
-from psgraph.privacy.budget import WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["command"]
 
@@ -73,8 +73,8 @@ def command(
     """
     refuse_foreign_options(method, parameters)
 
-    from psgraph.publisher import Publisher
-    from psgraph.releases import LEDGER_NAME, ReleaseDirectory
+    from psgraph.publication.publisher import Publisher
+    from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
 
     guarantee = WEventPrivacy(epsilon, window=window)
     chosen = build_method(method, parameters, guarantee)

@@ -33,8 +33,8 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
     it was given to `publish`, with more at its end: what is sealed is compared with the ledger
     and costs nothing, the rest is published.
     """
-    from psgraph.publisher import Publisher
-    from psgraph.releases import ledger_at
+    from psgraph.publication.publisher import Publisher
+    from psgraph.publication.releases import ledger_at
 
     path = ledger_at(ledger)
     with Publisher.resume(path) as publisher:

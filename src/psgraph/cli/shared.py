@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from psgraph.errors import InvalidArgument
-from psgraph.privacy.budget import WEventPrivacy, exact_epsilon
+from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph.streams import Stream

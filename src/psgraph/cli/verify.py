@@ -40,7 +40,7 @@ def command(path: Path, report: Path | None, as_json: bool) -> int:
 
     Exit code 1 if something is wrong, and no report then.
     """
-    from psgraph.verification import verify
+    from psgraph.publication.verification import verify
 
     if report is not None and not path.is_dir() and path.exists():
         raise click.UsageError(

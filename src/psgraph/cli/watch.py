@@ -21,10 +21,10 @@ from psgraph.cli.shared import (
     roster_options,
 )
 from psgraph.errors import exact_decimal
-from psgraph.privacy.budget import WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
-    from psgraph.watching import Arrival
+    from psgraph.publication.watching import Arrival
 
 __all__ = ["command"]
 
@@ -81,11 +81,11 @@ def command(
     refuse_foreign_options(method, parameters)
     Source(str(inbox), roster, roster_from_edges, None, False)
 
-    from psgraph.publisher import Publisher
-    from psgraph.releases import LEDGER_NAME
-    from psgraph.rosters import read_roster
-    from psgraph.warmup import warm_up
-    from psgraph.watching import Inbox, watch
+    from psgraph.publication.publisher import Publisher
+    from psgraph.publication.releases import LEDGER_NAME
+    from psgraph.publication.warmup import warm_up
+    from psgraph.publication.watching import Inbox, watch
+    from psgraph.streams.rosters import read_roster
 
     guarantee = WEventPrivacy(epsilon, window=window)
     chosen = build_method(method, parameters, guarantee)

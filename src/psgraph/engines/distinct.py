@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 
 __all__ = ["distinct_pair_keys"]
 

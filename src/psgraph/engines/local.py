@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import counting
 from psgraph.engines.base import BlockCounts, Blocks, Edges, Floats, Integers, Labels
 from psgraph.engines.distinct import distinct_pair_keys
 from psgraph.engines.pairs import pair_count
 from psgraph.engines.repair import repair_edges
 from psgraph.engines.sampling import sample_block_keys
-from psgraph.sorting import sort_keys
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
+from psgraph._runtime.sorting import group_nodes
 from psgraph.engines.base import Edges
-from psgraph.jit import kernel
-from psgraph.sorting import group_nodes
 
 __all__ = ["repair_edges"]
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
+from psgraph._runtime.sorting import group_nodes
 from psgraph.engines.base import Blocks
-from psgraph.jit import kernel
-from psgraph.sorting import group_nodes
 
 __all__ = ["sample_block_keys"]
 

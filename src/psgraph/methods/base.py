@@ -8,7 +8,8 @@ is handed; `update` and `synthesise` see what came out and can be repeated at wi
     graph       = method.synthesise(state, rng, engine)             # estimate → synthetic graph
 
 The constructor takes public parameters only. Measurements and states are frozen dataclasses:
-nothing in them may be changed, nothing in them is private, and `psgraph.records` can store them.
+nothing in them may be changed, nothing in them is private, and `psgraph.publication.records` can
+store them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
-from psgraph.privacy.mechanisms import Budget
+from psgraph.privacy.budget import Budget
 
 __all__ = ["Caveat", "Method", "NoisePlan", "caveat_of", "find_method", "method_names"]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, NoisePlan
-from psgraph.methods.consistency import norm_sub
-from psgraph.methods.kmeans import k_means
-from psgraph.privacy.mechanisms import Budget, per_edge
-from psgraph.timing import phase
+from psgraph.methods.steps.consistency import norm_sub
+from psgraph.methods.steps.kmeans import k_means
+from psgraph.privacy.budget import Budget, per_edge
 
 __all__ = ["LDPGen", "LDPGenMeasurement", "LDPGenState"]
 

@@ -10,17 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import NoisePlan
-from psgraph.methods.consistency import norm_sub_threshold, norm_sub_within
 from psgraph.methods.psgraph.communities import find_communities
 from psgraph.methods.psgraph.method import STRENGTHS
 from psgraph.methods.psgraph.perturbation import capped_community_edges
-from psgraph.privacy.mechanisms import Budget, per_edge
-from psgraph.privacy.sparse import NoisyCounts
-from psgraph.timing import phase
+from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
+from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PrivGraph", "PrivGraphMeasurement", "PrivGraphState"]
 

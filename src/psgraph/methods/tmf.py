@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, NoisePlan
-from psgraph.privacy.budget import EpsilonLike, exact_epsilon
-from psgraph.privacy.mechanisms import Budget, per_edge
-from psgraph.timing import phase
+from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.guarantee import EpsilonLike, exact_epsilon
 
 __all__ = ["TmF", "TmFMeasurement"]
 

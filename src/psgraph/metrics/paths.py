@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
 from psgraph.engines.counting import adjacency
-from psgraph.jit import kernel
 from psgraph.metrics.relative import relative_error
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def arrange(graph: Graph) -> Layout:
 
     Examples
     --------
-    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.streams.demo import demo_stream
     >>> layout = arrange(demo_stream(nodes=300, timestamps=1)[0])
     >>> layout.places.shape, bool((abs(layout.places) <= 1).all())
     ((300, 2), True)

@@ -35,7 +35,7 @@ def area_per_degree(original: Graph) -> float:
 def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
     """A graph alone on a square, about 700 pixels wide, in 64 colours to keep it small.
 
-    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.pictures.layout import arrange
     >>> first = demo_stream(nodes=300, timestamps=1)[0]
     >>> network_png(first, arrange(first), node_area=area_per_degree(first))[1:4]

@@ -77,7 +77,7 @@ def draw_pair(
     Examples
     --------
     >>> import tempfile
-    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.graph import SyntheticGraph
     >>> first = demo_stream(nodes=300, timestamps=1)[0]
     >>> copy = SyntheticGraph(first.roster, first.u, first.v)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from psgraph.errors import BudgetError, BudgetExceeded
-from psgraph.privacy.budget import WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["Accountant"]
 

@@ -18,11 +18,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 from psgraph.privacy.fisher import noncentral_hypergeometric
+from psgraph.privacy.mechanisms.sparse import _subset
 from psgraph.privacy.rectangles import Rectangles, Regions, _trimmed
 from psgraph.privacy.samplers import Place, Sampler, Words, _below, _ran_out, _width
-from psgraph.privacy.sparse import _subset
 
 __all__ = ["arrange"]
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 
 __all__ = ["Dendrogram", "Layout", "edges_across", "random_dendrogram"]
 

@@ -24,7 +24,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 from psgraph.privacy.dendrogram import (
     DEGREE,
     EDGES,

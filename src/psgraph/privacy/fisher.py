@@ -34,7 +34,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 from psgraph.privacy.samplers import Place, Sampler, Words, _bits, _ran_out
 
 __all__ = ["noncentral_hypergeometric"]

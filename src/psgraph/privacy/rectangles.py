@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 
 __all__ = ["Rectangles", "Regions", "valid_cells"]
 

@@ -21,9 +21,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
-from psgraph.jit import kernel
-from psgraph.privacy.budget import round_down
+from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.randomness import RandomSource
 
 __all__ = ["OpenDPSampler", "Sampler"]

@@ -20,8 +20,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
-from psgraph.privacy.budget import round_down
+from psgraph._runtime.jit import kernel
+from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.rectangles import Rectangles, Regions, _valid
 from psgraph.privacy.samplers import (
     Place,

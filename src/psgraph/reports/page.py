@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from psgraph.durable import write_whole
+from psgraph._runtime.durable import write_whole
 from psgraph.errors import InvalidArgument, OutputError
 from psgraph.reports.drawing import Drawing
 

@@ -14,7 +14,7 @@ from psgraph.pictures.style import INK, method_look
 from psgraph.reports.charts import as_percent, blank_chart, finish, literal, name_times
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate
+    from psgraph.publication.certificate import Certificate
     from psgraph.reports.drawing import Drawing
     from psgraph.reports.page import Page
 

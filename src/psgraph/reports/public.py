@@ -16,7 +16,7 @@ import numpy as np
 from psgraph._version import __version__
 from psgraph.errors import DataError, exact_decimal
 from psgraph.pictures.style import COLOURS, method_look
-from psgraph.releases import ReleaseDirectory
+from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.page import Page
 from psgraph.reports.parts import (
     Counts,
@@ -32,8 +32,8 @@ from psgraph.reports.parts import (
 )
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate
-    from psgraph.verification import Verification
+    from psgraph.publication.certificate import Certificate
+    from psgraph.publication.verification import Verification
 
 __all__ = ["NOT_PRIVATE", "public_page"]
 
@@ -80,7 +80,7 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     Examples
     --------
     >>> import tempfile, psgraph as pg
-    >>> from psgraph.verification import verify
+    >>> from psgraph.publication.verification import verify
     >>> first = pg.demo_stream(nodes=300, timestamps=1)[0]
     >>> guarantee = pg.WEventPrivacy("1", window=2)
     >>> with tempfile.TemporaryDirectory() as place:

@@ -19,8 +19,8 @@ from psgraph.reports.quality_sections import add_degrees, add_metrics, add_twins
 from psgraph.reports.verdicts import VERDICTS, number, verdict_of
 
 if TYPE_CHECKING:
-    from psgraph.certificate import Certificate
     from psgraph.metrics.report import Comparison
+    from psgraph.publication.certificate import Certificate
     from psgraph.reports.witness import Witness
 
 __all__ = ["BANNER", "quality_page"]
@@ -56,7 +56,7 @@ def quality_page(
 
     Examples
     --------
-    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.graph import SyntheticGraph
     >>> from psgraph.metrics.report import compare
     >>> from psgraph.reports.witness import Witness

@@ -25,7 +25,7 @@ class Witness:
 
     Examples
     --------
-    >>> from psgraph.datasets.demo import demo_stream
+    >>> from psgraph.streams.demo import demo_stream
     >>> witness = Witness(4)
     >>> for snapshot in witness.watch_originals(demo_stream(nodes=300, timestamps=4)):
     ...     pass

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.io.files import open_table
+from psgraph.graph.formats.files import open_table
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
 from psgraph.streams.iterables import iterable_stream

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from psgraph.graph import Positions, Roster, Snapshot
-from psgraph.ids import distinct_ids
+from psgraph.graph.ids import distinct_ids
 
 __all__ = ["accumulated"]
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.io.columns import find_ends
-from psgraph.io.files import SUFFIXES, TableFile, open_table, stem
-from psgraph.io.parquet import ParquetFile
+from psgraph.graph.formats.columns import find_ends
+from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem
+from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 

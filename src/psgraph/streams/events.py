@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.io.batches import Batch, Columns, shortest_failure
-from psgraph.io.columns import TIMES, find_column, find_ends
-from psgraph.io.files import TableFile
-from psgraph.io.parquet import ParquetFile
-from psgraph.io.tables import is_text
+from psgraph.graph.formats.batches import Batch, Columns, shortest_failure
+from psgraph.graph.formats.columns import TIMES, find_column, find_ends
+from psgraph.graph.formats.files import TableFile
+from psgraph.graph.formats.parquet import ParquetFile
+from psgraph.graph.formats.tables import is_text
 from psgraph.streams.cumulative import accumulated
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.periods import Period, microseconds

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Roster, Snapshot
-from psgraph.io.files import TableFile
-from psgraph.io.tables import from_columns
-from psgraph.rosters import TimedRoster, read_roster
+from psgraph.graph.formats.files import TableFile
+from psgraph.graph.formats.tables import from_columns
+from psgraph.streams.rosters import TimedRoster, read_roster
 
 __all__ = ["Nodes", "RosterLike"]
 

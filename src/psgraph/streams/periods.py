@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.io.tables import is_text
+from psgraph.graph.formats.tables import is_text
 
 __all__ = ["Period", "microseconds"]
 

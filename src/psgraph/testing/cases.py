@@ -13,7 +13,7 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
-from psgraph.privacy.mechanisms import Budget, Charge
+from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from psgraph import records
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat, Method, caveat_of
-from psgraph.privacy.mechanisms import Charge
+from psgraph.privacy.budget import Charge
+from psgraph.publication import records
 from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, streams
 
 __all__ = ["Conformance", "check_method"]

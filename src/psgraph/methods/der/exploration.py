@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
-from psgraph.privacy.mechanisms import Budget, per_edge
+from psgraph._runtime.jit import kernel
+from psgraph.privacy.budget import Budget, per_edge
 from psgraph.privacy.rectangles import Rectangles, Regions, valid_cells
 from psgraph.privacy.splits import NO_SPLIT
 

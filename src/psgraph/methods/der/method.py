@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import NoisePlan
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
-from psgraph.privacy.mechanisms import Budget, per_edge
+from psgraph.privacy.budget import Budget, per_edge
 from psgraph.privacy.rectangles import Regions
-from psgraph.timing import phase
 
 __all__ = ["DER", "DERMeasurement"]
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 from psgraph.privacy.dendrogram import EDGES, FIRST, LEFT, RIGHT, SIZE, Dendrogram, Layout
 
 __all__ = ["Blocks", "find_blocks", "pairs_in"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.jit import kernel
+from psgraph._runtime.jit import kernel
 
 __all__ = ["draw_edges"]
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, NoisePlan
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
 from psgraph.methods.privhrg.generation import draw_edges
+from psgraph.privacy.budget import Budget, per_edge
 from psgraph.privacy.dendrogram import edges_across, random_dendrogram
-from psgraph.privacy.mechanisms import Budget, per_edge
-from psgraph.timing import phase
 
 __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
 

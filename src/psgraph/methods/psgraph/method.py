@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import NoisePlan
-from psgraph.methods.consistency import norm_sub
 from psgraph.methods.psgraph.communities import find_communities, keep_communities
 from psgraph.methods.psgraph.perturbation import (
     capped_community_edges,
@@ -23,10 +23,10 @@ from psgraph.methods.psgraph.perturbation import (
     measure_structure,
 )
 from psgraph.methods.psgraph.reconstruction import Between, reconstruct
-from psgraph.privacy.budget import EpsilonLike, exact_epsilon
-from psgraph.privacy.mechanisms import Budget, per_edge
-from psgraph.privacy.sparse import NoisyCounts
-from psgraph.timing import phase
+from psgraph.methods.steps.consistency import norm_sub
+from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.guarantee import EpsilonLike, exact_epsilon
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PSGraph", "PSGraphMeasurement", "PSGraphState"]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from psgraph.engines.base import BlockCounts, Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.consistency import norm_sub_threshold
-from psgraph.privacy.mechanisms import Budget, per_edge
-from psgraph.privacy.sparse import NoisyCounts
+from psgraph.methods.steps.consistency import norm_sub_threshold
+from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["capped_community_edges", "capped_degrees", "fuse", "measure_structure"]
 

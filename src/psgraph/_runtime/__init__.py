@@ -1,0 +1,1 @@
+"""What every part stands on: compiling, sorting, memory, stopwatches, durable files."""

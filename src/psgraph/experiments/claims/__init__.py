@@ -1,9 +1,0 @@
-"""The paper's comparative statements, each checked against measured results."""
-
-from __future__ import annotations
-
-from psgraph.experiments.claims.checking import check_claims
-from psgraph.experiments.claims.pages import write_claims_pages
-from psgraph.experiments.claims.statements import Statement, Verdict, read_statements
-
-__all__ = ["Statement", "Verdict", "check_claims", "read_statements", "write_claims_pages"]

@@ -1,0 +1,62 @@
+"""Table files, opened by what they hold and not by what they are called.
+
+Both kinds have the same face: `name` for messages; `names` of the columns (None for a text file
+without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
+(whether the file says which type a column has); ``type_of(index)`` and ``batches(columns)``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from psgraph.errors import DataError
+from psgraph.graph.formats.parquet import ParquetFile
+from psgraph.graph.formats.text import TextFile
+
+__all__ = ["SUFFIXES", "TableFile", "open_table", "stem"]
+
+TableFile = ParquetFile | TextFile
+
+SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".edges", ".edgelist")
+
+
+def open_table(path: Path, *, blanks: bool = True) -> TableFile:
+    """Open a Parquet or text file, after looking at its first bytes.
+
+    Parameters
+    ----------
+    path
+        The file.
+    blanks
+        Whether blanks part the columns of a text file without other marks.
+    """
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(4)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist\nCheck the path.") from None
+    except IsADirectoryError:
+        raise DataError(f"{path} is a directory\nGive a file.") from None
+    except OSError as error:
+        raise DataError(f"{path} can't be opened: {error.strerror or 'I/O error'}") from None
+    except ValueError:
+        raise DataError("a path can't hold NUL characters\nCheck the path.") from None
+    if not magic:
+        raise DataError(f"{path.name} is empty\nGive a file with at least one row.")
+    if magic == b"PAR1":
+        return ParquetFile(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(f"{path.name} is not a Parquet file\nCopy or write the file again.")
+    return TextFile(path, blanks=blanks)
+
+
+def stem(path: Path) -> str:
+    """The name without ``.gz`` and one more ending.
+
+    >>> stem(Path("as19971108.txt.gz")), stem(Path("2004.01.05.csv"))
+    ('as19971108', '2004.01.05')
+    """
+    name = path.name
+    if name.lower().endswith(".gz"):
+        name = name[:-3]
+    return Path(name).stem

@@ -1,0 +1,62 @@
+"""igraph graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from psgraph.errors import DataError, MissingExtra
+from psgraph.graph import Graph, Roster
+from psgraph.graph.ids import as_ids
+
+if TYPE_CHECKING:
+    import igraph
+
+__all__ = ["from_igraph", "to_igraph"]
+
+GraphType = TypeVar("GraphType", bound=Graph)
+
+
+def _library() -> Any:
+    try:
+        import igraph
+    except ImportError:
+        raise MissingExtra("igraph", "igraph") from None
+    return igraph
+
+
+def to_igraph(graph: Graph) -> igraph.Graph:
+    """Build an `igraph.Graph`; vertex *i* is roster position *i*, its id is ``vs[i]["name"]``.
+
+    >>> from psgraph.graph import SyntheticGraph
+    >>> to_igraph(SyntheticGraph(Roster("abc"), [0], [1])).vs["name"]
+    ['a', 'b', 'c']
+    """
+    pairs = np.stack([graph.u, graph.v], axis=1).astype(np.int64)
+    built = _library().Graph(n=len(graph.roster), edges=pairs if len(pairs) else [])
+    built.vs["name"] = graph.roster.ids.tolist()
+    return built
+
+
+def from_igraph(
+    graph: igraph.Graph, *, kind: type[GraphType], roster: Roster | None = None
+) -> GraphType:
+    """Read an igraph graph; ids are the vertex attribute ``name``, or vertex numbers without it.
+
+    The graph object lists its vertices apart from its edges, so they are the roster unless one
+    is given.
+
+    >>> import igraph
+    >>> from psgraph.graph import Snapshot
+    >>> from_igraph(igraph.Graph.Ring(5), kind=Snapshot)
+    Snapshot(5 nodes, edges private)
+    """
+    if not isinstance(graph, _library().Graph):
+        raise DataError(f"expected an igraph graph, not {type(graph).__name__}")
+    named = "name" in graph.vs.attributes()
+    ids = as_ids(graph.vs["name"] if named else np.arange(graph.vcount()))
+    pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    if roster is None:
+        roster = Roster(ids)
+    return kind.from_ids(ids[pairs[:, 0]], ids[pairs[:, 1]], roster=roster)

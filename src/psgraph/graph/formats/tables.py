@@ -1,0 +1,173 @@
+"""Arrow, pandas and polars tables with two columns of ids.
+
+Strings stay in Arrow on both ways: only the distinct ids ever become Python objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from psgraph.errors import DataError, MissingExtra
+from psgraph.graph import Dropped, Graph, Roster
+from psgraph.graph.formats.columns import list_names
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = ["from_columns", "from_table", "is_text", "to_arrow", "to_pandas", "to_polars"]
+
+GraphType = TypeVar("GraphType", bound=Graph)
+
+
+def to_arrow(graph: Graph) -> pa.Table:
+    """Write the edges as an Arrow table with columns ``u`` and ``v`` of original ids. O(m).
+
+    >>> from psgraph.graph import SyntheticGraph
+    >>> to_arrow(SyntheticGraph(Roster("abc"), [0], [1])).to_pylist()
+    [{'u': 'a', 'v': 'b'}]
+    """
+    if graph.roster.strings:
+        ids = graph.roster.arrow_ids
+        return pa.table({"u": ids.take(pa.array(graph.u)), "v": ids.take(pa.array(graph.v))})
+    heads, tails = graph.to_ids()
+    return pa.table({"u": heads, "v": tails})
+
+
+def to_pandas(graph: Graph) -> pandas.DataFrame:
+    """Write the edges as a pandas data frame with columns ``u`` and ``v``."""
+    try:
+        import pandas  # noqa: F401  (Arrow would fail later, and less clearly)
+    except ImportError:
+        raise MissingExtra("pandas", "pandas") from None
+    return to_arrow(graph).to_pandas()
+
+
+def to_polars(graph: Graph) -> polars.DataFrame:
+    """Write the edges as a polars data frame with columns ``u`` and ``v``."""
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtra("polars", "polars") from None
+    return polars.from_arrow(to_arrow(graph))
+
+
+def from_table(
+    table: Any,
+    *,
+    kind: type[GraphType],
+    roster: Roster | None = None,
+    roster_from_edges: bool = False,
+    columns: tuple[str, str] | None = None,
+) -> GraphType:
+    """Read two id columns of a pandas, polars or pyarrow table; other columns are ignored.
+
+    >>> from psgraph.graph import Snapshot
+    >>> table = pa.table({"u": [1, 2], "v": [2, 3], "weight": [0.5, 0.1]})
+    >>> from_table(table, kind=Snapshot, roster=Roster.range(4))
+    Snapshot(4 nodes, edges private)
+    """
+    if hasattr(table, "collect") and not hasattr(table, "__arrow_c_stream__"):
+        table = table.collect()  # a lazy polars query
+    heads, tails = columns or ("u", "v")
+    names = table.column_names if hasattr(table, "column_names") else getattr(table, "columns", ())
+    names = [str(name) for name in names]
+    if names.count(heads) != 1 or names.count(tails) != 1:
+        raise DataError(
+            f"expected columns {heads!r} and {tails!r}, found {list_names(names)}\n"
+            "Rename them, or name the two with columns=(…, …)."
+        )
+    try:
+        arrow = pa.table(table[[heads, tails]] if hasattr(table, "loc") else table)
+    except (pa.ArrowException, TypeError, ValueError):
+        # Arrow quotes the cell it stumbled over; that text must go no further.
+        raise DataError(
+            "node ids mix types\nUse integers throughout or strings throughout."
+        ) from None
+    return from_columns(
+        arrow[heads], arrow[tails], kind=kind, roster=roster, roster_from_edges=roster_from_edges
+    )
+
+
+def from_columns(
+    heads: pa.ChunkedArray,
+    tails: pa.ChunkedArray,
+    *,
+    kind: type[GraphType],
+    roster: Roster | None = None,
+    roster_from_edges: bool = False,
+    time: str | None = None,
+) -> GraphType:
+    """Read two Arrow columns of integers or of text."""
+    heads, tails = _plain(heads), _plain(tails)
+    if heads.null_count or tails.null_count:
+        raise DataError("node ids have missing values\nDrop or repair those rows.")
+    if _TEXT in (heads.type, tails.type):
+        if heads.type != tails.type:
+            raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
+        return _from_text(heads, tails, kind, roster, roster_from_edges, time)
+    return kind.from_ids(
+        heads.to_numpy(),
+        tails.to_numpy(),
+        roster=roster,
+        roster_from_edges=roster_from_edges,
+        time=time,
+    )
+
+
+_TEXT = pa.large_string()
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's three kinds of strings."""
+    return pa.types.is_string(type_) or type_ in (_TEXT, pa.string_view())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Bring a column to numbers or large strings, the two forms that can be ids."""
+    plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if is_text(plain):
+        return column.cast(_TEXT)
+    if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_null(plain):
+        return column.cast(plain)
+    raise DataError(f"node ids must be integers or strings, not {plain}")
+
+
+def _from_text(
+    heads: pa.ChunkedArray,
+    tails: pa.ChunkedArray,
+    kind: type[GraphType],
+    roster: Roster | None,
+    roster_from_edges: bool,
+    time: str | None,
+) -> GraphType:
+    """Number the distinct strings, and go on with the numbers."""
+    coded = pa.chunked_array([*heads.chunks, *tails.chunks], _TEXT).dictionary_encode()
+    coded = coded.combine_chunks()
+    names, codes = coded.dictionary, coded.indices.to_numpy()
+    a, b = codes[: len(heads)], codes[len(heads) :]
+    dropped = Dropped()
+    if roster is None and roster_from_edges:
+        apart = a != b
+        dropped = Dropped(self_loops=int(a.size - np.count_nonzero(apart)))
+        a, b = a[apart], b[apart]
+        present = np.zeros(len(names), dtype=bool)
+        present[a] = True
+        present[b] = True
+        ids = names.filter(pa.array(present))
+        ids = ids.take(pc.sort_indices(ids))
+        roster = Roster(ids, from_edges=True)
+    elif roster is None:
+        return kind.from_ids([], [])  # which explains what is missing
+    elif len(names):
+        roster.expect(strings=True)
+    if not len(names) or not len(roster):
+        positions = np.full(len(names), -1, dtype=np.int32)
+    else:
+        found = pc.index_in(names, value_set=roster.arrow_ids).fill_null(-1)
+        positions = found.to_numpy(zero_copy_only=False)
+    return kind(roster, positions[a], positions[b], time=time, dropped=dropped)

@@ -1,0 +1,269 @@
+"""Delimited text, read block by block: CSV, TSV, and the edge lists of SNAP.
+
+UTF-8, plain or gzipped. Lines that start with ``#`` or ``%`` at the top are skipped; columns are
+parted by tabs, commas, semicolons or runs of blanks, whichever the first line shows. Arrow parses
+the blocks. Its messages quote the cell it stumbled over, so they go no further: the line is found
+again here and described without its content.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from psgraph.errors import DataError
+from psgraph.graph.formats.batches import Batch, Columns, shortest_failure
+from psgraph.graph.formats.columns import HEADER_WORDS, list_names
+from psgraph.graph.formats.lines import blocks
+
+__all__ = ["TextFile"]
+
+BLOCK_BYTES = 4 << 20
+MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)  # a leading zero would be lost: that is a name
+_DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(?P<zone>Z|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
+
+
+class TextFile:
+    """One delimited text file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    blanks
+        Whether blanks part columns in a file that has neither tab, comma nor semicolon.
+
+    Attributes
+    ----------
+    names
+        The column names, if the first line holds a word of `HEADER_WORDS` and no number.
+        Otherwise that line is a row, and private like any row: no message may quote it.
+    odd_first_line
+        Whether the first line is no number where the second is: an unknown header.
+    """
+
+    typed = False
+
+    def __init__(self, path: Path, *, blanks: bool = True) -> None:
+        self.path, self.name = path, path.name
+        self._delimiter = ","
+        self._start, rows = self._peek(blanks)
+        first, second = self._head = (*rows, [], [])[:2]
+        self.width = len(first)
+        words = {field.lower() for field in first}
+        known = bool(words & HEADER_WORDS) and not any(map(_NUMBER.fullmatch, words))
+        self.names = first if known else None
+        self.odd_first_line = (
+            bool(second)
+            and not any(map(_NUMBER.fullmatch, first[:2]))
+            and all(map(_NUMBER.fullmatch, second[:2]))
+        )
+
+    @property
+    def _first_row(self) -> list[str]:
+        return self._head[0 if self.names is None else 1]
+
+    @property
+    def listing(self) -> str:
+        """The column names for a message; unknown ones only if the next line is cut alike.
+
+        Where a line end was lost, a row has run into the names.
+        """
+        first, second = self._head
+        if len(second) == len(first):
+            return list_names(first)
+        return list_names([name for name in first if name.lower() in HEADER_WORDS])
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds no row at all."""
+        return not self._first_row
+
+    def take_first_line_as_row(self) -> None:
+        """For a reader that knows better: the first line only looked like names."""
+        self.names = None
+
+    def type_of(self, index: int) -> pa.DataType:
+        """The type that the first value of a column shows: integer, decimal, time or text."""
+        value = self._first_row[index] if index < len(self._first_row) else ""
+        if _INTEGER.fullmatch(value):
+            return pa.int64()
+        if _DECIMAL.fullmatch(value):
+            return pa.float64()
+        if time := _TIME.fullmatch(value):
+            return pa.timestamp("us", "UTC" if time["zone"] else None)
+        return pa.string()
+
+    def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
+        """Read columns from the first row on, some megabytes of text at a time.
+
+        A missing value is refused, except in the `optional` columns.
+        """
+        if self.empty:
+            return
+        row_line = self._start + (self.names is not None)
+        for line, block in blocks(self.path, size=BLOCK_BYTES):
+            if line < row_line:
+                block = _without_lines(block, row_line - line)
+                line = row_line
+            if self._delimiter == " ":
+                block = _single_blanks(block)
+            if not block.strip():
+                continue
+            try:
+                arrays = self._parse(block, columns, optional)
+            except _Unreadable:
+                raise self._failure(block, line, columns, optional) from None
+            yield Batch(arrays, partial(_line_of_row, block, line))
+
+    def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
+        """The first two rows below the comments, and the number of the line of the first."""
+        start = 1
+        rows: list[list[str]] = []
+        for first, block in blocks(self.path, size=1 << 16):
+            for line, content in enumerate(block.split(b"\n")[:-1], first):
+                if not content.strip() or (not rows and content.startswith((b"#", b"%"))):
+                    continue
+                if not rows:
+                    start = line
+                    self._delimiter = _delimiter(content, blanks)
+                rows.append([field.strip() for field in self._split(content, line)])
+                if len(rows) == 2:
+                    return start, rows
+        return start, rows
+
+    def _split(self, content: bytes, line: int) -> list[str]:
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{self.name}, line {line}: this is not UTF-8 text\nSave the file as UTF-8."
+            ) from None
+        if self._delimiter == " ":
+            return re.split("[ \t]+", text.strip(" \t"))
+        try:
+            return next(csv.reader([text], delimiter=self._delimiter), [])
+        except csv.Error:
+            raise DataError(f"{self.name}, line {line}: it can't be cut into columns") from None
+
+    def _parse(
+        self, block: bytes, columns: Columns, optional: Collection[str]
+    ) -> dict[str, pa.Array]:
+        wanted = {f"f{index}": type_ for index, type_ in columns.values()}
+        try:
+            table = pa.csv.read_csv(
+                pa.BufferReader(block),
+                read_options=pa.csv.ReadOptions(column_names=[f"f{i}" for i in range(self.width)]),
+                parse_options=pa.csv.ParseOptions(delimiter=self._delimiter),
+                convert_options=pa.csv.ConvertOptions(
+                    column_types=wanted,
+                    include_columns=list(wanted),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
+        except (pa.ArrowException, UnicodeError):
+            raise _Unreadable from None
+        arrays = {}
+        for name, (index, type_) in columns.items():
+            column = table[f"f{index}"].combine_chunks()
+            if type_ == pa.string():
+                column = pc.utf8_trim_whitespace(column)
+                column = pc.if_else(pc.equal(column, ""), None, column)
+            if column.null_count and name not in optional:
+                raise _Unreadable
+            arrays[name] = column
+        return arrays
+
+    def _fails(self, block: bytes, columns: Columns, optional: Collection[str]) -> bool:
+        try:
+            self._parse(block, columns, optional)
+        except _Unreadable:
+            return bool(block.strip())
+        return False
+
+    def _failure(
+        self, block: bytes, line: int, columns: Columns, optional: Collection[str]
+    ) -> DataError:
+        """Find the first line that can't be read and say what is wrong with it."""
+        lines = block.splitlines(keepends=True)
+        bad = shortest_failure(
+            len(lines), lambda k: self._fails(b"".join(lines[:k]), columns, optional)
+        )
+        line += bad - 1
+        where, content = f"{self.name}, line {line}", lines[bad - 1]
+        try:
+            fields = self._split(content.rstrip(b"\n"), line)
+        except DataError as error:
+            return error
+        if len(fields) != self.width:
+            return DataError(
+                f"{where}: {len(fields)} columns where the first line has {self.width}\n"
+                "Give every row the same columns."
+            )
+        for name, (index, type_) in columns.items():
+            if self._fails(content, {name: (index, type_)}, optional):
+                return DataError(f"{where}: {_complaint(name, fields[index].strip(), type_)}")
+        return DataError(f"{where}: the row can't be read\nRepair it or leave it out.")
+
+
+class _Unreadable(Exception):
+    """A block can't be parsed, or lacks a value."""
+
+
+def _delimiter(line: bytes, blanks: bool) -> str:
+    found = (mark for mark in "\t,;" if mark.encode() in line)
+    return next(found, " " if blanks else ",")
+
+
+def _without_lines(block: bytes, count: int) -> bytes:
+    start = 0
+    for _ in range(count):
+        start = block.find(b"\n", start) + 1
+        if not start:
+            return b""
+    return block[start:]
+
+
+def _single_blanks(block: bytes) -> bytes:
+    """One blank between columns and none around them, which is all that Arrow understands."""
+    if b"\t" in block or b"  " in block or b" \n" in block or b"\n " in block or block[:1] == b" ":
+        block = re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t]+", b" ", block))
+    return block
+
+
+def _line_of_row(block: bytes, line: int, row: int) -> str:
+    filled = [number for number, text in enumerate(block.split(b"\n"), line) if text]
+    return f"line {filled[row]}"
+
+
+def _complaint(name: str, value: str, type_: pa.DataType) -> str:
+    if value.lower() in MISSING:
+        return f"no value for {name}\nRepair the row or leave it out."
+    if pa.types.is_timestamp(type_):
+        return (
+            f"{name} is not a time like those before it\n"
+            "Use one ISO form throughout, such as 2004-01-05 or 2004-01-05T13:00:00."
+        )
+    if name not in ("u", "v"):
+        return f"{name} is not a whole number like those before it\nRepair the row."
+    if _INTEGER.fullmatch(value):
+        return "an integer id is beyond 64 bits\nUse smaller ids, or text ids in a Parquet file."
+    return (
+        "node ids mix types: integers up to here, then text\n"
+        "Use integers throughout or strings throughout. If some names look like numbers, give a "
+        "roster of names, or a Parquet file with text columns."
+    )

@@ -1,0 +1,1 @@
+"""Steps that several methods share; post-processing of noisy values unless a step says so."""

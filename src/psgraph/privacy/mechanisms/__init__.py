@@ -1,0 +1,1 @@
+"""Mechanisms that every method may use, one file each."""

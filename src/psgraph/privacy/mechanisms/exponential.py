@@ -1,0 +1,148 @@
+"""One sweep of the exponential mechanism over all nodes, exactly and in O(edges).
+
+Every node in turn chooses a community, with probability proportional to exp(c·s) where s is the
+number of its neighbours there at that moment. Drawing a candidate uniformly and keeping it with
+probability exp(−c·(s_max − s)) gives this law with integer arithmetic alone. All communities
+that have a member are candidates, also for a node without edges: a shorter list would tell
+something about the edges.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.jit import kernel
+from psgraph.privacy.guarantee import round_down
+from psgraph.privacy.samplers import (
+    Place,
+    Sampler,
+    Words,
+    _below,
+    _bernoulli_exp,
+    _ran_out,
+    _width,
+)
+
+__all__ = ["choice_sweep"]
+
+Integers = NDArray[np.int64]
+AHEAD = 64  # nodes
+
+
+def choice_sweep(
+    sampler: Sampler,
+    starts: Integers,
+    neighbours: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    *,
+    strength: Fraction,
+) -> NDArray[np.int32]:
+    """Let every node, in uniformly random order, choose a community.
+
+    Parameters
+    ----------
+    starts, neighbours
+        The private adjacency lists: those of node x are ``neighbours[starts[x]:starts[x + 1]]``.
+    labels
+        The community of every node before the sweep: 0, …, H − 1, each with a member.
+    strength
+        c above, rounded down to a multiple of 2⁻²⁰ (and to 2¹⁰ at most).
+
+    Returns
+    -------
+    The community of every node after the sweep. Some numbers may have become unused.
+    """
+    a, b = round_down(strength, denominator=1 << 20, largest=1 << 10)
+    labels = labels.astype(np.int32)
+    communities = int(labels.max()) + 1 if labels.size else 0
+    order = sampler.permutation(labels.size)
+    sizes = np.bincount(labels, minlength=communities)
+    occupied = np.arange(communities, dtype=np.int32)  # the candidates, in its first places
+    where = np.arange(communities, dtype=np.int32)
+    count = np.array([communities], dtype=np.int64)
+    score = np.zeros(communities, dtype=np.int32)
+    sampler.run(
+        labels.size,
+        lambda done, w, p: _sweep(
+            order,
+            done,
+            starts,
+            neighbours,
+            labels,
+            sizes,
+            occupied,
+            where,
+            count,
+            score,
+            a,
+            b,
+            w,
+            p,
+        ),
+    )
+    return labels
+
+
+@kernel
+def _sweep(
+    order: Integers,
+    done: int,
+    starts: Integers,
+    neighbours: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    sizes: Integers,
+    occupied: NDArray[np.int32],
+    where: NDArray[np.int32],
+    count: Integers,
+    score: NDArray[np.int32],
+    a: int,
+    b: int,
+    words: Words,
+    place: Place,
+) -> tuple[int, Place]:
+    width = _width(b)
+    while done < order.size:
+        if done % AHEAD == 0:
+            # Look at what the next nodes will need, all at once: on a large graph nearly every
+            # look misses the cache, and waiting for many at a time takes as long as for one.
+            seen = 0
+            for later in order[done : done + AHEAD]:
+                for at in range(starts[later], starts[later + 1]):
+                    seen += labels[neighbours[at]]
+            if seen < 0:  # never, but the compiler must not leave the loop out
+                break
+        node = order[done]
+        best = 0
+        for at in range(starts[node], starts[node + 1]):
+            label = labels[neighbours[at]]
+            score[label] += 1
+            best = max(best, score[label])
+        chosen, after = np.int32(0), place
+        while True:
+            index, after = _below(count[0], _width(count[0]), words, after)
+            if _ran_out(words, after):
+                break
+            chosen = occupied[index]
+            kept, after = _bernoulli_exp((best - score[chosen]) * a, b, width, words, after)
+            if kept or _ran_out(words, after):
+                break
+        for at in range(starts[node], starts[node + 1]):
+            score[labels[neighbours[at]]] = 0
+        if _ran_out(words, after):
+            break
+        before = labels[node]
+        if chosen != before:
+            labels[node] = chosen
+            sizes[chosen] += 1
+            sizes[before] -= 1
+            if sizes[before] == 0:  # no longer a candidate
+                count[0] -= 1
+                last = occupied[count[0]]
+                occupied[where[before]] = last
+                where[last] = where[before]
+        done += 1
+        place = after
+    return done, place

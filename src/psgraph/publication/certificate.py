@@ -1,0 +1,170 @@
+"""The certificate of a release: what was promised and what was spent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from psgraph.errors import VerificationFailed, exact_decimal
+from psgraph.graph import SyntheticGraph
+from psgraph.methods.base import Caveat
+from psgraph.privacy.budget import Charge
+from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
+
+__all__ = ["Certificate", "Release"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Fit to publish beside the graph: holds public facts and noisy values only."""
+
+    timestamp: int
+    time: str | None
+    guarantee: WEventPrivacy
+    charges: tuple[Charge, ...]
+    spent: Fraction
+    window_spent: Fraction
+    method: str
+    version: str
+    parameters: Mapping[str, Any]
+    roster: str
+    nodes: int
+    edges: int
+    private: bool
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    caveat: Caveat | None = None
+    previous: str | None = None
+    graph_sha256: str | None = None
+
+    @property
+    def provides(self) -> WEventPrivacy | None:
+        """The guarantee the method really gives, seed or not; None if it gives none."""
+        factor = Fraction(1) if self.caveat is None else self.caveat.factor
+        if factor is None:
+            return None
+        return WEventPrivacy(self.guarantee.epsilon * factor, self.guarantee.window)
+
+    @property
+    def promise(self) -> str:
+        """The promise in one sentence, or that there is none."""
+        text = "" if self.caveat is None else self.caveat.text
+        if self.provides is None:
+            return f"No privacy is promised: {text}"
+        promise = f"{self.provides.promise} {text}".rstrip()
+        if not self.private:
+            return (
+                "No privacy is promised: this release was made with a known seed, for research. "
+                f"Without the seed: {promise}"
+            )
+        return promise
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as plain values, exact numbers as text."""
+        return {
+            "promise": self.promise,
+            "private": self.private,
+            "provides_epsilon": (
+                exact_decimal(self.provides.epsilon) if self.private and self.provides else None
+            ),
+            "unit": ONE_EDGE,
+            "epsilon": exact_decimal(self.guarantee.epsilon),
+            "window": self.guarantee.window,
+            "timestamp": self.timestamp,
+            "time": self.time,
+            "spent": {
+                "timestamp": exact_decimal(self.spent),
+                "window": exact_decimal(self.window_spent),
+                "mechanisms": [charge.to_dict() for charge in self.charges],
+            },
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "version": self.version,
+            "roster": self.roster,
+            "nodes": self.nodes,
+            "edges": self.edges,
+            "summary": dict(self.summary),
+            **({"caveat": _caveat_to_dict(self.caveat)} if self.caveat else {}),
+            "previous": self.previous,
+            "graph_sha256": self.graph_sha256,
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over everything else in the certificate; the next one refers to it."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The certificate as it is written to a file."""
+        content = {**self.to_dict(), "digest": self.digest}
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Certificate:
+        """Read a certificate back; refuse one in which a single byte was changed."""
+        try:
+            content = json.loads(text)
+            spent, caveat = content["spent"], content.get("caveat")
+            certificate = cls(
+                timestamp=content["timestamp"],
+                time=content["time"],
+                guarantee=WEventPrivacy(content["epsilon"], content["window"]),
+                charges=tuple(Charge.from_dict(charge) for charge in spent["mechanisms"]),
+                spent=exact_fraction(spent["timestamp"]),
+                window_spent=exact_fraction(spent["window"]),
+                method=content["method"],
+                version=content["version"],
+                parameters=content["parameters"],
+                roster=content["roster"],
+                nodes=content["nodes"],
+                edges=content["edges"],
+                private=content["private"],
+                summary=content["summary"],
+                caveat=None if caveat is None else _caveat_from_dict(caveat),
+                previous=content["previous"],
+                graph_sha256=content["graph_sha256"],
+            )
+            unchanged = certificate.to_json().encode() == (
+                text if isinstance(text, bytes) else text.encode()
+            )
+        except (
+            AttributeError,
+            KeyError,
+            OverflowError,
+            RecursionError,
+            TypeError,
+            ValueError,
+            ZeroDivisionError,
+        ):
+            unchanged = False
+        if not unchanged:
+            raise VerificationFailed("a certificate was changed, or is not one of psgraph's")
+        return certificate
+
+
+def _caveat_to_dict(caveat: Caveat) -> dict[str, Any]:
+    factor = None if caveat.factor is None else exact_decimal(caveat.factor)
+    return {"factor": factor, "text": caveat.text}
+
+
+def _caveat_from_dict(content: Mapping[str, Any]) -> Caveat:
+    factor = content["factor"]
+    return Caveat(None if factor is None else exact_fraction(factor), content["text"])
+
+
+@dataclass(frozen=True)
+class Release:
+    """The synthetic graph of one timestamp with its certificate."""
+
+    graph: SyntheticGraph
+    certificate: Certificate
+
+    @property
+    def timestamp(self) -> int:
+        """Its place in the stream, from 0."""
+        return self.certificate.timestamp

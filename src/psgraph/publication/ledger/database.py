@@ -1,0 +1,273 @@
+"""The file of a ledger: one SQLite database, one writer, every change all or nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from psgraph._runtime.durable import make_directory, put_in_place
+from psgraph.errors import LedgerBusy, LedgerError, OutputError
+
+__all__ = ["APPLICATION", "FORMAT", "MIGRATIONS", "TABLES", "Database", "Fill"]
+
+Fill = Callable[[sqlite3.Connection], None]
+
+APPLICATION = 0x50534752  # "PSGR"
+FORMAT = 1
+MIGRATIONS: dict[int, Fill] = {}
+"""From a format to the next: what to do to a ledger written by an older version."""
+
+TABLES = {
+    "facts": "CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+    "rosters": (
+        "CREATE TABLE rosters (digest TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
+    ),
+    "seals": (
+        "CREATE TABLE seals (timestamp INTEGER PRIMARY KEY, time TEXT, spent TEXT NOT NULL, "
+        "charges TEXT NOT NULL, seed INTEGER NOT NULL, snapshot BLOB NOT NULL, "
+        "roster TEXT NOT NULL, measurement BLOB NOT NULL, state BLOB NOT NULL, "
+        "version TEXT NOT NULL, previous BLOB NOT NULL, digest BLOB NOT NULL, "
+        "certificate BLOB, certificate_mark BLOB)"
+    ),
+    "state": (
+        "CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 0), content BLOB NOT NULL)"
+    ),
+}
+"""The tables of a ledger, exactly as SQLite keeps their definitions. See docs/ledger.md."""
+
+_REASONS = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "it can't be written to",
+    "SQLITE_NOTADB": "it is not a ledger",
+    "SQLITE_CORRUPT": "it is damaged",
+    "SQLITE_BUSY": "another program holds it",
+    "SQLITE_CANTOPEN": "it can't be opened",
+}
+
+
+class Database:
+    """A ledger's file, opened for reading, or for writing by this process alone.
+
+    Parameters
+    ----------
+    path
+        The file. Its side files lie beside it, and a lock that stays.
+    fill
+        Writes the first rows of a new ledger; None refuses to begin one.
+    writing
+        Whether to lock it for this process.
+    """
+
+    def __init__(self, path: Path, *, fill: Fill | None, writing: bool) -> None:
+        self.path = path
+        self._lock: int | None = None
+        self._connection: sqlite3.Connection | None = None
+        if not self._is_there() and fill is None:
+            raise LedgerError(f"there is no ledger at {path}")
+        try:
+            if writing:
+                self._take_lock()
+                self._clear_away()
+                if fill is not None and not self._is_there():
+                    self._create(fill)
+            self._connection = self._connect(self.path, writing)
+            self._open(writing)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- opening and closing ----
+
+    def _is_there(self) -> bool:
+        """Whether something is in the file; refuse what is none (a pipe would wait for ever)."""
+        try:
+            status = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, ValueError):
+            raise LedgerError("the path of the ledger can't be used\nCheck it.") from None
+        if not stat.S_ISREG(status.st_mode):
+            raise LedgerError(f"{self.path} is not a file\nName a file for the ledger.")
+        return status.st_size > 0
+
+    def _take_lock(self) -> None:
+        """One writer at a time; the system lets go of the lock when the process ends."""
+        try:
+            target = self.path.resolve()  # a link to a ledger is locked like the ledger
+            make_directory(target.parent)
+            lock = target.with_name(f"{target.name}.lock")
+            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LedgerBusy(
+                f"another process is publishing with {self.path}\n"
+                "Wait until it has finished, or stop it. Nothing was measured."
+            ) from None
+        except OutputError as error:
+            raise LedgerError(str(error)) from None
+        except OSError as error:
+            raise LedgerError(
+                f"{self.path} can't be locked: {error.strerror}\n"
+                "Choose a directory you may write to."
+            ) from None
+
+    def _beside(self, ending: str = "") -> Path:
+        """Where a new ledger is made."""
+        return self.path.with_name(f".{self.path.name}.part{ending}")
+
+    def _clear_away(self) -> None:
+        """Remove what a run left that was cut off while it began a ledger."""
+        for ending in ("", "-journal", "-wal", "-shm"):
+            with suppress(OSError):
+                self._beside(ending).unlink(missing_ok=True)
+
+    def _create(self, fill: Fill) -> None:
+        """Make a new ledger beside its place and put it there whole."""
+        beside = self._beside()
+        try:
+            # SQLite gives its side files the mode of the main file.
+            os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._connection = self._connect(beside, writing=True)
+            with self.transaction() as connection:
+                for statement in TABLES.values():
+                    connection.execute(statement)
+                fill(connection)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            self._run("PRAGMA journal_mode = WAL")
+            self._connection.close()
+            put_in_place(beside, self.path, replace=False)
+        except FileExistsError:
+            pass  # where files can't be locked another process may have been faster
+        except OSError as error:
+            raise LedgerError(
+                f"{self.path} can't be made: {error.strerror}\n"
+                "Free some space or choose another directory. Nothing was published."
+            ) from None
+
+    def _connect(self, path: Path, writing: bool) -> sqlite3.Connection:
+        location = f"{path.absolute().as_uri()}?mode={self._mode(writing)}"
+        with self._typed_errors():
+            connection = sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
+            connection.execute("PRAGMA synchronous = FULL")
+            if not writing:
+                connection.execute("PRAGMA query_only = ON")
+            return connection
+
+    def _mode(self, writing: bool) -> str:
+        """How SQLite is to open the file.
+
+        It makes side files even for reading, and takes them away only if it may write. Where it
+        can't make them, as on a mounted backup, it has to be told that nothing moves.
+        """
+        here = os.access(self.path.parent, os.W_OK)
+        if writing or (here and os.access(self.path, os.W_OK)):
+            return "rw"
+        journal = self.path.with_name(f"{self.path.name}-wal")
+        return "ro" if here or journal.exists() else "ro&immutable=1"
+
+    def _open(self, writing: bool) -> None:
+        if not writing:
+            self._run("BEGIN")  # all that is read is of one moment, whoever writes meanwhile
+        if self._pragma("application_id") != APPLICATION:
+            empty = not self._run("SELECT name FROM sqlite_master")
+            what = "empty and not a ledger" if empty else "a database of another program"
+            raise LedgerError(f"{self.path} is {what}\nName another file for the ledger.")
+        self._migrate(writing)
+        if dict(self._run("SELECT name, sql FROM sqlite_master")) != TABLES:
+            raise LedgerError(f"the tables of {self.path} are not those of a ledger")
+        if writing:
+            with suppress(PermissionError):  # it may belong to another user of the group
+                self.path.chmod(0o600)
+            self._run("PRAGMA journal_mode = WAL")
+
+    def _migrate(self, writing: bool) -> None:
+        found = self._pragma("user_version")
+        if found > FORMAT:
+            raise LedgerError(
+                f"{self.path} has format {found}; this version of psgraph knows up to {FORMAT}\n"
+                "Use the version of psgraph that wrote it, or a newer one."
+            )
+        if found < FORMAT and found in MIGRATIONS and not writing:
+            raise LedgerError(
+                f"{self.path} has the older format {found}\n"
+                "Go on publishing with it (psgraph resume), which brings it up to date."
+            )
+        while found < FORMAT:
+            if found not in MIGRATIONS:
+                raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
+            with self.transaction() as connection:
+                MIGRATIONS[found](connection)
+                found += 1
+                connection.execute(f"PRAGMA user_version = {found}")
+
+    def close(self) -> None:
+        """Close the file and let go of the lock."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    # ---- reading and writing ----
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of an answer, one at a time."""
+        with self._typed_errors():
+            for row in self._open_connection.execute(query, values):  # noqa: UP028
+                yield row  # not `yield from`, which closes the answer after its database
+
+    def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """The only row of an answer, or None."""
+        return next(iter(self._run(query, values)), None)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, flushed to the disk when it is left."""
+        with self._typed_errors():
+            connection = self._open_connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                self._commit()
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _commit(self) -> None:
+        self._open_connection.execute("COMMIT")
+
+    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self._typed_errors():
+            return self._open_connection.execute(query, values).fetchall()
+
+    def _pragma(self, name: str) -> int:
+        return int(self._run(f"PRAGMA {name}")[0][0])
+
+    @property
+    def _open_connection(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise LedgerError(f"{self.path} is closed\nOpen it again.")
+        return self._connection
+
+    @contextmanager
+    def _typed_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", None) or ""
+            family = "_".join(code.split("_")[:2])
+            reason = _REASONS.get(family, "it can't be read or written")
+            raise LedgerError(
+                f"the ledger {self.path} can't be used: {reason}\nNothing was published."
+            ) from None
+        except (OverflowError, UnicodeDecodeError):  # numbers and text that no ledger holds
+            raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None

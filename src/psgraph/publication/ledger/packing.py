@@ -1,0 +1,71 @@
+"""How rows of a ledger are written: digests, charges and rosters as bytes and text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psgraph.errors import LedgerError, exact_decimal
+from psgraph.graph import Roster
+from psgraph.privacy.budget import Charge
+from psgraph.privacy.guarantee import exact_fraction
+
+__all__ = ["chain_digest", "pack_charges", "pack_roster", "unpack_charges", "unpack_roster"]
+
+
+def chain_digest(before: bytes, columns: Sequence[Any]) -> bytes:
+    """The digest of a row and of everything before it."""
+    digest = hashlib.sha256(before)
+    for value in columns:
+        data = value if isinstance(value, bytes) else repr(value).encode()
+        digest.update(b"%s %d " % (type(value).__name__.encode(), len(data)))
+        digest.update(data)
+    return digest.digest()
+
+
+def pack_charges(charges: tuple[Charge, ...]) -> str:
+    """Charges as short JSON."""
+    rows = [
+        [c.mechanism, c.label, exact_decimal(c.epsilon), c.sensitivity, list(c.shape), c.part]
+        for c in charges
+    ]
+    return json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+
+
+def unpack_charges(text: str) -> tuple[Charge, ...]:
+    """The inverse of `pack_charges`."""
+    return tuple(
+        Charge(mechanism, label, exact_fraction(epsilon), sensitivity, tuple(shape), part)
+        for mechanism, label, epsilon, sensitivity, shape, part in json.loads(text)
+    )
+
+
+def pack_roster(roster: Roster) -> bytes:
+    """A roster as bytes: how it was obtained, the kind of ids, the ids."""
+    head = (b"e" if roster.from_edges else b"g") + (b"s" if roster.strings else b"i")
+    if roster.strings:
+        return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
+    return head + roster.ids.astype("<i8").tobytes()
+
+
+def unpack_roster(content: object) -> Roster:
+    """The inverse of `pack_roster`; refuses what that would have written differently."""
+    try:
+        if not isinstance(content, bytes):
+            raise ValueError
+        ids: Any
+        if content[1:2] == b"s":
+            names = json.loads(content[2:])
+            ids = np.array(names, dtype=object if names else str)  # no names are still names
+        else:
+            ids = np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
+        roster = Roster(ids, from_edges=content[:1] == b"e")
+        if pack_roster(roster) != content:
+            raise ValueError
+        return roster
+    except (RecursionError, TypeError, ValueError):
+        raise LedgerError("a stored roster is damaged") from None

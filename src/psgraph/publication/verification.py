@@ -1,0 +1,183 @@
+"""Is everything as it was published? For the curator with the ledger, for anyone without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from psgraph.errors import LedgerError, PsgraphError, VerificationFailed, exact_decimal
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Certificate
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
+
+__all__ = ["Verification", "verify"]
+
+MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, and found in order."""
+
+    timestamps: int
+    releases: int
+    pending: int
+    ledger: bool
+    epsilon: str
+    window: int
+    largest_window_spent: str
+
+    def to_dict(self) -> dict[str, object]:
+        return dict(self.__dict__)
+
+
+def verify(path: str | Path) -> Verification:
+    """Check a release directory, a ledger, or both where they belong together.
+
+    Every certificate, graph and ledger row is compared with the digests that others hold of it,
+    and every window is added up again. Raises `VerificationFailed` with what is wrong.
+
+    Without a ledger two things can't be seen: that the *last* releases were removed, and that a
+    whole directory was swapped for another consistent one.
+    """
+    path = Path(path)
+    directory, ledger_path = _find(path)
+    problems: list[str] = []
+    result: Verification | None = None
+    try:
+        if ledger_path is None:
+            assert directory is not None
+            result = _without_ledger(directory, problems)
+        else:
+            directory = directory or _directory_of(ledger_path)
+            # Listed before the ledger is read: what is published was sealed before.
+            published = [] if directory is None else directory.timestamps()
+            with Ledger(ledger_path, writing=False) as ledger:
+                result = _with_ledger(ledger, directory, published, problems)
+    except PsgraphError as error:
+        problems.append(str(error).splitlines()[0])
+    if problems or result is None:
+        raise _failure(path, problems)
+    return result
+
+
+def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
+    """The directory and the ledger that a path stands for."""
+    try:
+        if not path.is_dir():
+            if not path.exists():
+                raise LedgerError(f"there is nothing at {path}")
+            return None, path
+        directory = ReleaseDirectory(path)
+        if (path / LEDGER_NAME).exists():
+            return directory, path / LEDGER_NAME
+        if not directory.timestamps():
+            raise LedgerError(f"{path} holds neither a ledger nor releases")
+        return directory, None
+    except (OSError, ValueError):
+        raise LedgerError("the path can't be used\nCheck it and its permissions.") from None
+
+
+def _directory_of(ledger_path: Path) -> ReleaseDirectory | None:
+    """Where a ledger says its releases are."""
+    with Ledger(ledger_path, writing=False) as ledger:
+        out = ledger.terms.out
+    return None if out is None else ReleaseDirectory(ledger_path.parent / out)
+
+
+def _failure(path: Path, problems: list[str]) -> VerificationFailed:
+    shown = problems[:MOST_PROBLEMS]
+    more = len(problems) - len(shown)
+    error = VerificationFailed(
+        f"{path} is not as it was published:\n"
+        + "\n".join(f"  {problem}" for problem in shown)
+        + (f"\n  and {more} more" if more else "")
+        + "\nFind out who changed it before you rely on it or go on publishing."
+    )
+    error.problems = tuple(problems)
+    return error
+
+
+class _Windows:
+    """Adds up every window again."""
+
+    def __init__(self, guarantee: WEventPrivacy) -> None:
+        self._accountant = Accountant(guarantee)
+        self.largest = Fraction(0)
+
+    def add(self, spent: Fraction) -> None:
+        """Book the next timestamp; `BudgetExceeded` if a window is overspent."""
+        self._accountant = self._accountant.record(spent)
+        self.largest = max(self.largest, self._accountant.window_spent)
+
+    def summary(self, *, releases: int, pending: int, ledger: bool) -> Verification:
+        guarantee = self._accountant.guarantee
+        return Verification(
+            timestamps=self._accountant.timestamps,
+            releases=releases,
+            pending=pending,
+            ledger=ledger,
+            epsilon=exact_decimal(guarantee.epsilon),
+            window=guarantee.window,
+            largest_window_spent=exact_decimal(self.largest),
+        )
+
+
+def _without_ledger(directory: ReleaseDirectory, problems: list[str]) -> Verification | None:
+    windows: _Windows | None = None
+    promise: WEventPrivacy | None = None
+    releases = 0
+    for certificate in directory.certificates(problems):
+        windows = windows or _Windows(certificate.guarantee)
+        promise = promise or certificate.guarantee
+        if certificate.guarantee != promise:
+            problems.append(f"timestamp {certificate.timestamp} promises something else")
+        windows.add(certificate.spent)
+        releases += 1
+    return windows.summary(releases=releases, pending=0, ledger=False) if windows else None
+
+
+def _with_ledger(
+    ledger: Ledger,
+    directory: ReleaseDirectory | None,
+    published: list[int],
+    problems: list[str],
+) -> Verification:
+    problems += ledger.problems()
+    sealed = ledger.sealed
+    pending = int(sealed > 0 and ledger.seal_of(sealed - 1).certificate is None)
+    releases = 0
+    if published and published[-1] >= sealed:
+        problems.append(
+            f"timestamp {published[-1]} is published but the ledger ends before {sealed}: "
+            "it is an older copy"
+        )
+    if directory is not None:
+        for certificate in directory.certificates(problems, finished=sealed - pending):
+            releases += 1
+            if certificate.timestamp < sealed:
+                _compare(certificate, ledger, problems)
+        if not problems:
+            problems += [
+                f"the release of timestamp {timestamp} is missing"
+                for timestamp in range(releases, sealed - pending)
+            ]
+    windows = _Windows(ledger.guarantee)
+    for _, _, spent in ledger.spends():
+        windows.add(spent)
+    return windows.summary(releases=releases, pending=pending, ledger=True)
+
+
+def _compare(certificate: Certificate, ledger: Ledger, problems: list[str]) -> None:
+    """What a certificate and the ledger say differently of a timestamp."""
+    timestamp = certificate.timestamp
+    seal = ledger.seal_of(timestamp)
+    if seal.certificate is None:
+        return
+    if bytes.fromhex(certificate.digest) != seal.certificate:
+        problems.append(f"the release of timestamp {timestamp} is not the one the ledger knows")
+    if certificate.spent != seal.spent or certificate.charges != seal.charges:
+        problems.append(f"the certificate of timestamp {timestamp} states another spend")

@@ -1,0 +1,104 @@
+"""Compile every kernel ahead of the work, so that compiling can be shown and timed by itself.
+
+numba compiles a kernel for the types it is first called with and keeps the result on disk. Small
+made-up inputs go through every kernel here, in the very types that real ones come in.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from psgraph._runtime.memory import keep_freed_memory
+from psgraph._runtime.sorting import sort_keys
+from psgraph.engines.base import Edges
+from psgraph.engines.local import LocalEngine
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.base import Method
+from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.steps.consistency import norm_sub_threshold
+from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
+from psgraph.publication.publisher import Publisher
+
+__all__ = ["start_up", "warm_up"]
+
+_NODES = 64
+_NEVER_AGAIN = 10**9  # a threshold that no change in so small a graph can pass
+_CELLS = 1 << 20  # more than are ever written down one by one
+
+
+def start_up() -> None:
+    """Load what reading and writing tables needs; Arrow puts that off until its first array.
+
+    From here on the process keeps the memory it frees (see `psgraph._runtime.memory`).
+
+    >>> start_up()
+    """
+    keep_freed_memory()
+    import psgraph.publication.releases
+    import psgraph.streams  # noqa: F401
+
+    pa.array([0])  # looks for pandas, and imports it where it is installed
+
+
+def warm_up(method: Method[Any, Any] | None = None) -> None:
+    """Compile, or load from the cache, all that publishing needs. Looks at no data.
+
+    Parameters
+    ----------
+    method
+        The method that will be used; PSGraph if none is given.
+
+    >>> warm_up()
+    """
+    start_up()
+    if method is None or type(method) is PSGraph:
+        method = PSGraph(threshold=_NEVER_AGAIN)
+    engine = LocalEngine()
+    before = _ring(_NODES)
+    publisher = Publisher(method, WEventPrivacy("8", window=1), seed=0, engine=engine)
+    publisher.publish(before)  # finds communities
+    publisher.publish(_ring(_NODES + 1))  # keeps them, with a newcomer
+    _warm_up_sparse_counts(engine, before)
+    _warm_up_repair(engine, before)
+
+
+def _ring(nodes: int) -> Snapshot:
+    around = np.arange(nodes)
+    return Snapshot(Roster.range(nodes), around, (around + 1) % nodes)
+
+
+def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
+    """What only happens where a matrix of counts is too large to write down."""
+    labels = np.arange(_NODES, dtype=np.int32)
+    counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
+    sort_keys(np.arange(1 << 14)[::-1].copy(), largest=1 << 14)
+    Budget(Fraction(8), Sampler(RandomSource.seeded(0))).noisy_sparse_counts(
+        counts.cells,
+        counts.counts,
+        size=_CELLS,
+        threshold=norm_sub_threshold,
+        sensitivity=per_edge(1),
+        epsilon=Fraction(8),
+        label="warm-up",
+    )
+
+
+def _warm_up_repair(engine: LocalEngine, snapshot: Snapshot) -> None:
+    """A drawn graph has too many edges or too few, and each is mended by a kernel of its own."""
+    labels = np.arange(_NODES, dtype=np.int32) % np.int32(2)
+    for edge_count in (_NODES - 8, _NODES + 8):
+        engine.repair(
+            Edges(snapshot.u.copy(), snapshot.v.copy()),
+            labels=labels,
+            inner_degrees=np.full(_NODES, 2.0),
+            outer_degrees=np.full(_NODES, 2.0),
+            edge_count=edge_count,
+            rng=np.random.default_rng(0),
+        )

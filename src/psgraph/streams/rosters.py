@@ -1,0 +1,257 @@
+"""Rosters that change publicly over time, and rosters from files."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+from psgraph.errors import DataError, RosterError
+from psgraph.graph import Roster
+from psgraph.graph.formats.files import TableFile, open_table
+from psgraph.graph.ids import Ids, as_ids
+from psgraph.streams.times import Time, instant, whole_number
+
+__all__ = ["TimedRoster", "read_roster"]
+
+_ALWAYS, _NEVER = -(2**63), 2**63 - 1  # where an open start and an open end lie
+
+
+class TimedRoster:
+    """A roster that changes publicly over time: a list of stays.
+
+    Parameters
+    ----------
+    ids
+        Node ids, integers or strings. A node may come back for another stay.
+    starts, ends
+        A stay begins at its start and is over at its end; None leaves that side open. Whole
+        numbers, or ISO dates and datetimes (without a zone: UTC).
+
+    Examples
+    --------
+    >>> staff = TimedRoster(["ann", "bob"], [None, "2004-03-01"], ["2005-01-01", None])
+    >>> staff.at("2004-02-29"), staff.at("2004-03-01")
+    (Roster(1 nodes), Roster(2 nodes))
+    >>> staff.at("2004-03-01") is staff.at("2004-12-31")
+    True
+    """
+
+    def __init__(
+        self, ids: ArrayLike, starts: Sequence[Time | None], ends: Sequence[Time | None]
+    ) -> None:
+        try:
+            array = as_ids(ids)
+        except DataError as error:
+            raise RosterError(f"roster: {error}") from None
+        if not array.size == len(starts) == len(ends):
+            raise RosterError("roster: every id needs a start and an end (None leaves it open)")
+        order = np.argsort(array, kind="stable")
+        self._ids = array[order]
+        self._bounds = [starts[i] for i in order], [ends[i] for i in order]
+        given = [time for side in self._bounds for time in side if time is not None]
+        self._bounded = bool(given)
+        self._whole = all(whole_number(time) is not None for time in given)
+        self._scales: dict[bool, _Stays] = {}
+        self._scale(whole=self._whole)
+        self._last: tuple[_Stays, int, Roster] | None = None
+
+    def __repr__(self) -> str:
+        return f"TimedRoster({self._ids.size} stays)"
+
+    @property
+    def everyone(self) -> Roster:
+        """All nodes that are listed at any time."""
+        first = np.ones(self._ids.size, dtype=bool)
+        first[1:] = self._ids[1:] != self._ids[:-1]
+        return Roster(self._ids[first])
+
+    def at(self, time: Time | None) -> Roster:
+        """The roster at a time; the same object for as long as nobody comes or goes.
+
+        Parameters
+        ----------
+        time
+            Compared as a whole number if the bounds of all stays are whole numbers and this is
+            one, otherwise as an ISO date or datetime (``2004-01`` is the start of that month).
+        """
+        number = whole_number(time) if self._whole and time is not None else None
+        moment = number
+        if not self._bounded:
+            moment = 0
+        elif moment is None and time is not None:
+            moment = instant(time)
+        if moment is None:
+            raise _incomparable()
+        stays = self._scale(whole=number is not None or not self._bounded)
+        segment = bisect_right(stays.changes, moment)
+        if self._last is None or self._last[0] is not stays or self._last[1] != segment:
+            present = (stays.starts <= moment) & (moment < stays.ends)
+            self._last = stays, segment, Roster(self._ids[present])
+        return self._last[2]
+
+    def _scale(self, *, whole: bool) -> _Stays:
+        if whole not in self._scales:
+            starts = _numbers(self._bounds[0], whole, _ALWAYS)
+            self._scales[whole] = _Stays(
+                self._ids, starts, _numbers(self._bounds[1], whole, _NEVER)
+            )
+        return self._scales[whole]
+
+
+def _incomparable() -> RosterError:
+    return RosterError(
+        "the times of the snapshots can't be compared with the roster's `from` and `until`\n"
+        "Give both as whole numbers, or both as ISO dates such as 2004-01-05."
+    )
+
+
+def _numbers(times: Sequence[Time | None], whole: bool, blank: int) -> NDArray[np.int64]:
+    read = whole_number if whole else instant
+    numbers = [blank if time is None else read(time) for time in times]
+    if None in numbers:
+        raise _incomparable()
+    return np.array(numbers, dtype=np.int64)
+
+
+class _Stays:
+    """Stays on one scale of numbers, checked, and the moments at which membership changes."""
+
+    def __init__(self, ids: Ids, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        self.starts, self.ends = starts, ends
+        backward = int((starts >= ends).sum())
+        if backward:
+            raise RosterError(
+                f"roster: {backward} of {ids.size} stays end before they begin\n"
+                "`from` is the first moment of a stay, `until` the first moment after it."
+            )
+        number = np.zeros(ids.size, dtype=np.int64)
+        number[1:] = np.cumsum(ids[1:] != ids[:-1])
+        order = np.lexsort((starts, number))
+        number, starts, ends = number[order], starts[order], ends[order]
+        again = number[1:] == number[:-1]
+        repeats = int((again & (starts[1:] < ends[:-1])).sum())
+        if repeats:
+            raise RosterError(
+                f"roster: {repeats} of {ids.size} rows list a node that is already listed for "
+                "that time\nList every node once for any moment."
+            )
+        # Where a stay passes into the next one of the same node, nobody comes or goes.
+        seam = again & (starts[1:] == ends[:-1])
+        comes, goes = np.ones(ids.size, dtype=bool), np.ones(ids.size, dtype=bool)
+        comes[1:], goes[:-1] = ~seam, ~seam
+        moments = {*starts[comes].tolist(), *ends[goes].tolist()} - {_ALWAYS, _NEVER}
+        self.changes = sorted(moments)
+
+
+def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
+    """Read a roster from a CSV, TSV, TXT (gzipped too) or Parquet file.
+
+    Parameters
+    ----------
+    path
+        One node a row, in the column ``id`` or ``node`` or in the only column; a text file with
+        a single column needs no header. Columns ``from`` and ``until`` make it a roster that
+        changes over time: from inclusive, until exclusive, blank for open. If every id of a
+        text file is a whole number the ids are integers, otherwise they are text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "nodes.csv"
+    >>> _ = file.write_text("id,from,until\\nann,,2005-01-01\\nbob,2004-03-01,\\n")
+    >>> read_roster(file).at("2004-06-01")
+    Roster(2 nodes)
+    """
+    try:
+        return _read(open_table(Path(path), blanks=False))
+    except RosterError:
+        raise
+    except DataError as error:
+        raise RosterError(f"roster: {error}") from None
+
+
+_INTEGER = "^-?(0|[1-9][0-9]*)$"
+
+
+def _read(table: TableFile) -> Roster | TimedRoster:
+    places = _places(table)
+    columns = {
+        name: (index, table.type_of(index) if table.typed else pa.string())
+        for name, index in places.items()
+    }
+    batches = list(table.batches(columns, optional=("from", "until")))
+    if not batches:
+        raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
+    ids = pa.chunked_array([batch.columns["id"] for batch in batches])
+    if not table.typed:
+        ids = _as_integers(ids, headless=table.names is None)
+    if len(places) == 1:
+        return Roster(ids)
+    stays = {
+        name: pa.chunked_array([batch.columns[name] for batch in batches])
+        for name in places
+        if name != "id"
+    }
+    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in _BOUNDS]
+    return TimedRoster(ids, *sides)
+
+
+_BOUNDS = ("from", "until")
+
+
+def _places(table: TableFile) -> dict[str, int]:
+    """Where the ids stand, and `from` and `until` if they are there."""
+    if table.names is None:
+        if table.width > 1:
+            raise RosterError(
+                f"roster: {table.name} has {table.width} columns and no line that names them\n"
+                "Begin the file with a line such as: id,from,until"
+            )
+        return {"id": 0}
+    names = [name.lower() for name in table.names]
+    bounds = {name: names.index(name) for name in _BOUNDS if name in names}
+    others = [index for index in range(len(names)) if index not in bounds.values()]
+    marked = [index for index in others if names[index] in ("id", "node")]
+    if len(marked) != 1 and len(others) != 1:
+        raise RosterError(
+            f"roster: expected one column 'id' or 'node', found {table.listing}\n"
+            "Name the column of ids 'id'."
+        )
+    return {"id": (marked if len(marked) == 1 else others)[0], **bounds}
+
+
+def _as_integers(ids: pa.ChunkedArray, *, headless: bool) -> pa.ChunkedArray:
+    """Integers if all ids are; a first line that alone is not is the name of the column."""
+    whole = pc.match_substring_regex(ids, _INTEGER)
+    if headless and len(ids) > 1 and pc.all(whole[1:]).as_py():
+        titled = re.match(r"[+-]?\d", ids[0].as_py()) is None
+        ids, whole = ids[titled:], whole[titled:]
+    if not pc.all(whole).as_py():
+        return ids
+    try:
+        return ids.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise RosterError("roster: an integer id is beyond 64 bits\nUse smaller ids.") from None
+
+
+def _times(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        if pa.types.is_floating(column.type):  # what pandas makes of integers with blanks
+            column = column.cast(pa.int64())
+        elif pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", column.type.tz))
+        times: list[Any] = column.to_pylist()
+    except pa.ArrowInvalid:
+        times = [column]
+    if not all(isinstance(time, Time | None) for time in times):
+        raise RosterError("roster: `from` and `until` must be whole numbers or ISO dates")
+    return times

@@ -1,0 +1,153 @@
+"""Publishing a case under the clock, and the floor beside it.
+
+The floor is what no method can do without: reading the Parquet, drawing as many noises of the same
+scales one by one, and writing as much Parquet as durably. It is measured in the same process.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from psgraph._runtime.durable import write_whole
+from psgraph._runtime.memory import peak_bytes
+from psgraph._runtime.timing import phase, stopwatch
+from psgraph.graph import Roster
+from psgraph.methods.base import Method, find_method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.warmup import warm_up
+from psgraph.streams import Stream, read_stream
+from psgraph_lab.bench.cases import Case
+
+__all__ = ["GUARANTEE", "measure_case", "measure_method"]
+
+GUARANTEE = WEventPrivacy("1", window=5)
+
+Draws = list[tuple[int, Fraction]]
+
+
+def measure_case(case: Case, source: Path, scratch: Path) -> dict[str, Any]:
+    """Seconds, peak memory and floor of a case.
+
+    Parameters
+    ----------
+    source
+        A Parquet file (real data, nodes from the edges) or a directory of them (made up).
+    scratch
+        Where to write to.
+    """
+    method = find_method("psgraph")()
+    warm_up(method)
+    runs = [
+        _publish(method, case, source, scratch / f"run{number}") for number in range(case.repeats)
+    ]
+    peak = peak_bytes()
+    best = min(runs, key=lambda run: float(run["seconds"]["total"]))
+    draws, files = best.pop("draws"), best.pop("files")
+    floors = [_floor(case, source, draws, files, scratch) for _ in range(case.repeats)]
+    floor = min(floors, key=lambda seconds: seconds["total"])
+    return {
+        **best,
+        "peak_bytes": peak,
+        "floor_seconds": floor,
+        "ratio": best["seconds"]["total"] / floor["total"],
+    }
+
+
+def measure_method(name: str, case: Case, source: Path, scratch: Path) -> dict[str, Any]:
+    """Seconds and peak memory of one method on a case, once."""
+    method = find_method(name)()
+    warm_up(method)
+    run = _publish(method, case, source, scratch / f"run-{name}")
+    return {"seconds": run["seconds"], "peak_bytes": peak_bytes()}
+
+
+def _open(case: Case, source: Path) -> Stream:
+    if source.is_dir():
+        return read_stream(source, roster=Roster.range(case.nodes))
+    return read_stream(source, roster_from_edges=True)
+
+
+def _publish(method: Method[Any, Any], case: Case, source: Path, out: Path) -> dict[str, Any]:
+    """One run; the clock starts after the timestamps that are not counted."""
+    done = edges = nodes = 0
+    draws: Draws = []
+    with (
+        stopwatch() as seconds,
+        _recording(draws),
+        Publisher(method, GUARANTEE, out=out) as publisher,
+    ):
+        begin = perf_counter()
+        with phase("read"):
+            snapshots = iter(_open(case, source))
+        while True:
+            if done == case.untimed > 0:
+                seconds.clear()
+                draws.clear()
+                begin = perf_counter()
+            with phase("read"):
+                snapshot = next(snapshots, None)
+            if snapshot is None:
+                break
+            certificate = publisher.publish(snapshot).certificate
+            nodes = max(nodes, certificate.nodes)
+            edges = max(edges, certificate.edges)
+            done += 1
+            del snapshot
+        total = perf_counter() - begin
+    return {
+        "timestamps": done - case.untimed,
+        "nodes": nodes,
+        "edges": edges,
+        "seconds": {"total": total, **seconds},
+        "draws": list(draws),
+        "files": [out / f"{number:06d}.parquet" for number in range(case.untimed, done)],
+    }
+
+
+def _recording(draws: Draws) -> AbstractContextManager[Any]:
+    """Take down how many noises are drawn one by one, and of which rates."""
+    draw = Sampler.discrete_laplace
+
+    def recording(sampler: Sampler, size: int, rate: Fraction) -> NDArray[np.int64]:
+        draws.append((size, rate))
+        return draw(sampler, size, rate)
+
+    return patch.object(Sampler, "discrete_laplace", recording)
+
+
+def _floor(
+    case: Case, source: Path, draws: Draws, files: list[Path], scratch: Path
+) -> dict[str, float]:
+    inputs = sorted(source.iterdir())[case.untimed :] if source.is_dir() else [source]
+    outputs = [pq.read_table(path) for path in files]
+    target = scratch / "floor"
+    target.mkdir()
+    sampler = Sampler(RandomSource.secure())
+    with stopwatch() as seconds, phase("total"):
+        with phase("read"):
+            for path in inputs:
+                pq.read_table(path, columns=["u", "v"])
+        with phase("noise"):
+            for size, rate in draws:
+                sampler.discrete_laplace(size, rate)
+        with phase("write"):
+            for number, table in enumerate(outputs):
+                sink = pa.BufferOutputStream()
+                pq.write_table(table, sink, compression="zstd", use_dictionary=False)
+                write_whole(target / f"{number}.parquet", memoryview(sink.getvalue()))
+    shutil.rmtree(target)
+    return seconds

@@ -1,0 +1,1 @@
+"""The commands `datasets`, `experiment` and `bench`."""

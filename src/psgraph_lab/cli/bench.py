@@ -1,0 +1,235 @@
+"""``psgraph bench``: seconds and memory against their targets, here and now."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from psgraph._version import __version__
+from psgraph.cli.help import Command
+from psgraph.cli.screen import note, print_json, results, table, waiting
+from psgraph.cli.shared import json_option
+from psgraph.errors import DataError, PsgraphError
+from psgraph_lab.bench.cases import CASES, LARGE, METHOD_CASES, Case
+
+__all__ = ["command"]
+
+
+@click.command(
+    "bench",
+    cls=Command,
+    short_help="Measure speed and memory against their targets.",
+    examples=["psgraph bench", "psgraph bench --methods", "psgraph bench --data ~/snap --json"],
+)
+@click.option(
+    "--data",
+    metavar="DIR",
+    envvar="PSGRAPH_DATA",
+    show_envvar=True,
+    type=click.Path(path_type=Path),
+    help="Where as733.parquet and ascaida.parquet are; made-up streams of that size otherwise.",
+)
+@click.option(
+    "--only",
+    type=click.Choice([case.name for case in (*CASES, LARGE)]),
+    metavar="CASE",
+    multiple=True,
+    help=f"Measure this case; may be given again. {', '.join(case.name for case in CASES)}.",
+)
+@click.option(
+    "--methods",
+    is_flag=True,
+    help="All installed methods on As-733 and As-caida instead, with PSGraph's time as the unit.",
+)
+@click.option("--large", is_flag=True, help="Ten million nodes too: 10 GB of memory, minutes.")
+@click.option("--quick", is_flag=True, help="A twentieth of every stream, without targets.")
+@json_option
+def command(
+    data: Path | None,
+    only: tuple[str, ...],
+    methods: bool,
+    large: bool,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Measure how fast PSGraph (or every method) publishes, and with how much memory.
+
+    Warm (compiling is over), noise, sealing and writing included, at ε = 1 and w = 5. Every case
+    runs in a process of its own. The floor is what no method can do without, measured in the same
+    process: reading the Parquet, drawing as many noises, writing the Parquet.
+    """
+    if data is not None and not data.is_dir():
+        raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
+    load = os.getloadavg()[0]
+    cases = METHOD_CASES if methods else (*CASES, LARGE)
+    names = only or [case.name for case in (METHOD_CASES if methods else CASES)]
+    if methods and (large or not set(names) <= {case.name for case in METHOD_CASES}):
+        raise click.UsageError("--methods measures as-733 and as-caida only")
+    rows: list[dict[str, Any]] = []
+    for case in cases:
+        if case.name not in names and not (large and case is LARGE):
+            continue
+        if methods:
+            rows += _methods_measured(case, data, quick=quick)
+            continue
+        with waiting(f"Measuring {case.title} …", after=0.0):
+            rows.append(_measured(case, data, quick=quick))
+    if as_json:
+        machine = {
+            "cores": os.cpu_count(),
+            "load_before": load,
+            "python": platform.python_version(),
+            "system": platform.system(),
+            "processor": platform.machine(),
+        }
+        print_json({"version": __version__, "machine": machine, "cases": rows})
+    else:
+        (_show_methods if methods else _show)(rows)
+        if load > 0.5:
+            note(
+                f"The machine was busy before this began (load {load:.1f} on {os.cpu_count()} "
+                "cores): look at the ratios."
+            )
+
+
+@contextmanager
+def _prepared(
+    case: Case, data: Path | None, *, quick: bool
+) -> Iterator[tuple[dict[str, Any], Callable[..., dict[str, Any]]]]:
+    """Have the stream of a case at hand: what to say of it, and how to measure it."""
+    wanted = case.shrunk() if quick else case
+    file = data / wanted.data if data is not None and wanted.data is not None else None
+    real = file is not None and file.exists()
+    more = ["--quick"] if quick else []
+    with tempfile.TemporaryDirectory(prefix="psgraph-bench-") as scratch:
+        if not real:
+            _step("prepare", case.name, scratch, *more)
+
+        def measure(*options: str) -> dict[str, Any]:
+            source = [str(file)] if real else []
+            found = _step("measure", case.name, scratch, *source, *more, *options)
+            measured: dict[str, Any] = json.loads(found)
+            return measured
+
+        about = {
+            "case": case.name,
+            "title": wanted.title,
+            "data": "real" if real else "made up",
+        }
+        yield about, measure
+
+
+def _methods_measured(case: Case, data: Path | None, *, quick: bool) -> list[dict[str, Any]]:
+    """Every installed method on one stream, PSGraph first: its seconds are the unit."""
+    from psgraph.methods.base import method_names
+
+    wanted = case.shrunk() if quick else case
+    targets = {"psgraph": wanted.most_seconds, **dict(wanted.method_seconds)}
+    rows: list[dict[str, Any]] = []
+    with _prepared(case, data, quick=quick) as (about, measure):
+        for name in sorted(method_names(), key=lambda name: (name != "psgraph", name)):
+            with waiting(f"Measuring {name} on {case.title} …", after=0.0):
+                measured = measure("--method", name)
+            unit = (rows[0] if rows else measured)["seconds"]["total"]
+            rows.append(
+                {
+                    **about,
+                    "method": name,
+                    **measured,
+                    "times_psgraph": measured["seconds"]["total"] / unit,
+                    "target_seconds": targets.get(name),
+                    "target_bytes": 1e9 if targets.get(name) else None,
+                }
+            )
+    return rows
+
+
+def _measured(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
+    wanted = case.shrunk() if quick else case
+    with _prepared(case, data, quick=quick) as (about, measure):
+        measured = measure()
+    return {
+        **about,
+        **measured,
+        "target_seconds": wanted.most_seconds,
+        "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
+        "target_ratio": wanted.most_floors,
+    }
+
+
+def _step(*arguments: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-m", "psgraph_lab.bench", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if run.returncode:
+        reason = run.stderr.strip().splitlines()[-1:] or [f"exit code {run.returncode}"]
+        raise PsgraphError(f"measuring {arguments[1]} failed: {reason[0]}")
+    return run.stdout
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    columns = ("case", "data", "timestamps", "nodes", "edges", "seconds", "peak", "floor", "ratio")
+    shown = table(columns, [_cells(row) for row in rows], left=2)
+    console = results()
+    console.print(shown)
+    console.print(
+        "Targets after ≤. Nodes and edges of the largest snapshot. The floor, in seconds: read the "
+        "Parquet, draw the noise, write the Parquet; ratio: seconds by floor.",
+        style="dim",
+    )
+
+
+def _show_methods(rows: list[dict[str, Any]]) -> None:
+    columns = ("stream", "data", "method", "seconds", "× psgraph", "peak")
+    cells = [
+        (
+            row["title"],
+            row["data"],
+            row["method"],
+            _against(row["seconds"]["total"], row["target_seconds"], " s"),
+            f"{row['times_psgraph']:.2f}",
+            _peak(row),
+        )
+        for row in rows
+    ]
+    console = results()
+    console.print(table(columns, cells, left=3))
+    console.print("Targets after ≤. ε = 1, w = 5, default parameters.", style="dim")
+
+
+def _against(value: float, target: float | None, unit: str = "") -> str:
+    aimed = "" if target is None else f" ≤ {target:g}"
+    missed = " !" if target is not None and value > target else ""
+    return f"{value:.2f}{aimed}{unit}{missed}"
+
+
+def _peak(row: dict[str, Any]) -> str:
+    target = row["target_bytes"]
+    return _against(row["peak_bytes"] / 1e9, target and target / 1e9, " GB")
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        row["title"],
+        row["data"],
+        f"{row['timestamps']:,}",
+        f"{row['nodes']:,}",
+        f"{row['edges']:,}",
+        _against(row["seconds"]["total"], row["target_seconds"], " s"),
+        _peak(row),
+        f"{row['floor_seconds']['total']:.2f} s",
+        _against(row["ratio"], row["target_ratio"]),
+    )

@@ -1,0 +1,294 @@
+"""``psgraph experiment``: the paper's figures and tables, run and drawn here."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from psgraph.cli.help import Command, Group
+from psgraph.cli.screen import print_json, progress, results, table, waiting
+from psgraph.cli.shared import Checked, json_option
+from psgraph.errors import DataError, InvalidArgument, exact_decimal
+from psgraph.privacy.guarantee import exact_epsilon
+
+if TYPE_CHECKING:
+    from psgraph_lab.experiments.definition import Experiment
+
+__all__ = ["command"]
+
+QUALITY, COST = "cells.parquet", "costs.parquet"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _epsilons(text: str) -> tuple[str, ...]:
+    """Budgets as results name them: 1.0 is 1."""
+    found = []
+    for name in _names(text):
+        epsilon = exact_epsilon(name)
+        try:
+            float(name)
+        except ValueError:
+            raise InvalidArgument(f"write ε as a decimal number, not {name!r}") from None
+        found.append(exact_decimal(epsilon))
+    return tuple(found)
+
+
+_list = Checked("list", _names)
+
+
+command = Group(
+    name="experiment",
+    short_help="Run the paper's evaluation: figures, tables, claims.",
+    help="The paper's evaluation: every figure and table, and whether its statements hold.",
+    examples=["psgraph experiment list", "psgraph experiment run end-to-end --quick"],
+)
+
+
+@command.command(
+    "list",
+    cls=Command,
+    short_help="The experiments, and what the paper calls them.",
+    examples=["psgraph experiment list"],
+)
+@json_option
+def list_command(as_json: bool) -> None:
+    """Name every experiment, where the paper has it, and how many runs it takes."""
+    from psgraph_lab.experiments.definition import experiment_names, find_experiment
+
+    found = [find_experiment(name) for name in experiment_names()]
+    if as_json:
+        rows = [
+            {"name": each.name, "paper": each.paper, "title": each.title, "runs": _runs(each)}
+            for each in found
+        ]
+        print_json({"experiments": rows})
+        return
+    text = [(each.name, each.paper, each.title, f"{_runs(each):,}") for each in found]
+    results().print(table(("experiment", "paper", "what it shows", "runs here"), text, left=3))
+
+
+def _runs(experiment: Experiment) -> int:
+    """On the data sets that are at hand."""
+    from psgraph_lab.datasets import is_at_hand
+
+    there = [name for name in experiment.datasets if is_at_hand(name)]
+    return len(experiment.narrowed(datasets=there).cells())
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What was asked for, beside the names."""
+
+    quick: bool
+    datasets: tuple[str, ...] | None
+    methods: tuple[str, ...] | None
+    epsilons: tuple[str, ...] | None
+    repetitions: int | None
+    out: Path
+    data: Path | None
+    workers: int | None
+    no_run: bool
+
+    def find(self, name: str) -> Experiment:
+        """An experiment with the options taken into account, on data sets that are at hand."""
+        from psgraph_lab.datasets import find_dataset, is_at_hand
+        from psgraph_lab.experiments.definition import find_experiment
+
+        experiment = find_experiment(name, quick=self.quick)
+        if experiment.kind == "claims":
+            return experiment
+        datasets = self.datasets
+        if datasets is None:
+            datasets = tuple(
+                each for each in experiment.datasets if is_at_hand(each, directory=self.data)
+            )
+        for each in datasets:
+            find_dataset(each)  # an unknown name is refused before anything runs
+        methods = self.methods
+        if methods is not None and name in ("judgement", "components", "threshold"):
+            methods = None  # they compare PSGraph with itself
+        return experiment.narrowed(
+            datasets=datasets,
+            methods=methods,
+            epsilons=self.epsilons,
+            repetitions=self.repetitions,
+        )
+
+
+@command.command(
+    "run",
+    cls=Command,
+    short_help="Run experiments and write their pages.",
+    examples=[
+        "psgraph experiment run end-to-end --quick",
+        "psgraph experiment run window --datasets as-caida --methods psgraph,tmf --repetitions 3",
+        "psgraph experiment run all --out results",
+    ],
+)
+@click.argument("names", metavar="NAME|all…", nargs=-1, required=True)
+@click.option("--quick", is_flag=True, help="Few snapshots and budgets: within two minutes each.")
+@click.option("--datasets", type=_list, metavar="A,B", help="Data sets; else all at hand.")
+@click.option("--methods", type=_list, metavar="A,B", help="Only these methods.")
+@click.option("--epsilons", type=Checked("list", _epsilons), metavar="E,E", help="Privacy budgets.")
+@click.option("--repetitions", type=click.IntRange(min=1), metavar="N", help="Usually 10.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where results and pages go.  [default: results, or results-quick]",
+)
+@click.option(
+    "--data",
+    metavar="DIR",
+    envvar="PSGRAPH_DATA",
+    show_envvar=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Where data sets are looked for first.",
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
+@click.option("--no-run", is_flag=True, help="Run nothing: draw what is there.")
+@json_option
+def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
+    """Run experiments, or what is missing of them, and draw what there is.
+
+    Every run is seeded, and the seed is recorded beside its result. Results go to cells.parquet
+    (quality) and costs.parquet (time and memory) in DIR, as they come: after an interruption the
+    same command goes on where it stopped, and experiments that share runs share their results.
+    Each experiment gets a figure (PNG, SVG) and a page (Markdown, HTML).
+
+    Seeded runs are for research: nothing they make is private.
+    """
+    out = out or Path("results-quick" if options["quick"] else "results")
+    wanted = _Wanted(out=out, **options)
+    experiments = [wanted.find(name) for name in _expanded(names)]
+    typed = shlex.join(["psgraph", *sys.argv[1:]])
+    made = [_run(experiment, wanted, typed) for experiment in experiments]
+    with waiting("Writing the index …"):
+        index = _write_index(wanted)
+    if as_json:
+        print_json({"out": str(out), "index": str(index), "experiments": made})
+        return
+    shown = [(each["name"], str(each["ran"]), str(each["kept"]), each["page"]) for each in made]
+    results().print(table(("experiment", "runs", "already there", "page"), shown, left=1))
+
+
+def _expanded(names: Sequence[str]) -> tuple[str, ...]:
+    from psgraph_lab.experiments.definition import experiment_names
+
+    return experiment_names() if "all" in names else tuple(dict.fromkeys(names))
+
+
+def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
+    """Run what is missing, then write the pages; returns what to tell."""
+    from psgraph_lab.experiments.cost import measure_missing
+    from psgraph_lab.experiments.runner import run_missing
+    from psgraph_lab.experiments.store import Results
+
+    if experiment.kind == "claims":
+        return _run_claims(wanted, typed)
+    if not experiment.datasets:
+        raise DataError(
+            f"none of the data sets of {experiment.name} is at hand\n"
+            "`psgraph datasets list` says how to get them; --quick and --datasets demo do without."
+        )
+    cells = experiment.cells()
+    costly = experiment.kind == "cost"
+    path = wanted.out / (COST if costly else QUALITY)
+    if wanted.no_run:
+        stored = Results.read(path)
+        kept = sum(cell in stored for cell in cells)
+        page = _write_pages(experiment, stored, wanted, typed)
+        return {"name": experiment.name, "ran": 0, "kept": kept, "page": str(page)}
+    with Results.writing(path) as stored:
+        missing = sum(cell not in stored for cell in cells)
+        with progress(experiment.name, length=missing, left=True) as advance:
+            done = _after_each(advance)
+            if costly:
+                measure_missing(cells, stored, directory=wanted.data, done=done)
+            else:
+                run_missing(cells, stored, directory=wanted.data, workers=wanted.workers, done=done)
+    page = _write_pages(experiment, stored, wanted, typed)
+    return {
+        "name": experiment.name,
+        "ran": missing,
+        "kept": len(cells) - missing,
+        "page": str(page),
+    }
+
+
+def _after_each(advance: Callable[[], None]) -> Callable[[object], None]:
+    return lambda _: advance()
+
+
+def _facts(stored: Mapping[Any, Any]) -> dict[str, str]:
+    """What ran it and when; of results from several machines or versions, all."""
+    from datetime import UTC, datetime
+
+    outcomes = list(stored.values())
+    return {
+        "psgraph": ", ".join(sorted({outcome.version for outcome in outcomes})),
+        "machine": "; ".join(sorted({outcome.machine for outcome in outcomes})),
+        "drawn": f"{datetime.now(UTC):%Y-%m-%d}",
+    }
+
+
+def _write_pages(
+    experiment: Experiment, stored: Mapping[Any, Any], wanted: _Wanted, typed: str
+) -> Path:
+    from psgraph_lab.experiments.notes import read_notes
+    from psgraph_lab.experiments.pages import write_pages
+    from psgraph_lab.experiments.summary import summarise
+
+    taken = {cell: stored[cell] for cell in experiment.cells() if cell in stored}
+    with waiting(f"Drawing {experiment.name} …"):
+        _, page = write_pages(
+            experiment,
+            summarise(experiment, taken),
+            wanted.out,
+            command=typed,
+            facts=_facts(taken),
+            reading=read_notes(wanted.out).experiments.get(experiment.name, ""),
+        )
+    return page
+
+
+def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
+    """Check the paper's statements on what the other experiments left in the directory."""
+    from psgraph_lab.experiments.claims import check_claims, write_claims_pages
+    from psgraph_lab.experiments.definition import experiment_names
+    from psgraph_lab.experiments.notes import read_notes
+    from psgraph_lab.experiments.store import Results
+
+    quality, costs = Results.read(wanted.out / QUALITY), Results.read(wanted.out / COST)
+    if not quality and not costs:
+        raise DataError(
+            f"{wanted.out} holds no results yet\n"
+            "Run other experiments first, or `psgraph experiment run all`."
+        )
+    experiments = {name: wanted.find(name) for name in experiment_names() if name != "claims"}
+    verdicts = check_claims(quality, costs, experiments)
+    with waiting("Drawing claims …"):
+        _, page = write_claims_pages(
+            verdicts,
+            wanted.out,
+            notes=read_notes(wanted.out).statements,
+            command=typed,
+            facts=_facts({**quality, **costs}),
+        )
+    return {"name": "claims", "ran": 0, "kept": len(quality) + len(costs), "page": str(page)}
+
+
+def _write_index(wanted: _Wanted) -> Path:
+    from psgraph_lab.experiments.definition import experiment_names, find_experiment
+    from psgraph_lab.experiments.pages import write_index
+
+    return write_index(wanted.out, [find_experiment(name) for name in experiment_names()])

@@ -1,0 +1,31 @@
+"""Data sets: the paper's four by their original files, stand-ins, and a made-up stream."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
+
+if TYPE_CHECKING:
+    from psgraph_lab.datasets.fetching import fetch_dataset
+    from psgraph_lab.datasets.loading import is_at_hand, load_dataset
+
+__all__ = [
+    "Counts",
+    "Dataset",
+    "dataset_names",
+    "fetch_dataset",
+    "find_dataset",
+    "is_at_hand",
+    "load_dataset",
+]
+
+# NumPy and Arrow stay out until a data set is opened.
+_LATER = {"fetch_dataset": "fetching", "is_at_hand": "loading", "load_dataset": "loading"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"psgraph_lab.datasets.{_LATER[name]}"), name)

@@ -1,0 +1,214 @@
+"""What is known about every data set, without opening any of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psgraph.errors import InvalidArgument
+
+__all__ = ["Counts", "Dataset", "dataset_names", "find_dataset"]
+
+_SNAP = "https://snap.stanford.edu/data"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The size of a stream: distinct nodes and undirected edges of all its timestamps together.
+
+    Attributes
+    ----------
+    self_loops
+        Distinct self-loops, which `edges` leaves out; None where they were dropped uncounted.
+    """
+
+    nodes: int
+    edges: int
+    timestamps: int
+    self_loops: int | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One data set.
+
+    Attributes
+    ----------
+    paper
+        The paper's table; None if the paper does not use it. Its edges count self-loops.
+    stand_in_for
+        The data set of the paper that this one takes the place of, if it is none of them.
+    source
+        Where it comes from, to read.
+    downloads
+        The addresses of its original files; without any, it comes by ``--from`` only.
+    checksum
+        SHA-256 of the first of `downloads`, once known.
+    files
+        Names its Parquet form goes by; the first is the one that `fetch` writes.
+    selection
+        Which part of the source is taken, and how.
+    discrepancy
+        What is known about counts that differ from the paper's.
+    paper_self_loops
+        Self-loops among the paper's edges.
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    licence: str
+    size: str
+    selection: str
+    files: tuple[str, ...] = ()
+    downloads: tuple[str, ...] = ()
+    checksum: str | None = None
+    stand_in_for: str | None = None
+    paper: Counts | None = None
+    paper_self_loops: int = 0
+    discrepancy: str = ""
+
+
+_DATASETS = (
+    Dataset(
+        name="as-733",
+        title="As-733",
+        description="Autonomous systems of the Internet that exchange traffic, from BGP logs; "
+        "733 daily graphs, 1997-11-08 to 2000-01-02.",
+        source=f"{_SNAP}/as-733.html",
+        licence="none stated; collected by the Route Views project of the University of Oregon. "
+        "Cite Leskovec, Kleinberg and Faloutsos (KDD 2005).",
+        size="733 files, tens of megabytes packed",
+        selection="every 5th file in the order of names: 147 days, 1997-11-08 to 1999-12-31. "
+        "Direction, repeats and self-loops are dropped.",
+        files=("as-733.parquet", "as733.parquet"),
+        downloads=(f"{_SNAP}/as-733.tar.gz",),
+        paper=Counts(7_473, 22_705, 147),
+        paper_self_loops=2_539,
+        discrepancy="none: 20,166 edges between two nodes and 2,539 distinct self-loops, which "
+        "the paper counts as edges, make the paper's 22,705.",
+    ),
+    Dataset(
+        name="as-caida",
+        title="As-caida",
+        description="Autonomous systems of the Internet and their business relations, derived by "
+        "CAIDA; 122 graphs, 2004-01-05 to 2007-11-05.",
+        source=f"{_SNAP}/as-Caida.html",
+        licence="none stated; CAIDA asks to be acknowledged. "
+        "Cite Leskovec, Kleinberg and Faloutsos (KDD 2005).",
+        size="122 files, tens of megabytes packed",
+        selection="every 5th file in the order of names: 25 days, 2004-01-05 to 2007-11-05. "
+        "Direction, kind of relation and repeats are dropped.",
+        files=("as-caida.parquet", "ascaida.parquet"),
+        downloads=(f"{_SNAP}/as-caida.tar.gz",),
+        paper=Counts(31_092, 97_164, 25),
+        discrepancy="none.",
+    ),
+    Dataset(
+        name="cit-hepph",
+        title="Cit-HepPh",
+        description="Citations among the papers of arXiv's high-energy physics phenomenology, "
+        "from the KDD Cup 2003.",
+        source=f"{_SNAP}/cit-HepPh.html",
+        licence="none stated; released for the KDD Cup 2003. "
+        "Cite Leskovec, Kleinberg and Faloutsos (KDD 2005).",
+        size="421,578 citations in 2 files, a few megabytes packed",
+        selection="36 months, 1997-01 to 1999-12: the citations made by the papers of the month, "
+        "both papers being of these months. Direction and repeats are dropped.",
+        files=("cit-hepph.parquet",),
+        downloads=(f"{_SNAP}/cit-HepPh.txt.gz", f"{_SNAP}/cit-HepPh-dates.txt.gz"),
+        paper=Counts(12_905, 764_525, 36),
+        discrepancy="the paper says 36 months from January 1996 to December 1999, which are 48, "
+        "and 764,525 edges, where the whole source has 421,578. No selection of these citations "
+        "can give that; the co-author graph of the same papers (KONECT ca-cit-HepPh) might.",
+    ),
+    Dataset(
+        name="reddit",
+        title="Reddit",
+        description="Posts of one subreddit that link to another, 2014 to 2017.",
+        source=f"{_SNAP}/soc-RedditHyperlinks.html",
+        licence="none stated. Cite Kumar, Hamilton, Leskovec and Jurafsky (WWW 2018).",
+        size="about 858,000 links in 2 files, several hundred megabytes",
+        selection="24 months, 2014-01 to 2015-12, by the times as written: the links of the "
+        "month in titles, in bodies or in both, whichever is nearest to the paper's counts. "
+        "Direction, repeats and links of a subreddit to itself are dropped.",
+        files=("reddit.parquet",),
+        downloads=(
+            f"{_SNAP}/soc-redditHyperlinks-title.tsv",
+            f"{_SNAP}/soc-redditHyperlinks-body.tsv",
+        ),
+        paper=Counts(34_191, 125_162, 24),
+        discrepancy="the paper does not say which of the two files it took. The bodies are "
+        "reported to have 35,776 subreddits in all their 40 months, so that the titles are "
+        "likelier. It calls the nodes posts; they are subreddits.",
+    ),
+    Dataset(
+        name="hepph-partial",
+        title="HepPh (partial)",
+        description="Cit-HepPh from a copy that has 201,300 of its 421,578 citations.",
+        source=f"{_SNAP}/cit-HepPh.html",
+        licence="as Cit-HepPh",
+        size="200 kB as Parquet",
+        selection="as Cit-HepPh: 36 months, 1997-01 to 1999-12.",
+        files=("hepph-partial.parquet", "hepph.parquet"),
+        stand_in_for="cit-hepph",
+        discrepancy="a part of the source, and no selection of it gives the paper's counts.",
+    ),
+    Dataset(
+        name="reddit-shared",
+        title="Reddit (shared authors)",
+        description="Subreddits that share authors: a dense stream that changes fast.",
+        source="derived from public Reddit comments",
+        licence="none stated",
+        size="460 kB as Parquet",
+        selection="18 months, 2008-01 to 2009-06.",
+        files=("reddit-shared.parquet", "redditshared.parquet"),
+        stand_in_for="reddit",
+        discrepancy="other edges (shared authors) and other years than the paper's Reddit.",
+    ),
+    Dataset(
+        name="wiki-talk",
+        title="Wiki-talk",
+        description="Wikipedia users who edit each other's talk pages.",
+        source="derived from the public history of Wikipedia's talk pages",
+        licence="none stated",
+        size="360 kB as Parquet",
+        selection="24 months, 2003-05 to 2005-04, chosen to have about as many nodes as the "
+        "paper's Reddit.",
+        files=("wiki-talk.parquet", "wikitalk.parquet"),
+        stand_in_for="reddit",
+        discrepancy="another network; only its size is like that of the paper's Reddit.",
+    ),
+    Dataset(
+        name="demo",
+        title="Demo",
+        description="A made-up firm's messages over twelve months, with a merger in September.",
+        source="psgraph.streams.demo",
+        licence="part of psgraph",
+        size="made when asked for",
+        selection="all of it",
+    ),
+)
+
+
+def dataset_names() -> tuple[str, ...]:
+    """The names of all data sets: the paper's four, the stand-ins, the demo.
+
+    >>> dataset_names()[:4]
+    ('as-733', 'as-caida', 'cit-hepph', 'reddit')
+    """
+    return tuple(dataset.name for dataset in _DATASETS)
+
+
+def find_dataset(name: str) -> Dataset:
+    """What is known about a data set; case does not matter.
+
+    >>> find_dataset("As-733").paper
+    Counts(nodes=7473, edges=22705, timestamps=147, self_loops=None)
+    """
+    for dataset in _DATASETS:
+        if dataset.name == str(name).lower():
+            return dataset
+    raise InvalidArgument(
+        f"there is no data set {str(name)!r}\nChoose one of: {', '.join(dataset_names())}."
+    )

@@ -1,0 +1,79 @@
+"""Cit-HepPh: citations by the month of the citing paper.
+
+Ids are those of arXiv, YYMMNNN as a number, so that zeros in front are lost. The file of dates
+lists a paper that was cross-listed under 11 and its id, with the day it was cross-listed, often
+beside its own row; some have only that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from psgraph.errors import DataError
+from psgraph_lab.datasets.months import Window, month_numbers
+from psgraph_lab.datasets.rows import Rows, open_original, read_columns
+
+__all__ = ["WINDOW", "citation_rows", "paper_months"]
+
+WINDOW = Window("1997-01", 36)
+_ALL_CITATIONS = 421_578
+_SEVEN_DIGITS = 10**7
+
+Numbers = NDArray[np.int64]
+
+
+def citation_rows(citations: Path, dates: Path, remarks: list[str]) -> Iterator[Rows]:
+    """The citations that papers of each month make, both papers being of the window.
+
+    What a reader should know about the files is added to `remarks`.
+    """
+    papers, months = paper_months(dates)
+    table = open_original(citations, columns=2)
+    ends = read_columns(table, {"u": (0, pa.int64()), "v": (1, pa.int64())})
+    rows = len(ends["u"])
+    if rows < _ALL_CITATIONS:
+        remarks.append(f"a partial copy: {rows:,} of {_ALL_CITATIONS:,} citations")
+    citing = _months_of(ends["u"].to_numpy(), papers, months)
+    cited = _months_of(ends["v"].to_numpy(), papers, months)
+    undated = int(np.count_nonzero((citing == _UNDATED) | (cited == _UNDATED)))
+    if undated:
+        remarks.append(f"citations left out because a paper has no date: {undated:,}")
+    inside = WINDOW.contains(citing) & WINDOW.contains(cited)
+    chosen = pa.array(inside)
+    heads, tails = ends["u"].filter(chosen), ends["v"].filter(chosen)
+    yield from WINDOW.rows(citing[inside], heads, tails, of=citations.name)
+
+
+_UNDATED = np.iinfo(np.int64).min
+
+
+def _months_of(ids: Numbers, papers: Numbers, months: Numbers) -> Numbers:
+    places = np.minimum(np.searchsorted(papers, ids), papers.size - 1)
+    return np.where(papers[places] == ids, months[places], _UNDATED)
+
+
+def paper_months(dates: Path) -> tuple[Numbers, Numbers]:
+    """The ids of all dated papers, rising, and the month of each.
+
+    Of several rows for a paper its own go before that of the cross-listing, then the earliest.
+    """
+    table = open_original(dates, columns=2)
+    read = read_columns(table, {"id": (0, pa.int64()), "time": (1, pa.timestamp("us"))})
+    ids, months = read["id"].to_numpy(), month_numbers(read["time"])
+    crossed = ids >= _SEVEN_DIGITS
+    plain = np.where(ids >= 10 * _SEVEN_DIGITS, ids - 11 * _SEVEN_DIGITS, ids)
+    plain = np.where(crossed & (plain == ids), ids - 11 * _SEVEN_DIGITS // 10, plain)
+    if ids.size and (plain.min() < 0 or plain.max() >= _SEVEN_DIGITS):
+        raise DataError(
+            f"{dates.name} is not the original file: ids of at most seven digits were expected, "
+            "or 11 and such an id\nCopy or download it again."
+        )
+    order = np.lexsort((months, crossed, plain))
+    papers = plain[order]
+    first = np.append(True, papers[1:] != papers[:-1])
+    return papers[first], months[order][first]

@@ -1,0 +1,112 @@
+"""How large a stream is, beside what the paper's table says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.graph import Snapshot
+from psgraph.graph.ids import Ids
+from psgraph_lab.datasets.catalogue import Counts, Dataset
+
+__all__ = ["Counter", "Line", "beside_the_paper", "count", "distance"]
+
+
+class Counter:
+    """Adds up the distinct nodes, edges and self-loops of snapshots.
+
+    Parameters
+    ----------
+    loops_known
+        Whether self-loops are told; a copy that has dropped them can't say how many there were.
+    """
+
+    def __init__(self, *, loops_known: bool = True) -> None:
+        self._numbers: dict[int | str, int] = {}
+        self._keys: list[NDArray[np.int64]] = []
+        self._loops: set[int | str] | None = set() if loops_known else None
+        self._timestamps = 0
+
+    def add(self, snapshot: Snapshot, *, loops: Iterable[int | str] = ()) -> None:
+        """Add a snapshot, and the nodes that had a self-loop in it."""
+        numbers = self._number(snapshot.roster.ids)
+        a, b = numbers[snapshot.u], numbers[snapshot.v]
+        self._keys.append(np.unique((np.minimum(a, b) << 32) | np.maximum(a, b)))
+        self._timestamps += 1
+        if self._loops is not None:
+            self._loops.update(loops)
+
+    def counts(self) -> Counts:
+        """What was added so far."""
+        edges = np.unique(np.concatenate(self._keys)).size if self._keys else 0
+        loops = None if self._loops is None else len(self._loops)
+        return Counts(len(self._numbers), edges, self._timestamps, loops)
+
+    def _number(self, ids: Ids) -> NDArray[np.int64]:
+        known = self._numbers
+        return np.array([known.setdefault(id_, len(known)) for id_ in ids.tolist()], dtype=np.int64)
+
+
+def count(snapshots: Iterable[Snapshot]) -> Counts:
+    """Count the nodes and edges of a stream; self-loops are gone from it, and unknown.
+
+    >>> days = [Snapshot.from_edges([(1, 2)], roster_from_edges=True)] * 3
+    >>> count(days)
+    Counts(nodes=2, edges=1, timestamps=3, self_loops=None)
+    """
+    counter = Counter(loops_known=False)
+    for snapshot in snapshots:
+        counter.add(snapshot)
+    return counter.counts()
+
+
+def distance(counts: Counts, paper: Counts) -> float:
+    """How far counts are from the paper's: relative differences of nodes and edges, added.
+
+    >>> distance(Counts(90, 40, 1, 10), Counts(100, 50, 1))
+    0.1
+    """
+    edges = min(abs(counts.edges + loops - paper.edges) for loops in (0, counts.self_loops or 0))
+    return abs(counts.nodes - paper.nodes) / paper.nodes + edges / paper.edges
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity as found and as the paper has it, in words."""
+
+    what: str
+    found: int
+    paper: int | None
+    verdict: str
+
+
+def beside_the_paper(dataset: Dataset, counts: Counts) -> list[Line]:
+    """Every count beside the paper's, with the difference.
+
+    >>> from psgraph_lab.datasets.catalogue import find_dataset
+    >>> lines = beside_the_paper(find_dataset("as-733"), Counts(7_473, 20_166, 147, 2_539))
+    >>> [(line.what, line.verdict) for line in lines]
+    [('timestamps', 'exact'), ('nodes', 'exact'), ('edges', 'exact with 2,539 self-loops')]
+    """
+    lines = []
+    for what in ("timestamps", "nodes", "edges"):
+        found = getattr(counts, what)
+        said = None if dataset.paper is None else getattr(dataset.paper, what)
+        verdict = "" if said is None else "exact" if found == said else f"{found - said:+,}"
+        if said not in (None, found) and what == "edges":
+            verdict = _with_self_loops(dataset, counts, said) or verdict
+        lines.append(Line(what, found, said, verdict))
+    return lines
+
+
+def _with_self_loops(dataset: Dataset, counts: Counts, said: int) -> str | None:
+    """The verdict on edges, if it is self-loops that make the difference."""
+    loops = counts.self_loops
+    if loops is not None:
+        return f"exact with {loops:,} self-loops" if counts.edges + loops == said else None
+    if counts.edges + dataset.paper_self_loops != said:
+        return None
+    return f"{counts.edges - said:+,}, as many as the self-loops that the paper counts"

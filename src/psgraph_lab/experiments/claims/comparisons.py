@@ -1,0 +1,242 @@
+"""Checks that set lines, or a line and a value, beside each other at every place of the axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from psgraph_lab.datasets import find_dataset
+from psgraph_lab.experiments.claims.findings import Finding, each_line, means, named, places, shown
+from psgraph_lab.experiments.claims.panel import (
+    STANDARD_ERRORS,
+    Floats,
+    Missing,
+    Panel,
+    Series,
+    compare,
+)
+
+__all__ = ["Across", "Advantage", "Better", "Bounds", "Close", "CloseToBest"]
+
+Lines = tuple[str, ...] | Literal["others"]
+
+
+@dataclass(frozen=True)
+class Better:
+    """Every one of `methods` is better than `beats` of the lines in `than` (all, if not given)."""
+
+    spans: ClassVar[bool] = False
+    methods: Lines
+    than: Lines = "others"
+    beats: int | None = None
+    factor: float = 1.0
+
+    def findings(self, panel: Panel) -> list[Finding]:
+        return [self._finding(panel, *place) for place in places(panel)]
+
+    def _finding(self, panel: Panel, dataset: str, metric: str) -> Finding:
+        ours, theirs = _sides(panel, dataset, metric, self.methods, self.than)
+        needed = len(theirs) if self.beats is None else self.beats
+        worst = np.ones(ours[0].x.size, dtype=int)
+        for one in ours:
+            compared = np.array([compare(one, other, factor=self.factor) for other in theirs])
+            beaten, not_lost = (compared == 1).sum(axis=0), (compared >= 0).sum(axis=0)
+            outcome = np.where(beaten >= needed, 1, np.where(not_lost >= needed, 0, -1))
+            worst = np.minimum(worst, outcome)
+        return Finding(
+            dataset,
+            metric,
+            tuple(worst.tolist()),
+            f"{means(ours)} against {means(theirs)}",
+            ("better", "level", "worse") if needed == len(theirs) else ("so", "open", "not so"),
+        )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`methods` stay between two values at every place, but for noise."""
+
+    spans: ClassVar[bool] = False
+    methods: tuple[str, ...]
+    lowest: float = -np.inf
+    highest: float = np.inf
+
+    def findings(self, panel: Panel) -> list[Finding]:
+        found = []
+        for dataset, metric in places(panel):
+            lines = panel.aligned(dataset, metric, self.methods)
+            mean = np.array([line.mean for line in lines])
+            noise = STANDARD_ERRORS * np.array([line.error for line in lines])
+            inside = (mean >= self.lowest) & (mean <= self.highest)
+            near = (mean + noise >= self.lowest) & (mean - noise <= self.highest)
+            ranges = ", ".join(
+                f"{line.label} {shown(metric, line.mean.min())} to {shown(metric, line.mean.max())}"
+                for line in lines
+            )
+            outcomes = np.where(inside, 1, np.where(near, 0, -1)).ravel().tolist()
+            counted = ("inside", "within noise of it", "outside")
+            found.append(Finding(dataset, metric, tuple(outcomes), ranges, counted))
+        return found
+
+
+@dataclass(frozen=True)
+class Close:
+    """Every one of `methods` is within a factor of the best of `than`, or level with it."""
+
+    spans: ClassVar[bool] = False
+    methods: tuple[str, ...]
+    than: Lines = "others"
+    factor: float = 1.25
+
+    def findings(self, panel: Panel) -> list[Finding]:
+        found = []
+        for dataset, metric in places(panel):
+            ours, theirs = _sides(panel, dataset, metric, self.methods, self.than)
+            beaten = [compare(other, one, factor=self.factor) for one in ours for other in theirs]
+            outcomes = np.where((np.array(beaten) < 1).all(axis=0), 1, -1).tolist()
+            numbers = f"{means(ours)} beside {means(theirs)}"
+            counted = ("close", "", "not close")
+            found.append(Finding(dataset, metric, tuple(outcomes), numbers, counted))
+        return found
+
+
+@dataclass(frozen=True)
+class CloseToBest:
+    """At one place on the axis a line is within a factor of its best, or level with it."""
+
+    spans: ClassVar[bool] = False
+    methods: tuple[str, ...]
+    at: float
+    factor: float = 1.25
+
+    def findings(self, panel: Panel) -> list[Finding]:
+        found = []
+        for dataset, metric in places(panel):
+            outcomes, texts = [], []
+            for line in each_line(panel, dataset, metric, self.methods):
+                if self.at not in line.x:
+                    raise Missing(f"{line.label} at {self.at:g} on {find_dataset(dataset).title}")
+                here = line.repeated(self.at)
+                near = compare(line, here, factor=self.factor) < 1
+                outcomes.append(1 if near.all() else -1)
+                best = int(line.mean.argmax() if line.higher_is_better else line.mean.argmin())
+                texts.append(
+                    f"{named(line)} {shown(metric, here.mean[0])}, "
+                    f"best {shown(metric, line.mean[best])} at {line.x[best]:g}"
+                )
+            counted = ("close", "", "not close")
+            found.append(Finding(dataset, metric, tuple(outcomes), "; ".join(texts), counted))
+        return found
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """The lead of one line over another is larger in the lower or the upper half of the axis."""
+
+    spans: ClassVar[bool] = False
+    method: str
+    over: str
+    larger: Literal["low", "high"]
+
+    def findings(self, panel: Panel) -> list[Finding]:
+        found = []
+        for dataset, metric in places(panel):
+            one, other = panel.aligned(dataset, metric, (self.method, self.over))
+            half = one.x.size // 2
+            if not half:
+                raise Missing(f"more than one place on {find_dataset(dataset).title}")
+            lead = (one.mean - other.mean) * (1 if one.higher_is_better else -1)
+            low, high = lead[:half].mean(), lead[-half:].mean()
+            error = np.hypot(one.error, other.error)
+            noise = np.hypot(_noise(error[:half]), _noise(error[-half:]))
+            gain = low - high if self.larger == "low" else high - low
+            numbers = (
+                f"{one.label} leads {other.label} by {shown(metric, low)} in the lower half "
+                f"and {shown(metric, high)} in the upper"
+            )
+            outcome = 1 if gain > noise else -1 if gain < -noise else 0
+            found.append(Finding(dataset, metric, (outcome,), numbers))
+        return found
+
+
+@dataclass(frozen=True)
+class Across:
+    """A line's mean, its range along the axis, or its lead over another, between data sets.
+
+    It is larger (or smaller) on each data set of `on` than on each of `against`. A stand-in is
+    taken where its original is named.
+    """
+
+    spans: ClassVar[bool] = True
+    method: str
+    on: tuple[str, ...]
+    against: tuple[str, ...]
+    statistic: Literal["mean", "range", "lead"]
+    wanted: Literal["larger", "smaller"]
+    over: str = ""
+
+    def findings(self, panel: Panel) -> list[Finding]:
+        sign = 1 if self.wanted == "larger" else -1
+        sides = [self._present(panel, names) for names in (self.on, self.against)]
+        found = []
+        for metric in panel.metrics:
+            ours, theirs = (
+                [(name, *self._value(panel, name, metric)) for name in side] for side in sides
+            )
+            outcomes = tuple(
+                sign * int(np.sign(one - other)) if abs(one - other) > np.hypot(e, f) else 0
+                for _, one, e in ours
+                for _, other, f in theirs
+            )
+            values = [
+                f"{find_dataset(name).title} {shown(metric, value)}"
+                for name, value, _ in (*ours, *theirs)
+            ]
+            what = f"{self.statistic} of {self.method}"
+            what += f" over {self.over}" if self.over else ""
+            found.append(Finding(None, metric, outcomes, f"{what}: {', '.join(values)}"))
+        return found
+
+    def _present(self, panel: Panel, names: tuple[str, ...]) -> list[str]:
+        there = [
+            name
+            for name in panel.datasets
+            if name in names or find_dataset(name).stand_in_for in names
+        ]
+        if not there:
+            titles = " or ".join(find_dataset(name).title for name in names)
+            raise Missing(f"{self.method} on {titles}", datasets=names)
+        return there
+
+    def _value(self, panel: Panel, dataset: str, metric: str) -> tuple[float, float]:
+        """The statistic on a data set, and its noise."""
+        if self.statistic == "lead":
+            one, other = panel.aligned(dataset, metric, (self.method, self.over))
+            lead = float(abs(one.mean - other.mean).mean())
+            return lead, _noise(np.hypot(one.error, other.error))
+        line = panel.series(dataset, metric, self.method)[0]
+        if self.statistic == "mean":
+            return float(line.mean.mean()), _noise(line.error)
+        ends = [line.mean.argmin(), line.mean.argmax()]
+        noise = STANDARD_ERRORS * np.hypot(*line.error[ends])
+        return float(np.ptp(line.mean)), float(noise)
+
+
+def _sides(
+    panel: Panel, dataset: str, metric: str, methods: Lines, than: Lines
+) -> tuple[list[Series], list[Series]]:
+    """Both sides of a comparison, "others" being all lines that the other side does not name."""
+    ours: Sequence[str] = panel.others(than) if methods == "others" else methods
+    theirs: Sequence[str] = panel.others(ours) if than == "others" else than
+    if not ours or not theirs:
+        raise Missing(f"anything to compare with on {find_dataset(dataset).title}")
+    lines = panel.aligned(dataset, metric, (*ours, *theirs))
+    return lines[: len(ours)], lines[len(ours) :]
+
+
+def _noise(error: Floats) -> float:
+    """Of a mean of independent values."""
+    return float(STANDARD_ERRORS * np.sqrt((error**2).sum()) / error.size)

@@ -1,0 +1,217 @@
+"""What an experiment is: one TOML file per figure or table of the paper."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from typing import Any, Literal
+
+from psgraph.errors import InvalidArgument
+from psgraph.methods.base import find_method
+from psgraph_lab.experiments.cells import Cell, Parameter
+
+__all__ = ["Experiment", "Line", "experiment_names", "find_experiment"]
+
+Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
+Kind = Literal["quality", "cost", "claims"]
+
+_ORDER = (
+    "end-to-end",
+    "judgement",
+    "components",
+    "window",
+    "threshold",
+    "scalability",
+    "cost",
+    "timestamps",
+    "claims",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure: a method with its parameters.
+
+    Attributes
+    ----------
+    repetitions
+        Fewer than the experiment's, for a slow method; None for as many.
+    """
+
+    label: str
+    method: str
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+    repetitions: int | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table: which cells it takes and how they are shown.
+
+    Attributes
+    ----------
+    paper
+        Where the paper has it, for example "Fig. 2".
+    kind
+        ``quality`` compares with the truth; ``cost`` measures time and memory, one cell at a
+        time; ``claims`` runs nothing and reads what the others left.
+    axis
+        What runs along the x-axis; what else varies makes lines.
+    metrics
+        Rows of the figure, columns of the table.
+    timestamps
+        Only so many snapshots from the beginning of every data set; None for all.
+    """
+
+    name: str
+    title: str
+    paper: str
+    about: str
+    kind: Kind
+    axis: Axis
+    metrics: tuple[str, ...]
+    datasets: tuple[str, ...]
+    lines: tuple[Line, ...]
+    epsilons: tuple[str, ...]
+    windows: tuple[int, ...]
+    thresholds: tuple[str, ...]
+    shares: tuple[str, ...]
+    repetitions: int
+    timestamps: int | None = None
+
+    def narrowed(
+        self,
+        *,
+        datasets: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        epsilons: Sequence[str] | None = None,
+        repetitions: int | None = None,
+    ) -> Experiment:
+        """The same with other data sets, fewer methods, other budgets or repetitions.
+
+        A number of repetitions that is asked for holds for slow methods too.
+        """
+        lines = self.lines
+        if methods is not None:
+            there = {line.method for line in lines}
+            for name in methods:
+                if name not in there:
+                    raise InvalidArgument(
+                        f"{self.name} has no method called {name!r}\n"
+                        f"It has {', '.join(sorted(there))}."
+                    )
+            lines = tuple(line for line in lines if line.method in methods)
+        if repetitions is not None:
+            lines = tuple(replace(line, repetitions=None) for line in lines)
+        return replace(
+            self,
+            lines=lines,
+            datasets=self.datasets if datasets is None else tuple(datasets),
+            epsilons=self.epsilons if epsilons is None else tuple(epsilons),
+            repetitions=self.repetitions if repetitions is None else repetitions,
+        )
+
+    def cells(self) -> list[Cell]:
+        """All cells, one repetition after the other: an interruption leaves whole figures.
+
+        Within a repetition slow and fast ones are mixed, so that the time left can be told.
+        """
+        found = [cell for point in self.points() for cell in self.at(*point)]
+        return sorted(found, key=lambda cell: (cell.repetition, cell.seed))
+
+    def points(self) -> Iterator[tuple[str, Line, str, int, str | None, str]]:
+        """Every combination: data set, line, ε, w, threshold, share of edges."""
+        thresholds: tuple[str | None, ...] = self.thresholds or (None,)
+        return product(
+            self.datasets, self.lines, self.epsilons, self.windows, thresholds, self.shares
+        )
+
+    def at(
+        self, dataset: str, line: Line, epsilon: str, window: int, threshold: str | None, share: str
+    ) -> list[Cell]:
+        """The repetitions of one combination."""
+        parameters = dict(line.parameters)
+        if threshold is not None:
+            parameters["threshold"] = threshold
+        few = self.repetitions if line.repetitions is None else line.repetitions
+        return [
+            Cell(
+                dataset,
+                line.method,
+                epsilon,
+                window,
+                repetition,
+                parameters=_not_default(line.method, tuple(sorted(parameters.items()))),
+                timestamps=self.timestamps,
+                share=share,
+            )
+            for repetition in range(min(few, self.repetitions))
+        ]
+
+
+@cache
+def _not_default(
+    method: str, parameters: tuple[tuple[str, Parameter], ...]
+) -> tuple[tuple[str, Parameter], ...]:
+    """Without those that say what holds anyway, so that equal cells are equal."""
+    usual = find_method(method)().parameters()
+    wanted = find_method(method)(**dict(parameters)).parameters()
+    return tuple((name, value) for name, value in parameters if wanted[name] != usual[name])
+
+
+def experiment_names() -> tuple[str, ...]:
+    """In the paper's order.
+
+    >>> experiment_names()[0]
+    'end-to-end'
+    """
+    return _ORDER
+
+
+def find_experiment(name: str, *, quick: bool = False) -> Experiment:
+    """An experiment by its name; `quick` is one that ends within two minutes.
+
+    >>> find_experiment("threshold").thresholds
+    ('0.01', '0.1', '1', '10', '100')
+    """
+    if name not in _ORDER:
+        raise InvalidArgument(
+            f"there is no experiment called {name!r}\nThere are {', '.join(_ORDER)}."
+        )
+    text = (files("psgraph_lab.experiments") / "definitions" / f"{name}.toml").read_text()
+    content = tomllib.loads(text)
+    quickly = content.pop("quick", {})
+    return _read(name, content | quickly if quick else content)
+
+
+def _read(name: str, content: dict[str, Any]) -> Experiment:
+    lines = tuple(
+        Line(
+            label=line["label"],
+            method=line["method"],
+            parameters=tuple(sorted(line.get("parameters", {}).items())),
+            repetitions=line.get("repetitions"),
+        )
+        for line in content.get("lines", ())
+    )
+    return Experiment(
+        name=name,
+        title=content["title"],
+        paper=content["paper"],
+        about=content["about"],
+        kind=content["kind"],
+        axis=content["axis"],
+        metrics=tuple(content.get("metrics", ())),
+        datasets=tuple(content.get("datasets", ())),
+        lines=lines,
+        epsilons=tuple(content.get("epsilons", ())),
+        windows=tuple(content.get("windows", (5,))),
+        thresholds=tuple(content.get("thresholds", ())),
+        shares=tuple(content.get("shares", ("1",))),
+        repetitions=content.get("repetitions", 10),
+        timestamps=content.get("timestamps"),
+    )

@@ -1,0 +1,284 @@
+"""Figures like the paper's: a row per metric, a column per data set, a line per method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.durable import make_directory, write_whole
+from psgraph.errors import DataError
+from psgraph.metrics.groups import MetricInfo
+from psgraph.pictures.style import INK, PAPER, QUIET, Look, method_look, quiet, variant_look
+from psgraph.reports.drawing import Drawing
+from psgraph_lab.datasets import find_dataset
+from psgraph_lab.experiments.bars import draw_bars
+from psgraph_lab.experiments.definition import Experiment
+from psgraph_lab.experiments.scales import Scale, choose_scale, name_row, tick_number
+from psgraph_lab.experiments.summary import Curve
+from psgraph_lab.experiments.words import axis_words, found_metric, stand_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["compose", "draw", "line_looks", "save"]
+
+Floats = NDArray[np.float64]
+
+_FEW_DECADES = 500.0
+_DPI = 130
+#: Inches of a panel, and of what stands around all of them.
+_PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
+#: The band of a longer line is averaged over neighbours: nobody sees more, files stay small.
+_MOST_BAND = 50
+#: Markers of little ink are drawn larger.
+_SIZES = {"*": 8.5, "X": 6, "P": 6}
+_DASHES = ("-", "--", ":", "-.")
+
+
+def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple[Path, Path]:
+    """Draw an experiment as far as it has been run.
+
+    Parameters
+    ----------
+    target
+        Where to write, without a suffix: ``target.png`` and ``target.svg``.
+
+    Raises
+    ------
+    DataError
+        If there is nothing to draw.
+    OutputError
+        If the files can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph_lab.experiments.cells import Outcome
+    >>> from psgraph_lab.experiments.definition import find_experiment
+    >>> from psgraph_lab.experiments.summary import summarise
+    >>> experiment = find_experiment("scalability", quick=True)
+    >>> outcomes = {cell: Outcome(cell, {"seconds": 0.5}) for cell in experiment.cells()}
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     files = draw(experiment, summarise(experiment, outcomes), Path(directory) / "time")
+    ...     [path.name for path in files]
+    ['time.png', 'time.svg']
+    """
+    png, svg, _ = save(compose(experiment, curves), target, label=experiment.title)
+    return png, svg
+
+
+def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
+    """The figure, not written anywhere yet; `DataError` if there is nothing to draw."""
+    from matplotlib.figure import Figure
+
+    if not curves or not experiment.metrics:
+        raise DataError(
+            f"there are no results of {experiment.name} yet\n"
+            f"Run: psgraph experiment run {experiment.name}"
+        )
+    datasets = list(dict.fromkeys(curve.dataset for curve in curves))
+    panels = [[curve for curve in curves if curve.dataset == name] for name in datasets]
+    looks = line_looks(experiment, curves)
+    rows, columns = len(experiment.metrics), len(datasets)
+    size = (columns * _PANEL[0] + _MARGIN[0], rows * _PANEL[1] + _MARGIN[1])
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for row, name in zip(grid, experiment.metrics, strict=True):
+        if experiment.axis == "none":
+            draw_bars(row, panels, found_metric(name), looks)
+        else:
+            _draw_row(experiment, row, panels, found_metric(name), looks)
+    for axes, dataset in zip(grid[0], datasets, strict=True):
+        axes.set_title(_heading(dataset), fontsize=11, color=INK, pad=8)
+    if experiment.axis != "none":
+        for axes in grid[:-1].flat:
+            axes.tick_params(labelbottom=False)
+        for axes in grid[-1]:
+            axes.set_xlabel(axis_words(experiment), fontsize=10, color=QUIET)
+        _add_legend(figure, looks)
+    return figure
+
+
+def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tuple[Look, str]]:
+    """Colour, marker and dashes by label; a method as it comes looks the same in every figure.
+
+    A variant of a method gets a look of its own, and so does each budget of a single line. The
+    budgets of several lines differ by their dashes. All in the order of the definition, so that
+    what has been run so far changes neither a colour nor a place.
+    """
+    lines = {line.label: line for line in experiment.lines}
+    variants = [line.label for line in experiment.lines if line.parameters]
+    alone = len(lines) == 1 and len(experiment.epsilons) > 1
+    found: dict[tuple[int, int], tuple[str, Look]] = {}
+    for curve in curves:
+        turn = 0 if curve.epsilon is None else experiment.epsilons.index(curve.epsilon)
+        label = curve.label.partition(", ε = ")[0]
+        place = list(lines).index(label) if label in lines else 0
+        if alone and curve.epsilon is not None:
+            look = variant_look(curve.label, turn)
+        elif label in variants:
+            look = variant_look(label, variants.index(label))
+        else:
+            look = method_look(curve.method)
+        found[place, turn] = curve.label, look
+    return {
+        label: (look, _DASHES[0 if alone else turn % len(_DASHES)])
+        for (_, turn), (label, look) in sorted(found.items(), key=lambda item: item[0])
+    }
+
+
+def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawing]:
+    """Write a figure as PNG and SVG; the drawing is the SVG, for a page."""
+    from PIL import Image
+
+    make_directory(target.parent)
+    png, svg = (target.with_name(f"{target.name}.{suffix}") for suffix in ("png", "svg"))
+    raw, sink = BytesIO(), BytesIO()
+    figure.savefig(raw, format="png", dpi=_DPI)
+    figure.set_layout_engine("none")  # all has found its place: no need to lay it out again
+    # A few flat colours and their blends: a palette looks the same at a third of the size.
+    with Image.open(raw) as picture:
+        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    few.save(sink, format="png", optimize=True, dpi=(_DPI, _DPI))
+    write_whole(png, sink.getvalue())
+    drawing = Drawing.from_figure(figure)
+    # Outside a page an SVG has to say what it is and which typeface it wants.
+    head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
+    write_whole(svg, drawing.markup("", label=label).replace("<svg ", head, 1).encode())
+    return png, svg, drawing
+
+
+def _heading(dataset: str) -> str:
+    beside = stand_in_words(dataset)
+    title = find_dataset(dataset).title
+    return f"{title}\n({beside})" if beside else title
+
+
+def _draw_row(
+    experiment: Experiment,
+    row: Sequence[Axes],
+    panels: Sequence[Sequence[Curve]],
+    info: MetricInfo,
+    looks: dict[str, tuple[Look, str]],
+) -> None:
+    scale = choose_scale(panels, info)
+    thin = experiment.axis == "timestamp"  # many points: no room for markers
+    for place, (axes, curves) in enumerate(zip(row, panels, strict=True)):
+        low, high = scale.limits[place]
+        for curve in curves:
+            _draw_line(axes, curve, info.name, *looks[curve.label], lowest=low, thin=thin)
+        if scale.kind == "symlog":
+            axes.set_yscale("symlog", linthresh=scale.smallest, linscale=0.8)
+        else:
+            axes.set_yscale(scale.kind)
+        axes.set_ylim(low, high)
+        quiet(axes)
+        _divide_x(experiment, axes, np.unique(np.concatenate([_places(curve) for curve in curves])))
+        _divide_y(axes, info, scale)
+        if place and scale.shared:
+            axes.tick_params(labelleft=False)
+    name_row(row[0], info, scale.words)
+
+
+def _draw_line(
+    axes: Axes, curve: Curve, metric: str, look: Look, dashes: str, *, lowest: float, thin: bool
+) -> None:
+    mean, std = curve.mean[metric], curve.std[metric]
+    along = _places(curve)
+    if (std > 0).any():
+        x, upper, lower = (_thinned(part) for part in (along, mean + std, mean - std))
+        # A logarithmic axis has no place for what lies below 0.
+        lower = np.maximum(lower, lowest)
+        light = 0.13 if thin else 0.18
+        axes.fill_between(x, lower, upper, color=look.colour, alpha=light, linewidth=0)
+    (line,) = axes.plot(along, mean, dashes, color=look.colour, label=curve.label)
+    if thin:
+        line.set(linewidth=1.0)
+    else:
+        line.set(linewidth=1.6, marker=look.marker, markersize=_SIZES.get(look.marker, 5))
+        line.set(markeredgecolor=PAPER, markeredgewidth=0.5)
+
+
+def _places(curve: Curve) -> Floats:
+    """Where the points go: a share of the edges is shown by their number."""
+    return curve.mean.get("edges", curve.x)
+
+
+def _thinned(values: Floats) -> Floats:
+    """Means over neighbours; the ends stay, so that a band is as long as its line."""
+    step = ceil(values.size / _MOST_BAND)
+    if step == 1:
+        return values
+    blocks = (values[begin : begin + step] for begin in range(0, values.size, step))
+    known = (block[np.isfinite(block)] for block in blocks)
+    inner = [block.mean() if block.size else np.nan for block in known]
+    return np.array([values[0], *inner, values[-1]])
+
+
+def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    if experiment.axis == "threshold":
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+    if experiment.axis == "share":
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _abbreviated(x)))
+        return
+    few = FixedLocator(points.tolist()) if points.size <= 5 else MaxNLocator(5, integer=True)
+    axes.xaxis.set_major_locator(few)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+
+
+def _abbreviated(count: float) -> str:
+    """A large number in few letters.
+
+    >>> _abbreviated(250_000), _abbreviated(1.5e6), _abbreviated(0.5)
+    ('250 k', '1.5 M', '0.5')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:g} {letter}"
+    return f"{count:g}"
+
+
+def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    if scale.kind == "linear":
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axes.yaxis.set_minor_locator(NullLocator())
+    if scale.kind == "log":
+        lowest, highest = axes.get_ylim()
+        if highest < _FEW_DECADES * lowest:  # powers of ten alone would leave one or two ticks
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    unit, after = (100, " %") if info.is_share else (1, "")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_number(unit * y) + after))
+
+
+def _add_legend(figure: Figure, looks: dict[str, tuple[Look, str]]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=look.colour, linestyle=dashes, marker=look.marker, label=label)
+        for label, (look, dashes) in looks.items()
+    ]
+    longest = max(len(label) for label in looks)
+    across = max(1, int(figure.get_figwidth() / (0.5 + 0.085 * longest)))
+    figure.legend(
+        handles=handles,
+        loc="outside upper center",
+        ncols=min(len(handles), across),
+        frameon=False,
+        fontsize=11,
+        labelcolor=INK,
+    )

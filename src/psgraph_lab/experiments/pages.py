@@ -1,0 +1,256 @@
+"""A page per experiment, in Markdown and HTML: the figure, how to read it, every number in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+
+from psgraph._runtime.durable import make_directory
+from psgraph.reports.page import Page
+from psgraph_lab.experiments.definition import Experiment
+from psgraph_lab.experiments.figures import compose, save
+from psgraph_lab.experiments.markdown import Document, Markdown, plain_blocks
+from psgraph_lab.experiments.paper import MACHINE
+from psgraph_lab.experiments.summary import Curve
+from psgraph_lab.experiments.tables import (
+    Table,
+    ablation_table,
+    missing_notes,
+    stand_in_notes,
+    tables_of,
+)
+from psgraph_lab.experiments.words import dataset_words, direction, found_metric, join_words
+
+__all__ = ["add_plainly", "write_index", "write_pages"]
+
+_NOT_PRIVATE = (
+    "Every run is seeded, so that it can be repeated. Seeded runs are for research: what they "
+    "make is not private, and it is compared with the original without noise."
+)
+_ONLY_RATIOS = (
+    f"The paper's numbers come from another machine ({MACHINE}) and other implementations. "
+    "Only the ratios between methods can be compared: beside every number stands how many times "
+    "PSGraph's it is."
+)
+#: A larger drawing goes onto the page as pixels.
+_LARGEST_DRAWING = 600_000
+_COLUMN_PIXELS, _THUMBNAIL = 185, (480, 360)
+
+
+def write_pages(
+    experiment: Experiment,
+    curves: Sequence[Curve],
+    out: Path,
+    *,
+    command: str,
+    facts: Mapping[str, str],
+    reading: str = "",
+) -> tuple[Path, Path]:
+    """Write ``NAME.md`` and ``NAME.html``, with the figure ``NAME.png`` and ``NAME.svg``.
+
+    Parameters
+    ----------
+    curves
+        As far as the experiment has been run; the page says what is missing.
+    out
+        The directory, made if it is not there.
+    command
+        What was typed to get this page.
+    facts
+        What else to know about how it was made: version, machine, date.
+    reading
+        What is to be seen in the figure, in Markdown: paragraphs and lists.
+
+    Raises
+    ------
+    DataError
+        If there is nothing to show.
+    OutputError
+        If the files can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph_lab.experiments.cells import Outcome
+    >>> from psgraph_lab.experiments.definition import find_experiment
+    >>> from psgraph_lab.experiments.summary import summarise
+    >>> experiment = find_experiment("scalability", quick=True)
+    >>> outcomes = {cell: Outcome(cell, {"seconds": 0.5}) for cell in experiment.cells()}
+    >>> curves = summarise(experiment, outcomes)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     text, _ = write_pages(experiment, curves, Path(directory), command="…", facts={})
+    ...     text.read_text().splitlines()[0]
+    '# Time against the number of edges'
+    """
+    figure = compose(experiment, curves)
+    alt = f"{experiment.title}: the numbers are in the tables below"
+    png, svg, drawing = save(figure, out / experiment.name, label=alt)
+    subtitle = f"{experiment.paper} of the paper · experiment {experiment.name}"
+    about = " ".join(experiment.about.split())
+    text = Markdown(experiment.title, subtitle=subtitle)
+    page = Page(experiment.title, subtitle=subtitle)
+    text.paragraph(about)
+    text.picture(png.name, alt=alt)
+    page.paragraph(about, kind="lead")
+    picture = drawing if svg.stat().st_size <= _LARGEST_DRAWING else png.read_bytes()
+    columns = len({curve.dataset for curve in curves})
+    page.figure(picture, alt=alt, least_width=_COLUMN_PIXELS * columns)
+    if reading.strip():
+        text.heading("What we see")
+        text.verbatim(reading)
+        page.heading("What we see")
+        add_plainly(page, reading)
+    documents: tuple[Document, Document] = text, page
+    for document in documents:
+        _explain(document, experiment, curves)
+        _add_numbers(document, experiment, curves)
+        _tell_how(document, command, facts)
+    written = text.write(out / f"{experiment.name}.md")
+    return written, page.write(out / f"{experiment.name}.html")
+
+
+def add_plainly(page: Page, reading: str) -> None:
+    """Put a text in Markdown onto an HTML page: paragraphs and lists, other marks left out."""
+    for block in plain_blocks(reading):
+        if isinstance(block, str):
+            page.paragraph(block)
+        else:
+            page.bullets(block)
+
+
+def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
+    """How to read the figure, how far it has been run, and what the data sets are."""
+    document.heading("How to read it")
+    metrics = [found_metric(name) for name in experiment.metrics]
+    if experiment.axis == "none":
+        document.paragraph(
+            "A column per data set, a bar per method; where there are several repetitions, a line "
+            "across its end is one standard deviation to either side."
+        )
+    else:
+        document.paragraph(
+            "A column per data set. Lines are means over repetitions, bands one standard deviation "
+            "to either side. A row whose values span several magnitudes has a logarithmic axis, "
+            "which its label says."
+        )
+    if experiment.kind == "quality":
+        document.paragraph(
+            "An error is relative to the original's own value. Where that value is zero there is "
+            "no relative error, and the timestamp is left out."
+        )
+    document.bullets(
+        [f"{info.words} ({direction(info)}). {info.reading}".strip() for info in metrics]
+    )
+    if (table := ablation_table(experiment)) is not None:
+        _add_table(document, table)
+    document.heading("How often it was run")
+    document.bullets(list(missing_notes(experiment, curves)))
+    stand_ins = stand_in_notes(curves)
+    if stand_ins:
+        document.paragraph("Stand-ins, which are not the paper's data:")
+        document.bullets(stand_ins)
+
+
+def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
+    document.heading("Numbers")
+    if experiment.axis == "none":
+        document.paragraph(_ONLY_RATIOS)
+    if experiment.axis == "timestamp":
+        document.paragraph("Means over the repetitions, which stand beside each name.")
+    for dataset in dict.fromkeys(curve.dataset for curve in curves):
+        if experiment.axis == "timestamp":
+            with document.details(dataset_words(dataset)):
+                _add_tables(document, experiment, curves, dataset)
+        else:
+            document.heading(dataset_words(dataset), level=3)
+            _add_tables(document, experiment, curves, dataset)
+
+
+def _add_tables(
+    document: Document, experiment: Experiment, curves: Sequence[Curve], dataset: str
+) -> None:
+    for table in tables_of(experiment, curves, dataset):
+        _add_table(document, table)
+
+
+def _add_table(document: Document, table: Table) -> None:
+    numeric = range(1, len(table.columns))
+    document.table(table.columns, table.rows, numeric=numeric, caption=table.caption)
+
+
+def _tell_how(document: Document, command: str, facts: Mapping[str, str]) -> None:
+    document.heading("How it was made")
+    document.text(command)
+    if facts:
+        document.facts(list(facts.items()))
+    document.paragraph(_NOT_PRIVATE)
+
+
+def write_index(out: Path, experiments: Sequence[Experiment]) -> Path:
+    """Write ``README.md`` and ``index.html``, which lead to the pages that are there.
+
+    Returns
+    -------
+    Path
+        The HTML page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph_lab.experiments.definition import find_experiment
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     _ = (Path(directory) / "claims.md").write_text("…")
+    ...     _ = write_index(Path(directory), [find_experiment("claims")])
+    ...     "](claims.md)" in (Path(directory) / "README.md").read_text()
+    True
+    """
+    make_directory(out)
+    title = "The paper's evaluation, run here"
+    about = "What the paper shows, measured with this package: a page per figure or table."
+    there = [each for each in experiments if (out / f"{each.name}.md").exists()]
+    text = Markdown(title)
+    text.paragraph(about)
+    page = Page(title, subtitle=about)
+    for each in there:
+        text.verbatim(_entry(each, has_figure=(out / f"{each.name}.png").exists()))
+    page.links(
+        [
+            (f"{each.name}.html", each.title, _where(each), _thumbnail(out / f"{each.name}.png"))
+            for each in there
+        ]
+    )
+    if len(there) < len(experiments):
+        missing = [each.name for each in experiments if each not in there]
+        note = f"Not run yet: {join_words(missing)}."
+        text.paragraph(note)
+        page.paragraph(note, kind="note")
+    text.paragraph(_NOT_PRIVATE)
+    page.paragraph(_NOT_PRIVATE)
+    text.write(out / "README.md")
+    return page.write(out / "index.html")
+
+
+def _where(experiment: Experiment) -> str:
+    return f"{experiment.paper}. {' '.join(experiment.about.split())}"
+
+
+def _entry(experiment: Experiment, *, has_figure: bool) -> str:
+    """Markdown of one link, with its figure small."""
+    link = f"## [{experiment.title}]({experiment.name}.md)\n\n{_where(experiment)}"
+    shown = f'<img src="{experiment.name}.png" width="480" alt="">'
+    return f"{link}\n\n[{shown}]({experiment.name}.md)" if has_figure else link
+
+
+def _thumbnail(path: Path) -> bytes | None:
+    """A figure small enough to be on a page with all the others."""
+    from PIL import Image
+
+    if not path.exists():
+        return None
+    sink = BytesIO()
+    with Image.open(path) as picture:
+        small = picture.convert("RGB")
+        small.thumbnail(_THUMBNAIL)
+        small.quantize(64, dither=Image.Dither.NONE).save(sink, format="png", optimize=True)
+    return sink.getvalue()

@@ -1,0 +1,172 @@
+"""Results in one Parquet file, a row per cell, written anew as they come.
+
+Parquet can't be appended to. The file is small, so it is replaced as a whole, atomically: a reader
+or a crash sees the rows of some moment, never half of one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from psgraph._runtime.durable import make_directory, write_whole
+from psgraph.errors import DataError, OutputError
+from psgraph_lab.experiments.cells import Cell, Outcome
+
+__all__ = ["Results"]
+
+_CELL = ("dataset", "method", "epsilon", "window", "repetition", "timestamps", "share")
+_FACTS = (*_CELL, "parameters", "seed", "version", "machine")
+_SERIES = "_over_time"
+
+
+class Results(Mapping[Cell, Outcome]):
+    """The outcomes in a file, by cell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cell = Cell("demo", "tmf", "1", 5, 0)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "cells.parquet"
+    ...     with Results.writing(path) as results:
+    ...         results.add(Outcome(cell, {"density_error": 0.25}))
+    ...     Results.read(path)[cell].values["density_error"]
+    0.25
+    """
+
+    def __init__(self, path: Path, outcomes: Mapping[Cell, Outcome]) -> None:
+        self.path = path
+        self._outcomes = dict(outcomes)
+
+    @classmethod
+    def read(cls, path: Path) -> Results:
+        """What a file holds; nothing if it is not there."""
+        if not path.exists():
+            return cls(path, {})
+        try:
+            table = pq.read_table(path)
+            rows = table.to_pylist()
+            return cls(path, {outcome.cell: outcome for outcome in map(_outcome, rows)})
+        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+            raise DataError(
+                f"{path} is not a file of results, or it is damaged\n"
+                "Move it away; what it held will be run again."
+            ) from None
+
+    @classmethod
+    @contextmanager
+    def writing(cls, path: Path) -> Iterator[Results]:
+        """Results to add to, for one process at a time; saved at the end whatever happens."""
+        make_directory(path.parent)
+        with _only_writer(path):
+            results = cls.read(path)
+            before = len(results)
+            try:
+                yield results
+            finally:
+                if len(results) > before or not path.exists():
+                    results.save()
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in an outcome; `save` makes it last."""
+        self._outcomes[outcome.cell] = outcome
+
+    def save(self) -> None:
+        """Replace the file by all there is now, in an order that does not depend on luck."""
+        rows = sorted(self._outcomes.values(), key=_order)
+        sink = pa.BufferOutputStream()
+        pq.write_table(_table(rows), sink, compression="zstd", compression_level=9)
+        write_whole(self.path, sink.getvalue())
+
+    def __getitem__(self, cell: Cell) -> Outcome:
+        return self._outcomes[cell]
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self._outcomes)
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+
+@contextmanager
+def _only_writer(path: Path) -> Iterator[None]:
+    """Hold the directory; the system lets go of it when the process ends, however it ends."""
+    try:
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise OutputError(f"{path.parent} can't be opened: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(
+                f"another process is adding results to {path.parent}\n"
+                "Wait for it, or give another --out."
+            ) from None
+        yield
+    finally:
+        os.close(directory)
+
+
+def _order(outcome: Outcome) -> tuple[Any, ...]:
+    cell = outcome.cell
+    whole = float("inf") if cell.timestamps is None else cell.timestamps
+    return (
+        cell.dataset,
+        cell.method,
+        json.dumps(dict(cell.parameters)),
+        float(cell.epsilon),
+        cell.window,
+        whole,
+        float(cell.share),
+        cell.repetition,
+    )
+
+
+def _table(outcomes: list[Outcome]) -> pa.Table:
+    columns: dict[str, Any] = {
+        name: [getattr(outcome.cell, name) for outcome in outcomes] for name in _CELL
+    }
+    columns["timestamps"] = pa.array(columns["timestamps"], type=pa.int32())
+    columns["parameters"] = [json.dumps(dict(outcome.cell.parameters)) for outcome in outcomes]
+    columns["seed"] = [outcome.cell.seed for outcome in outcomes]
+    columns["version"] = [outcome.version for outcome in outcomes]
+    columns["machine"] = [outcome.machine for outcome in outcomes]
+    for name in sorted({name for outcome in outcomes for name in outcome.values}):
+        values = [outcome.values.get(name) for outcome in outcomes]
+        columns[name] = pa.array(values, type=pa.float64())
+    for name in sorted({name for outcome in outcomes for name in outcome.series}):
+        series = [outcome.series.get(name) for outcome in outcomes]
+        columns[name + _SERIES] = pa.array(series, type=pa.list_(pa.float32()))
+    return pa.table(columns)
+
+
+def _outcome(row: dict[str, Any]) -> Outcome:
+    cell = Cell(
+        **{name: row[name] for name in _CELL},
+        parameters=tuple(sorted(json.loads(row["parameters"]).items())),
+    )
+    if row["seed"] != cell.seed:
+        raise ValueError
+    rest = {name: value for name, value in row.items() if name not in _FACTS and value is not None}
+    return Outcome(
+        cell,
+        values={name: value for name, value in rest.items() if not name.endswith(_SERIES)},
+        series={
+            name.removesuffix(_SERIES): np.array(value, dtype=np.float32)
+            for name, value in rest.items()
+            if name.endswith(_SERIES)
+        },
+        version=row["version"],
+        machine=row["machine"],
+    )

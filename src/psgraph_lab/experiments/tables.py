@@ -1,0 +1,195 @@
+"""The numbers behind a figure, as tables of text, and what has to be said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from psgraph.metrics.groups import MetricInfo
+from psgraph_lab.datasets import find_dataset
+from psgraph_lab.experiments.definition import Experiment
+from psgraph_lab.experiments.paper import find_published
+from psgraph_lab.experiments.summary import Curve
+from psgraph_lab.experiments.words import (
+    dataset_words,
+    direction,
+    found_metric,
+    join_words,
+    number,
+    shown_point,
+)
+
+__all__ = ["NONE", "Table", "ablation_table", "missing_notes", "stand_in_notes", "tables_of"]
+
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text; all columns but the first hold numbers."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_of(experiment: Experiment, curves: Sequence[Curve], dataset: str) -> list[Table]:
+    """One table per metric for a data set."""
+    here = [curve for curve in curves if curve.dataset == dataset]
+    kind = {"timestamp": _over_time, "none": _beside_paper}.get(experiment.axis, _along_axis)
+    return [kind(experiment, here, found_metric(name)) for name in experiment.metrics]
+
+
+def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
+    """A row per line, a column per place on the axis, mean ± standard deviation."""
+    places = np.unique(np.concatenate([curve.x for curve in curves]))
+    rows = []
+    for curve in curves:
+        columns = (curve.x, curve.mean[info.name], curve.std[info.name], curve.repetitions)
+        shown = {
+            # A single run has no deviation.
+            x: number(mean, std if count > 1 else None, is_share=info.is_share)
+            for x, mean, std, count in zip(*columns, strict=True)
+        }
+        cells = (shown.get(x, NONE) for x in places)
+        rows.append((curve.label, *cells, _between(curve.repetitions)))
+    heads = (_head(experiment, curves, x) for x in places)
+    return Table(_caption(info, "mean ± standard deviation"), ("", *heads, "runs"), tuple(rows))
+
+
+def _head(experiment: Experiment, curves: Sequence[Curve], x: float) -> str:
+    """A place on the axis; for a share of the edges also how many they are."""
+    for curve in curves:
+        if "edges" in curve.mean and x in curve.x:
+            return f"{shown_point(experiment, x)} ({curve.mean['edges'][curve.x == x][0]:,.0f})"
+    return shown_point(experiment, x)
+
+
+def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
+    """A row per timestamp and a column per line: means only, or the page would have no end."""
+    last = max(curve.x.size for curve in curves)
+    rows = []
+    for time in range(last):
+        means = (
+            number(curve.mean[info.name][time], is_share=info.is_share)
+            if time < curve.x.size
+            else NONE
+            for curve in curves
+        )
+        rows.append((str(time), *means))
+    heads = (f"{curve.label} ({_between(curve.repetitions)} runs)" for curve in curves)
+    return Table(_caption(info, "means"), ("timestamp", *heads), tuple(rows))
+
+
+def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
+    """Ours and the paper's, and how many times PSGraph's each is."""
+    ours = {curve.method: float(curve.mean[info.name][0]) for curve in curves}
+    dataset = curves[0].dataset
+    theirs = {method: find_published(info.name, method, dataset) for method in ours}
+    published = any(value is not None for value in theirs.values())
+    own_theirs = find_published(info.name, "psgraph", dataset)
+    rows = []
+    for curve in curves:
+        mean, std = curve.mean[info.name][0], curve.std[info.name][0]
+        repetitions = int(curve.repetitions[0])
+        cells = [number(mean, std if repetitions > 1 else None)]
+        cells.append(_ratio(mean, ours.get("psgraph")))
+        if published:
+            value = theirs[curve.method]
+            cells.append(NONE if value is None else number(value))
+            cells.append(_ratio(value, own_theirs))
+        rows.append((curve.label, *cells, str(repetitions)))
+    heads = ["", "here", "÷ PSGraph"]
+    if published:
+        heads += ["the paper", "÷ PSGraph"]
+    words = "mean ± standard deviation" if published else "the paper has no numbers to compare"
+    return Table(_caption(info, words), (*heads, "runs"), tuple(rows))
+
+
+def _ratio(value: float | None, base: float | None) -> str:
+    return NONE if value is None or not base else f"{value / base:.3g} ×"
+
+
+def _caption(info: MetricInfo, what: str) -> str:
+    unit = ", per cent" if info.is_share else ""
+    return f"{info.words}{unit} ({direction(info)}), {what}"
+
+
+def _between(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    low, high = int(min(counts)), int(max(counts))
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def ablation_table(experiment: Experiment) -> Table | None:
+    """The paper's Table 3: which line has which component; None if none leaves any out."""
+    parts = {"fusion": "fusion", "postprocess": "post-processing"}
+    settings = [dict(line.parameters) for line in experiment.lines]
+    if not any(name in parts and not value for each in settings for name, value in each.items()):
+        return None
+    rows = tuple(
+        (line.label, *("✓" if each.get(name, True) else "×" for name in parts))
+        for line, each in zip(experiment.lines, settings, strict=True)
+    )
+    return Table("Table 3 of the paper: the parts of each variant", ("", *parts.values()), rows)
+
+
+def missing_notes(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
+    """Sentences on how many repetitions there are, and on what is not there."""
+    wanted = experiment.repetitions
+    each = "the mean of " if wanted > 1 else ""
+    few = [curve for curve in curves if curve.repetitions.min() < wanted]
+    so_far = " where nothing else is said" if few else ""
+    yield f"Every point is {each}{wanted} repetition{'s' * (wanted > 1)}{so_far}."
+    for label in dict.fromkeys(curve.label for curve in few):
+        by_count: dict[str, list[str]] = {}
+        for curve in few:
+            if curve.label == label:
+                words = by_count.setdefault(_between(curve.repetitions), [])
+                words.append(find_dataset(curve.dataset).title)
+        parts = [f"{count} on {join_words(names)}" for count, names in by_count.items()]
+        yield f"{label} has fewer than {wanted} repetitions: {'; '.join(parts)}."
+    yield from _gaps(experiment, curves)
+
+
+def _gaps(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
+    there = list(dict.fromkeys(curve.dataset for curve in curves))
+    labels = list(dict.fromkeys(curve.label for curve in curves))
+    lacking = [name for name in experiment.datasets if name not in there]
+    if lacking:
+        titles = [find_dataset(name).title for name in lacking]
+        yield f"There are no results on {join_words(titles)}."
+    never = [line.label for line in experiment.lines if not _was_run(line.label, labels)]
+    if never and len(experiment.lines) > 1:
+        yield f"Not run at all: {join_words(never)}."
+    absent: dict[str, list[str]] = {}
+    shorter: dict[str, list[str]] = {}
+    for dataset in there:
+        here = {curve.label: curve for curve in curves if curve.dataset == dataset}
+        title = find_dataset(dataset).title
+        longest = max(curve.x.size for curve in here.values())
+        for label in labels:
+            if label not in here:
+                absent.setdefault(label, []).append(title)
+            elif here[label].x.size < longest:
+                words = f"{here[label].x.size} of {longest} points on {title}"
+                shorter.setdefault(label, []).append(words)
+    for label, titles in absent.items():
+        yield f"{label} was not run on {join_words(titles)}."
+    for label, words_of in shorter.items():
+        yield f"{label} has {join_words(words_of)}."
+
+
+def _was_run(label: str, labels: Sequence[str]) -> bool:
+    return any(each == label or each.startswith(f"{label}, ε = ") for each in labels)
+
+
+def stand_in_notes(curves: Sequence[Curve]) -> list[str]:
+    """What every stand-in is, and how it differs from the paper's data set."""
+    notes = []
+    for name in dict.fromkeys(curve.dataset for curve in curves):
+        dataset = find_dataset(name)
+        if dataset.stand_in_for:
+            notes.append(f"{dataset_words(name)}: {dataset.discrepancy}")
+    return notes

@@ -1,0 +1,91 @@
+"""The real data sets, where they are at hand: ``PSGRAPH_DATA`` names the directory."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from psgraph.errors import DataError
+from psgraph_lab.datasets import Counts, find_dataset, is_at_hand, load_dataset
+from psgraph_lab.datasets.counting import beside_the_paper
+from psgraph_lab.datasets.loading import read_dataset
+from psgraph_lab.datasets.rows import graph_rows
+
+from .handmade import edges_of, union
+
+KNOWN = {
+    "as-733": Counts(7_473, 20_166, 147),
+    "as-caida": Counts(31_092, 97_164, 25),
+    "hepph-partial": Counts(10_611, 62_235, 36),
+    "reddit-shared": Counts(2_886, 141_589, 18),
+    "wiki-talk": Counts(33_724, 105_544, 24),
+}
+
+
+def need(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not in the directory that PSGRAPH_DATA names")
+    return path
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_counts(real_data, name):
+    if not is_at_hand(name, directory=real_data):
+        pytest.skip(f"{name} is not in the directory that PSGRAPH_DATA names")
+    loaded = read_dataset(name, directory=real_data)
+    assert loaded.counts == KNOWN[name]
+    assert load_dataset(name, directory=real_data) == loaded.snapshots
+    if name not in ("as-733", "as-caida"):  # the same numbers by plain sets, which take long
+        assert union(edges_of(loaded.snapshots)) == (loaded.counts.nodes, loaded.counts.edges)
+
+
+def test_counts_beside_the_paper_s():
+    verdicts = {
+        name: [line.verdict for line in beside_the_paper(find_dataset(name), counts)]
+        for name, counts in KNOWN.items()
+    }
+    assert verdicts["as-733"][:2] == verdicts["as-caida"][:2] == ["exact", "exact"]
+    assert verdicts["as-caida"][2] == "exact"
+    assert verdicts["as-733"][2].startswith("-2,539, as many as the self-loops")
+    assert verdicts["wiki-talk"] == ["", "", ""]
+    told = Counts(7_473, 20_166, 147, 2_539)
+    other = Counts(7_473, 20_166, 147, 2_538)
+    edges = [beside_the_paper(find_dataset("as-733"), counts)[2] for counts in (told, other)]
+    assert [line.verdict for line in edges] == ["exact with 2,539 self-loops", "-2,539"]
+
+
+@pytest.mark.parametrize("name", ["as-733", "as-caida"])
+def test_original_graphs_are_those_of_the_parquet_form(real_data, name):
+    files = sorted(need(real_data / "raw" / name).glob("*.txt.gz"))
+    prepared = {each.time: each for each in load_dataset(name, directory=real_data)}
+    compared = 0
+    for rows in graph_rows(files):
+        loops = len(rows.self_loops())
+        snapshot = rows.snapshot()
+        assert (loops > 0) == (snapshot.dropped.self_loops > 0)
+        if rows.time in prepared:
+            assert snapshot == prepared[rows.time]
+            compared += 1
+    assert compared >= 2
+    with pytest.raises(DataError, match=r"lacks \d+ of the \d+ files of As-"):
+        load_dataset(name, directory=real_data / "raw")
+
+
+def test_original_citations_are_those_of_the_parquet_form(real_data, tmp_path):
+    folder = need(real_data / "raw" / "cit-HepPh")
+    loaded = read_dataset("cit-hepph", directory=real_data / "raw")
+    prepared = load_dataset("hepph-partial", directory=real_data)
+    assert loaded.snapshots == prepared
+    assert [each.time for each in loaded.snapshots] == [each.time for each in prepared]
+    assert loaded.remarks == ("a partial copy: 201,300 of 421,578 citations",)
+    # Unpacked, and with other line ends, it is the same.
+    for file in folder.glob("*.gz"):
+        text = gzip.decompress(file.read_bytes()).replace(b"\r\n", b"\n")
+        (tmp_path / file.name.removesuffix(".gz")).write_bytes(text)
+    assert load_dataset("cit-hepph", directory=tmp_path) == prepared
+    shutil.copy(folder / "cit-HepPh.txt.gz", tmp_path / "cit-HepPh-dates.txt")
+    with pytest.raises(DataError, match=r"cit-HepPh-dates\.txt, line 1: time is not a time"):
+        load_dataset("cit-hepph", directory=tmp_path)

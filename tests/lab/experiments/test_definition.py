@@ -1,0 +1,77 @@
+"""The definitions say what the paper's figures show."""
+
+from __future__ import annotations
+
+import pytest
+
+from psgraph.errors import InvalidArgument
+from psgraph.metrics.report import Fidelity
+from psgraph_lab.datasets import dataset_names
+from psgraph_lab.experiments.definition import experiment_names, find_experiment
+
+ALL = experiment_names()
+SIX = {"psgraph", "tmf", "der", "privhrg", "ldpgen", "privgraph"}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", ALL)
+def test_every_definition_is_whole(name: str, quick: bool) -> None:
+    experiment = find_experiment(name, quick=quick)
+    assert experiment.title
+    assert experiment.about
+    if experiment.kind == "claims":
+        assert not experiment.cells()
+        return
+    assert set(experiment.datasets) <= set(dataset_names())
+    if experiment.kind == "quality":
+        assert set(experiment.metrics) <= set(Fidelity.__dataclass_fields__)
+        assert len(experiment.metrics) == 5
+    cells = experiment.cells()
+    assert len(cells) == len(set(cells)) > 0
+    assert [cell.repetition for cell in cells] == sorted(cell.repetition for cell in cells)
+    assert (experiment.timestamps is not None) == quick
+
+
+def test_as_in_the_paper() -> None:
+    end_to_end = find_experiment("end-to-end")
+    assert end_to_end.epsilons == ("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4")
+    assert end_to_end.windows == (5,)
+    assert end_to_end.repetitions == 10
+    for name in ("end-to-end", "window", "cost", "scalability", "timestamps"):
+        assert {line.method for line in find_experiment(name).lines} == SIX
+    assert find_experiment("window").epsilons == ("2.5",)
+    assert find_experiment("timestamps").epsilons == ("2.5",)
+    assert find_experiment("threshold").epsilons == ("1.5", "2.5", "3.5")
+    assert len(find_experiment("components").lines) == 4
+
+
+def test_experiments_share_cells() -> None:
+    """What is PSGraph in one figure is the same runs in another."""
+    everywhere = set(find_experiment("end-to-end").cells())
+    assert set(find_experiment("timestamps").cells()) < everywhere
+    for name in ("judgement", "components", "window", "threshold"):
+        plain = {cell for cell in find_experiment(name).cells() if not cell.parameters}
+        assert len(plain & everywhere) >= 10 * 3
+
+
+def test_slow_methods_are_run_less_often_unless_asked() -> None:
+    experiment = find_experiment("end-to-end")
+    slow = [cell.repetition for cell in experiment.cells() if cell.method == "privhrg"]
+    assert max(slow) == 2
+    asked = experiment.narrowed(repetitions=5)
+    assert max(cell.repetition for cell in asked.cells() if cell.method == "privhrg") == 4
+
+
+def test_narrowed() -> None:
+    experiment = find_experiment("end-to-end").narrowed(
+        datasets=["demo"], methods=["tmf"], epsilons=["7"], repetitions=1
+    )
+    (cell,) = experiment.cells()
+    assert (cell.dataset, cell.method, cell.epsilon, cell.repetition) == ("demo", "tmf", "7", 0)
+    with pytest.raises(InvalidArgument, match="no method called 'louvain'"):
+        experiment.narrowed(methods=["louvain"])
+
+
+def test_unknown_names_are_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidArgument, match="end-to-end"):
+        find_experiment("fig2")

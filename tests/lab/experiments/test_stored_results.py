@@ -1,0 +1,45 @@
+"""The results in docs/results can be had again, number by number, from their seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psgraph_lab.datasets import load_dataset
+from psgraph_lab.experiments.cells import Cell, run_cell
+from psgraph_lab.experiments.store import Results
+
+STORED = Path(__file__).parents[3] / "docs" / "results" / "cells.parquet"
+
+
+@pytest.fixture(scope="module")
+def stored() -> Results:
+    assert STORED.exists()
+    return Results.read(STORED)
+
+
+def recompute(stored: Results, cell: Cell, directory: Path | None = None) -> None:
+    values, series = run_cell(cell, load_dataset(cell.dataset, directory=directory))
+    before = stored[cell]
+    for name, value in before.values.items():
+        if name != "seconds":
+            assert values[name] == pytest.approx(value, rel=1e-9), name
+    for name, numbers in before.series.items():
+        np.testing.assert_allclose(series[name], numbers, rtol=1e-6)  # stored as float32
+
+
+@pytest.mark.parametrize("method", ["psgraph", "tmf"])
+def test_a_cell_of_the_demo_stream(stored: Results, method: str) -> None:
+    recompute(stored, Cell("demo", method, "2.5", 5, 1))
+
+
+@pytest.mark.parametrize("method", ["psgraph", "tmf", "der", "ldpgen", "privgraph"])
+def test_a_cell_of_real_data(stored: Results, method: str, real_data: Path) -> None:
+    recompute(stored, Cell("as-caida", method, "2.5", 5, 3), real_data)
+
+
+def test_an_ablation_on_real_data(stored: Results, real_data: Path) -> None:
+    ablation = (("fusion", False), ("postprocess", False))
+    recompute(stored, Cell("as-733", "psgraph", "4", 5, 9, parameters=ablation), real_data)

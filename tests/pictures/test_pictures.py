@@ -1,0 +1,185 @@
+"""Pictures: what they say, that they fit, and that every graph can be drawn."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from psgraph.errors import DataError, InvalidArgument, OutputError
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.metrics import compare, measure
+from psgraph.pictures import draw_pair
+from psgraph.pictures.layout import _pack, arrange
+from psgraph.pictures.network import _sampled
+from psgraph.pictures.pair import _compose
+from psgraph.streams.demo import demo_stream
+
+
+def rewired(snapshot: Snapshot, *, seed: int = 0) -> SyntheticGraph:
+    """Ends of the edges shuffled: nearly the same degrees, no communities."""
+    ends = np.concatenate([snapshot.u, snapshot.v])
+    np.random.default_rng(seed).shuffle(ends)
+    half = snapshot.u.size
+    return SyntheticGraph(snapshot.roster, ends[:half], ends[half:], time=snapshot.time)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return demo_stream(nodes=400, timestamps=3)
+
+
+def size_of_png(path):
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+
+def test_png_is_wide_enough_for_a_readme_and_always_the_same(stream, tmp_path):
+    synthetic = rewired(stream[0])
+    first = draw_pair(stream[0], synthetic, tmp_path / "first.png", title="ε = 1, w = 3")
+    second = draw_pair(stream[0], synthetic, str(tmp_path / "second.PNG"), title="ε = 1, w = 3")
+    width, height = size_of_png(first)
+    assert 1200 <= width <= 2000
+    assert height < width
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_svg_stays_below_two_megabytes_and_is_always_the_same(tmp_path):
+    crowd = demo_stream(nodes=2_600, timestamps=1)[0]
+    assert crowd.u.size > 20_000
+    paths = [
+        draw_pair(crowd, rewired(crowd), tmp_path / name, title="a crowd")
+        for name in ("first.svg", "second.svg")
+    ]
+    assert paths[0].stat().st_size < 2_000_000
+    assert paths[0].read_text().lstrip().startswith("<?xml")
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_many_edges_are_sampled_without_repeats():
+    crowd = demo_stream(nodes=2_600, timestamps=1)[0]
+    chosen = _sampled(crowd)
+    assert chosen.size == np.unique(chosen).size == 20_000
+    assert np.array_equal(chosen, _sampled(crowd))
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
+
+
+def test_the_original_is_marked_and_the_numbers_are_those_of_the_metrics(stream):
+    synthetic = rewired(stream[0])
+    fidelity = measure(stream[0], synthetic)
+    figure = _compose(stream[0], synthetic, fidelity, title="a title", comparison=None)
+    written = texts(figure)
+    assert "private original, for the curator's eyes" in written
+    assert "a title" in written
+    assert "Original · 2024-01-01" in written
+    assert "Synthetic · 2024-01-01" in written
+    assert f"{100 * fidelity.clustering_error:.1f} %" in written
+    assert len(figure.axes) == 3
+
+
+def test_a_comparison_adds_a_panel_per_metric(stream):
+    releases = [rewired(snapshot) for snapshot in stream]
+    comparison = compare(stream, releases)
+    fidelity = comparison.rows[-1].fidelity
+    figure = _compose(stream[-1], releases[-1], fidelity, title=None, comparison=comparison)
+    assert len(figure.axes) == 8
+    drawn = [axes.lines[0].get_ydata() for axes in figure.axes[3:]]
+    expected = [row.fidelity.degree_divergence for row in comparison.rows]
+    assert list(drawn[2]) == expected
+    assert f"{100 * comparison.mean.density_error:.1f} %" in texts(figure)
+
+
+def test_no_text_overlaps_another(stream):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    releases = [rewired(snapshot) for snapshot in stream]
+    comparison = compare(stream, releases)
+    for shown in (comparison, None):
+        figure = _compose(
+            stream[0], releases[0], comparison.rows[0].fidelity, title="A title", comparison=shown
+        )
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        boxes = [text.get_window_extent(renderer) for text in figure.texts]
+        width, height = figure.canvas.get_width_height()
+        for index, box in enumerate(boxes):
+            assert box.x0 >= 0
+            assert box.x1 <= width
+            assert 0 <= box.y0 < box.y1 <= height
+            assert not any(box.overlaps(other) for other in boxes[:index])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges"),
+    [(0, []), (1, []), (2, []), (2, [(0, 1)]), (6, [(0, 1), (1, 2), (0, 2)]), (50, [(3, 4)])],
+)
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_every_graph_can_be_drawn(tmp_path, nodes, edges, suffix):
+    ends = np.array(edges, dtype=int).reshape(-1, 2)
+    original = Snapshot(Roster.range(nodes), ends[:, 0], ends[:, 1], time="$t")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for synthetic in (
+            SyntheticGraph(original.roster, [], []),
+            SyntheticGraph(original.roster, ends[:, 0], ends[:, 1]),
+        ):
+            comparison = compare([original], [synthetic])
+            path = tmp_path / f"pair.{suffix}"
+            draw_pair(original, synthetic, path, title="$ no maths", comparison=comparison)
+
+
+def test_wrong_suffix_other_nodes_and_no_place(stream, tmp_path):
+    synthetic = rewired(stream[0])
+    with pytest.raises(InvalidArgument, match=r"\.png or \.svg"):
+        draw_pair(stream[0], synthetic, tmp_path / "pair.pdf")
+    with pytest.raises(OutputError, match="can't be written"):
+        draw_pair(stream[0], synthetic, tmp_path / "nowhere" / "pair.png")
+    with pytest.raises(DataError, match="not over the same nodes"):
+        draw_pair(stream[0], rewired(stream[-1]), tmp_path / "pair.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_places_depend_on_the_original_alone_and_discs_hold_their_nodes(stream):
+    layout = arrange(stream[0])
+    assert np.array_equal(layout.places, arrange(stream[0]).places)
+    assert np.abs(layout.places).max() <= 1
+    assert layout.labels.max() >= 3
+    labels = np.where(layout.labels < 0, layout.radii.size - 1, layout.labels)
+    distance = np.hypot(*(layout.places - layout.centres[labels]).T)
+    assert (distance <= layout.radii[labels]).all()
+    assert np.unique(layout.places.round(9), axis=0).shape == layout.places.shape
+
+
+@given(st.lists(st.floats(0.5, 40), max_size=9), st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None)
+def test_packed_discs_never_overlap(radii, seed):
+    sizes = np.array(radii)
+    ties = np.random.default_rng(seed).random((sizes.size, sizes.size))
+    centres = _pack(sizes, ties + ties.T)
+    apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
+    np.fill_diagonal(apart, np.inf)
+    assert (apart >= sizes[:, None] + sizes[None] - 1e-6).all()
+
+
+def test_pyplot_and_its_global_state_stay_out():
+    code = (
+        "import sys, tempfile\n"
+        "from psgraph.streams.demo import demo_stream\n"
+        "from psgraph.graph import SyntheticGraph\n"
+        "import psgraph.pictures\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "first = demo_stream(nodes=300, timestamps=1)[0]\n"
+        "copy = SyntheticGraph(first.roster, first.u, first.v)\n"
+        "with tempfile.TemporaryDirectory() as place:\n"
+        "    psgraph.pictures.draw_pair(first, copy, place + '/pair.png')\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

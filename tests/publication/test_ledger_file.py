@@ -1,0 +1,218 @@
+"""The file of a ledger: formats, foreign and torn files, places that can't be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psgraph._runtime.durable import put_in_place
+from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
+from psgraph.graph import Roster
+from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.ledger import Ledger, database
+from psgraph.publication.ledger.packing import pack_roster, unpack_roster
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.verification import verify
+from tests.crash.scenario import GUARANTEE, publish, snapshot
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("published") / "out"
+    publish(out, 3)
+    return out
+
+
+@pytest.fixture
+def out(published: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(published, tmp_path / "out"))
+
+
+def begin(out: Path) -> Publisher:
+    return Publisher(PSGraph(), GUARANTEE, out=out)
+
+
+def change(out: Path, *statements: str) -> None:
+    connection = sqlite3.connect(out / "ledger.sqlite")
+    with connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+class TestFormats:
+    @pytest.fixture
+    def newer_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A later version of psgraph, which keeps a note with every timestamp."""
+        later = database.TABLES["seals"].replace("seals (", "seals (note TEXT, ")
+
+        def migrate(connection: sqlite3.Connection) -> None:
+            old = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(seals)"))
+            connection.execute("ALTER TABLE seals RENAME TO old")
+            connection.execute(later)
+            connection.execute(f"INSERT INTO seals ({old}) SELECT {old} FROM old")
+            connection.execute("DROP TABLE old")
+
+        monkeypatch.setattr(database, "FORMAT", 2)
+        monkeypatch.setitem(database.TABLES, "seals", later)
+        monkeypatch.setitem(database.MIGRATIONS, 1, migrate)
+
+    @pytest.mark.usefixtures("newer_package")
+    def test_older_ledgers_migrate_and_go_on(self, out: Path) -> None:
+        with pytest.raises(LedgerError, match=r"older format 1\n.*resume"):
+            Ledger(out / "ledger.sqlite", writing=False)
+        with Publisher.resume(out / "ledger.sqlite", replay=True) as publisher:
+            for timestamp in range(4):
+                publisher.publish(snapshot(timestamp))
+        assert verify(out).timestamps == 4
+
+    @pytest.mark.usefixtures("newer_package")
+    def test_a_migration_that_fails_changes_nothing(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(connection: sqlite3.Connection) -> None:
+            connection.execute("DROP TABLE seals")
+            raise sqlite3.OperationalError
+
+        monkeypatch.setitem(database.MIGRATIONS, 1, broken)
+        with pytest.raises(LedgerError):
+            begin(out)
+        monkeypatch.undo()
+        assert verify(out).timestamps == 3
+
+    def test_a_format_nobody_knows_any_more(self, out: Path) -> None:
+        change(out, "PRAGMA user_version = 0")
+        with pytest.raises(LedgerError, match="can't be read any more"):
+            begin(out)
+
+    @pytest.mark.parametrize("found", [2, 3, 2**31 - 1])
+    def test_newer_ledgers_are_refused(self, out: Path, found: int) -> None:
+        change(out, f"PRAGMA user_version = {found}", "CREATE TABLE new (x)")
+        for attempt in (lambda: begin(out), lambda: Ledger(out / "ledger.sqlite", writing=False)):
+            with pytest.raises(LedgerError, match=f"format {found}; .* knows up to 1"):
+                attempt()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_system_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    temporary, target = tmp_path / "new", tmp_path / "old"
+    temporary.write_text("new")
+    if there:
+        target.write_text("old")
+        with pytest.raises(FileExistsError):
+            put_in_place(temporary, target, replace=False)
+        assert target.read_text() == "old"
+    else:
+        publish(tmp_path / "out", 1)
+        assert verify(tmp_path / "out").releases == 1
+        put_in_place(temporary, target, replace=False)
+        assert target.read_text() == "new"
+
+
+class TestForeignAndTorn:
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "CREATE TRIGGER t AFTER INSERT ON seals BEGIN DELETE FROM seals; END",
+            "CREATE TABLE more (x)",
+            "DROP TABLE state",
+            "ALTER TABLE seals RENAME TO others",
+            "CREATE VIEW v AS SELECT 1",
+        ],
+    )
+    def test_other_tables(self, out: Path, statement: str) -> None:
+        change(out, statement)
+        with pytest.raises(LedgerError, match="tables"):
+            begin(out)
+        with pytest.raises(VerificationFailed):
+            verify(out)
+
+    def test_a_database_of_another_program(self, tmp_path: Path) -> None:
+        file = tmp_path / "other.db"
+        with sqlite3.connect(file) as connection:
+            connection.execute("CREATE TABLE mine (x)")
+        connection.close()
+        before = file.read_bytes()
+        with pytest.raises(LedgerError, match="another program"):
+            Publisher(PSGraph(), GUARANTEE, ledger=file)
+        assert file.read_bytes() == before
+
+    @pytest.mark.parametrize("content", [b"", b"hello", b"SQLite format 3\0", os.urandom(8192)])
+    def test_no_ledger_at_all(self, tmp_path: Path, content: bytes) -> None:
+        file = tmp_path / "run.ledger"
+        file.write_bytes(content)
+        for attempt in (
+            lambda: Publisher(PSGraph(), GUARANTEE, ledger=file),
+            lambda: Publisher.resume(file),
+            lambda: Ledger(file, writing=False),
+            lambda: verify(file),
+        ):
+            with pytest.raises(PsgraphError):
+                attempt()
+        assert file.read_bytes() == content
+
+    @pytest.mark.parametrize("part", np.linspace(0.01, 0.99, 12).tolist())
+    def test_a_torn_ledger_publishes_nothing(self, out: Path, part: float) -> None:
+        file = out / "ledger.sqlite"
+        content = file.read_bytes()
+        file.write_bytes(content[: int(len(content) * part)])
+        files = sorted(path.name for path in out.iterdir())
+        with pytest.raises(PsgraphError), begin(out) as publisher:
+            publisher.publish(snapshot(3), timestamp=3)
+        with pytest.raises(PsgraphError):
+            verify(out)
+        assert sorted(path.name for path in out.glob("0*")) == [f for f in files if f[0] == "0"]
+
+    def test_what_is_no_file(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "file").touch()
+        for path in (
+            tmp_path,
+            tmp_path / "pipe",
+            tmp_path / ("x" * 300),
+            tmp_path / "nul\0",
+            tmp_path / "file" / "below",
+            tmp_path / "missing" / "ledger",
+        ):
+            for attempt in (
+                lambda path=path: Publisher.resume(path),
+                lambda path=path: Ledger(path, writing=False),
+            ):
+                with pytest.raises(LedgerError):
+                    attempt()
+        for path in (tmp_path / "pipe", tmp_path / ("x" * 300), tmp_path / "file" / "below"):
+            with pytest.raises(PsgraphError):
+                Publisher(PSGraph(), GUARANTEE, ledger=path)
+            with pytest.raises(PsgraphError):
+                Publisher(PSGraph(), GUARANTEE, out=path)
+
+
+@given(
+    ids=st.one_of(
+        st.lists(st.integers(-(2**63), 2**63 - 1), unique=True),
+        st.lists(
+            st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), unique=True
+        ),
+    ),
+    from_edges=st.booleans(),
+)
+def test_rosters_come_back_as_they_were(ids: list[object], from_edges: bool) -> None:
+    roster = Roster(ids, from_edges=from_edges)  # type: ignore[arg-type]
+    back = unpack_roster(pack_roster(roster))
+    assert back == roster
+    assert back.digest == roster.digest
+    names = Roster(np.empty(0, dtype="U1"), from_edges=from_edges)
+    assert unpack_roster(pack_roster(names)).digest == names.digest

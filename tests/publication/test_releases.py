@@ -1,0 +1,164 @@
+"""Releases as files: each whole or not at all, never replaced, never unnoticed changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from psgraph.errors import OutputError, PsgraphError, VerificationFailed
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.methods.psgraph import PSGraph
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.releases import ReleaseDirectory, graph_bytes
+
+GUARANTEE = WEventPrivacy("1", window=3)
+ROSTER = Roster(["ann", "bob", "eve", "joe", "kim"])
+
+
+def stream(length: int = 3) -> list[Snapshot]:
+    return [
+        Snapshot(ROSTER, [0, 1, index % 3], [1, 2, 4], time=f"day {index}")
+        for index in range(length)
+    ]
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    out = tmp_path / "out"
+    with Publisher(PSGraph(), GUARANTEE, out=out, seed=3) as publisher:
+        list(publisher.publish_all(stream()))
+    return out
+
+
+def test_a_graph_and_a_certificate_for_every_timestamp(published):
+    visible = sorted(
+        path.name for path in published.iterdir() if path.suffix in {".parquet", ".json"}
+    )
+    assert visible == [f"{t:06d}.{kind}" for t in range(3) for kind in ("json", "parquet")]
+    assert not [path for path in published.iterdir() if path.name.endswith(".part")]
+    assert ReleaseDirectory(published).timestamps() == [0, 1, 2]
+
+
+def test_files_hold_what_was_released(published):
+    directory = ReleaseDirectory(published)
+    with Publisher(PSGraph(), GUARANTEE, seed=3) as publisher:
+        for index, release in enumerate(publisher.publish_all(stream())):
+            back = directory.read(index, ROSTER)
+            assert back.graph == release.graph
+            assert back.certificate.charges == release.certificate.charges
+            table = pq.read_table(directory.graph_path(index))
+            assert table.column_names == ["u", "v"]
+            pairs = zip(*(table[name].to_pylist() for name in ("u", "v")), strict=True)
+            assert list(pairs) == release.graph.to_edges()
+            content = json.loads(directory.certificate_path(index).read_text())
+            assert content["time"] == f"day {index}"
+            assert content["edges"] == release.graph.edge_count
+
+
+def test_certificates_form_a_chain(published):
+    problems: list[str] = []
+    certificates = list(ReleaseDirectory(published).certificates(problems))
+    assert problems == []
+    assert [c.previous for c in certificates] == [None, *(c.digest for c in certificates[:-1])]
+
+
+def test_the_same_graph_gives_the_same_bytes():
+    graph = SyntheticGraph(ROSTER, [0, 1], [1, 2])
+    assert graph_bytes(graph) == graph_bytes(SyntheticGraph(ROSTER, [1, 0], [2, 1]))
+    assert graph_bytes(graph) != graph_bytes(SyntheticGraph(ROSTER, [0, 1], [1, 3]))
+
+
+@pytest.mark.parametrize("kind", ["graph_path", "certificate_path"])
+def test_a_changed_byte_is_noticed(published, kind):
+    directory = ReleaseDirectory(published)
+    path = getattr(directory, kind)(1)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(VerificationFailed):
+        directory.read(1, ROSTER)
+    problems: list[str] = []
+    list(directory.certificates(problems))
+    assert problems
+
+
+def test_a_file_that_is_there_is_never_replaced(published):
+    directory = ReleaseDirectory(published)
+    release = directory.read(0, ROSTER)
+    before = directory.graph_path(0).stat().st_mtime_ns
+    directory.write(graph_bytes(release.graph), release.certificate)  # the same again: fine
+    assert directory.graph_path(0).stat().st_mtime_ns == before
+    other = graph_bytes(SyntheticGraph(ROSTER, [0], [4]))
+    with pytest.raises(VerificationFailed, match="already there"):
+        directory.write(other, release.certificate)
+
+
+def test_missing_files_are_reported(published):
+    directory = ReleaseDirectory(published)
+    directory.graph_path(1).unlink()
+    with pytest.raises(VerificationFailed, match="missing"):
+        directory.read(1, ROSTER)
+    directory.certificate_path(1).unlink()
+    problems: list[str] = []
+    list(directory.certificates(problems))
+    assert problems == ["timestamp 1 is missing"]
+
+
+# ---- directories that can't be used: found out before anything is measured ----
+
+
+class NeverMeasured(PSGraph):
+    def measure(self, *_):
+        raise AssertionError("measured before the output was checked")
+
+
+def refused(out: Path, match: str) -> None:
+    with (
+        pytest.raises(PsgraphError, match=match),
+        Publisher(NeverMeasured(), GUARANTEE, out=out, seed=1) as publisher,
+    ):
+        publisher.publish(stream()[0])
+
+
+def test_a_directory_that_holds_something_else(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    refused(tmp_path, "not empty")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_file_in_the_place_of_the_directory(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    refused(tmp_path / "out", "not a directory")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the super-user may write anywhere")
+def test_a_directory_that_can_not_be_written(tmp_path):
+    tmp_path.chmod(0o500)
+    refused(tmp_path / "out", "not writable")
+
+
+def test_a_path_that_can_not_be(tmp_path):
+    refused(tmp_path / "a\0b", "can't be")
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    """The disk is full: no half file, and a message with the remedy."""
+    write = os.write
+
+    def full(file: int, content: memoryview) -> int:
+        if len(content) > 100:
+            return write(file, content[:10])
+        raise OSError(28, "No space left on device")
+
+    directory = ReleaseDirectory(tmp_path)
+    with Publisher(PSGraph(), GUARANTEE, seed=3) as publisher:
+        release = publisher.publish(stream()[0])
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OutputError, match="No space left"):
+        directory.write(graph_bytes(release.graph), release.certificate)
+    assert list(tmp_path.iterdir()) == []

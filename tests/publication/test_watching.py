@@ -1,0 +1,253 @@
+"""Files that arrive: complete ones, in order, once each, over restarts."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from psgraph.errors import (
+    DataError,
+    InvalidArgument,
+    LedgerError,
+    OutOfOrder,
+    ReplayConflict,
+    RosterError,
+    TermsChanged,
+)
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.verification import verify
+from psgraph.publication.watching import Inbox, watch
+from tests.crash.scenario import GUARANTEE
+
+ROSTER = Roster("abcdef")
+SETTLE = 0.05
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    directory = tmp_path / "inbox"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def arrive(inbox: Path, name: str, edges: str = "ab bc") -> None:
+    """A file that is renamed into place."""
+    beside = inbox.parent / name
+    beside.write_text("u,v\n" + "".join(f"{u},{v}\n" for u, v in edges.split()))
+    beside.rename(inbox / name)
+
+
+def run(inbox: Path, out: Path, **options: object) -> list[tuple[str, int, bool]]:
+    """Publish what is there: names, timestamps, and whether they were new."""
+    with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+        arrivals = watch(
+            inbox, publisher, **{"roster": ROSTER, "once": True, "settle": SETTLE, **options}
+        )
+        return [(a.file.name, a.release.timestamp, a.new) for a in arrivals]
+
+
+class TestOnce:
+    def test_in_the_order_of_names_numbers_by_value(self, inbox: Path, out: Path) -> None:
+        for name in ("day10.csv", "day9.csv", "day1.csv"):
+            arrive(inbox, name)
+        assert run(inbox, out) == [
+            ("day1.csv", 0, True),
+            ("day9.csv", 1, True),
+            ("day10.csv", 2, True),
+        ]
+        with Publisher.resume(out / "ledger.sqlite") as publisher:
+            assert publisher.times() == ["day1", "day9", "day10"]
+
+    def test_known_files_are_handed_back(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv")
+        run(inbox, out)
+        arrive(inbox, "2.csv", "ab")
+        assert run(inbox, out) == [("1.csv", 0, False), ("2.csv", 1, True)]
+        assert run(inbox, out) == [("1.csv", 0, False), ("2.csv", 1, False)]
+        assert verify(out).timestamps == 2
+
+    def test_files_that_were_cleared_away(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv")
+        run(inbox, out)
+        (inbox / "1.csv").unlink()
+        arrive(inbox, "2.csv")
+        assert run(inbox, out) == [("2.csv", 1, True)]
+
+    def test_other_files_are_left_alone(self, inbox: Path, out: Path) -> None:
+        for name in (".1.csv", "2.csv.part", "3.csv.tmp", "README.md", "4.csv~"):
+            arrive(inbox, name)
+        (inbox / "5.csv").mkdir()
+        os.mkfifo(inbox / "6.csv")
+        (inbox / "7.csv").symlink_to(inbox / "nowhere")
+        assert run(inbox, out) == []
+        assert verify(out).timestamps == 0
+
+    def test_a_late_file_stops(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "2.csv")
+        run(inbox, out)
+        for name in ("1.csv", "02.csv"):
+            arrive(inbox, name)
+            with pytest.raises(OutOfOrder, match=f"{name} comes, by its name, before '2'"):
+                run(inbox, out)
+            (inbox / name).unlink()
+        assert verify(out).timestamps == 1
+
+    def test_a_changed_file_stops(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv")
+        arrive(inbox, "2.csv")
+        run(inbox, out)
+        arrive(inbox, "1.csv", "ab")
+        arrive(inbox, "3.csv")
+        with pytest.raises(ReplayConflict, match=r"1\.csv was changed after .* timestamp 0"):
+            run(inbox, out)
+        assert verify(out).timestamps == 2
+
+    def test_another_form_of_the_same_edges_is_no_change(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv", "ab bc")
+        run(inbox, out)
+        (inbox / "1.csv").write_text("v,u\nc,b\nb,a\na,b\n")
+        assert run(inbox, out) == [("1.csv", 0, False)]
+
+    def test_a_broken_file_stops_and_spends_nothing(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv")
+        (inbox / "2.csv").write_text("u,v\na\n")
+        with pytest.raises(DataError):
+            run(inbox, out)
+        assert verify(out).timestamps == 1
+        arrive(inbox, "2.csv")
+        assert run(inbox, out)[-1] == ("2.csv", 1, True)
+
+    def test_two_files_of_one_name(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv")
+        arrive(inbox, "1.txt")
+        with pytest.raises(DataError, match="same name"):
+            run(inbox, out)
+
+    def test_the_roster_rule_stays(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "1.csv")
+        run(inbox, out)
+        arrive(inbox, "2.csv")
+        with pytest.raises(TermsChanged, match="roster"):
+            run(inbox, out, roster=None, roster_from_edges=True)
+
+    def test_wrong_arguments(self, inbox: Path, out: Path, tmp_path: Path) -> None:
+        with pytest.raises(RosterError):
+            run(inbox, out, roster=None)
+        with pytest.raises(DataError, match="inbox"):
+            run(tmp_path / "missing", out)
+        with pytest.raises(InvalidArgument, match="published again"):
+            run(out, out)
+        with pytest.raises(InvalidArgument, match="ledger"):
+            list(watch(inbox, Publisher(PSGraph(), GUARANTEE), roster=ROSTER, once=True))
+
+    def test_a_ledger_without_names(self, inbox: Path, out: Path) -> None:
+        with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+            publisher.publish(Snapshot(ROSTER, [0], [1]))
+        arrive(inbox, "1.csv")
+        with pytest.raises(LedgerError, match="no names"):
+            run(inbox, out)
+
+    def test_it_stops_between_two_files(self, inbox: Path, out: Path) -> None:
+        for number in range(4):
+            arrive(inbox, f"{number}.csv")
+        stop = threading.Event()
+        with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+            for arrival in watch(inbox, publisher, roster=ROSTER, settle=SETTLE, stop=stop):
+                if arrival.release.timestamp == 1:
+                    stop.set()
+        assert verify(out).timestamps == 2
+
+
+class TestComplete:
+    def test_a_file_that_still_grows_is_waited_for_and_those_after_it(self, inbox: Path) -> None:
+        box = Inbox(inbox, settle=1.0)
+        arrive(inbox, "2.csv")
+        growing = (inbox / "1.csv").open("w")
+        deadline = time.monotonic() + 1.5
+        while time.monotonic() < deadline:
+            growing.write("a,b\n")
+            growing.flush()
+            assert box.complete() == []
+            assert not box.settled
+            time.sleep(0.02)
+        growing.close()
+        deadline = time.monotonic() + 20
+        while not (ready := box.complete()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [file.name for file in ready] == ["1.csv", "2.csv"]
+        assert box.settled
+
+    def test_a_clock_that_jumps_back_does_not_matter(
+        self, inbox: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        box = Inbox(inbox, settle=0.1)
+        arrive(inbox, "1.csv")
+        os.utime(inbox / "1.csv", (4e9, 4e9))  # written, it says, in the year 2096
+        monkeypatch.setattr(time, "time", lambda: 0.0)
+        assert box.complete() == []
+        time.sleep(0.15)
+        assert [file.name for file in box.complete()] == ["1.csv"]
+
+
+class TestWatching:
+    @pytest.fixture
+    def watcher(self, inbox: Path, out: Path) -> Iterator[list[str]]:
+        """A thread that watches until the test is over; the names it published."""
+        stop = threading.Event()
+        seen: list[str] = []
+
+        def work() -> None:
+            with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+                for arrival in watch(inbox, publisher, roster=ROSTER, settle=SETTLE, stop=stop):
+                    seen.append(arrival.file.name)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        yield seen
+        stop.set()
+        thread.join(timeout=10)
+        assert not thread.is_alive()
+
+    def test_files_are_published_as_they_arrive(
+        self, inbox: Path, out: Path, watcher: list[str]
+    ) -> None:
+        for number in range(3):
+            arrive(inbox, f"{number}.csv")
+            deadline = time.monotonic() + 20
+            while len(watcher) <= number and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert watcher == [f"{n}.csv" for n in range(number + 1)]
+            assert (out / f"{number:06d}.json").exists()
+
+    def test_where_directories_can_not_be_watched(
+        self, inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def unwatchable(*_: object, **__: object) -> Iterator[set[object]]:
+            raise OSError("too many watches")
+            yield set()
+
+        monkeypatch.setattr("watchfiles.watch", unwatchable)
+        monkeypatch.setattr("psgraph.publication.watching.LOOK_AGAIN", 0.05)
+        stop = threading.Event()
+        arrive(inbox, "0.csv")
+        with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+            for arrival in watch(inbox, publisher, roster=ROSTER, settle=SETTLE, stop=stop):
+                if arrival.release.timestamp == 2:
+                    stop.set()
+                threading.Timer(
+                    0.2, arrive, (inbox, f"{arrival.release.timestamp + 1}.csv")
+                ).start()
+        assert verify(out).timestamps == 3
+        time.sleep(0.3)  # the last file arrives before its directory goes
