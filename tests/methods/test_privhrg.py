@@ -19,7 +19,6 @@ from scipy import stats
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import caveat_of
 from psgraph.methods.privhrg import PrivHRG
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
 from psgraph.methods.privhrg.generation import draw_edges
@@ -386,11 +385,11 @@ def test_what_is_charged_and_what_is_said_of_it() -> None:
         method = PrivHRG(mcmc=mcmc)
         method.measure(snapshot, None, budget, LocalEngine())
         assert [(c.mechanism, c.label, c.epsilon) for c in budget.trace] == lines
-    caveat = caveat_of(PrivHRG())
+    caveat = PrivHRG().caveat
     assert caveat is not None
     assert "Markov chain" in caveat.text
     assert "not known" in caveat.text
-    assert caveat_of(PrivHRG(mcmc=False)) is None
+    assert PrivHRG(mcmc=False).caveat is None
 
 
 def test_without_noise_every_block_has_its_edges() -> None:

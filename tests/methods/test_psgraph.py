@@ -16,6 +16,7 @@ from psgraph.methods.base import Method, find_method
 from psgraph.methods.psgraph import PSGraph, PSGraphMeasurement, PSGraphState
 from psgraph.methods.psgraph.perturbation import capped_degrees
 from psgraph.methods.steps.consistency import norm_sub
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 from .streams import ENGINE, budget, hubs, step
@@ -143,7 +144,7 @@ def test_the_epsilon_of_a_timestamp_is_split_as_in_the_paper(epsilon):
 def test_the_plan_is_what_happens(epsilon):
     method = PSGraph(threshold=10**9)
     snapshot = hubs(300, 900, seed=2)
-    planned = method.plan(Fraction(epsilon), nodes=300)
+    planned = method.plan(WEventPrivacy(epsilon, window=1), nodes=300)
     traces = {}
     first, second = budget(epsilon), budget(epsilon)
     state = method.update(None, method.measure(snapshot, None, first, ENGINE))

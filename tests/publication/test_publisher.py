@@ -18,7 +18,7 @@ from psgraph.errors import (
     PsgraphError,
 )
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Caveat, NoisePlan
+from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.budget import per_edge
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -32,11 +32,13 @@ def snapshot(*, nodes: int = 60, edges: int = 150, seed: int = 1, time: str | No
     return Snapshot(Roster.range(nodes), *ends, time=time)
 
 
-class CountingEdges:
+class CountingEdges(Method):
     """A method of one noisy number; what it does can be changed by a test."""
 
     name = "counting"
     records = ()
+
+    caveat = None
 
     def __init__(self) -> None:
         self.measured = 0
@@ -44,8 +46,8 @@ class CountingEdges:
     def parameters(self):
         return {}
 
-    def plan(self, epsilon, *, nodes):
-        return [NoisePlan("always", "edges", epsilon, 1)]
+    def plan(self, guarantee, *, nodes):
+        return [NoisePlan("always", "edges", guarantee.per_timestamp, 1)]
 
     def measure(self, snapshot, state, budget, engine):
         self.measured += 1

@@ -180,7 +180,7 @@ class TestTerms:
 
     def test_a_law_that_changed_is_refused(self, out: Path) -> None:
         class Newer(PSGraph):
-            law = 2
+            distribution_version = 2
 
         with pytest.raises(TermsChanged, match=r"law +begun with 1, now 2"):
             Publisher(Newer(), GUARANTEE, out=out)

@@ -10,12 +10,13 @@ import pytest
 
 from psgraph.engines.base import Blocks
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Caveat, NoisePlan
+from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.ldpgen import LDPGen
 from psgraph.methods.privgraph import PrivGraph
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.budget import per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.testing import check_method
 from psgraph.testing.conformance import CHECKS
 
@@ -52,7 +53,7 @@ class Learned:
     extra: int = 0
 
 
-class Good:
+class Good(Method):
     """Degrees with noise, and a random graph with such degrees."""
 
     name = "good"
@@ -64,7 +65,8 @@ class Good:
     def parameters(self):
         return {"share": str(self.share)}
 
-    def plan(self, epsilon, *, nodes):
+    def plan(self, guarantee, *, nodes):
+        epsilon = guarantee.per_timestamp
         edges = epsilon * self.share
         return [
             NoisePlan("always", "edges", edges, 1),
@@ -201,13 +203,13 @@ class UnprovenWithCaveat(UnprovenWithoutCaveat):
 
 
 class PlansAnotherSplit(Good):
-    def plan(self, epsilon, *, nodes):
-        return super().plan(epsilon * 2, nodes=nodes)
+    def plan(self, guarantee, *, nodes):
+        return super().plan(WEventPrivacy(2 * guarantee.epsilon, guarantee.window), nodes=nodes)
 
 
 class PlansAnotherSensitivity(Good):
-    def plan(self, epsilon, *, nodes):
-        rows = super().plan(epsilon, nodes=nodes)
+    def plan(self, guarantee, *, nodes):
+        rows = super().plan(guarantee, nodes=nodes)
         return [NoisePlan(row.case, row.label, row.epsilon, 1) for row in rows]
 
 
@@ -225,8 +227,8 @@ class BranchesOnTheEdges(Good):
             )
         return super()._degrees(snapshot, budget, engine)
 
-    def plan(self, epsilon, *, nodes):
-        half = epsilon / 2
+    def plan(self, guarantee, *, nodes):
+        half = guarantee.per_timestamp / 2
         lines = [("edges", half, 1), ("degrees", half, 2)]
         lines += [("degrees", half / 2, 1), ("degrees", half / 2, 2)]
         return [NoisePlan("always", *line) for line in lines]
@@ -242,8 +244,8 @@ class OneNoiseForEachEdge(Good):
         )
         return super()._degrees(snapshot, budget, engine)
 
-    def plan(self, epsilon, *, nodes):
-        half = epsilon / 2
+    def plan(self, guarantee, *, nodes):
+        half = guarantee.per_timestamp / 2
         lines = [("edges", half, 1), ("edges again", half / 2, 1), ("degrees", half / 2, 2)]
         return [NoisePlan("always", *line) for line in lines]
 
@@ -374,7 +376,7 @@ def test_a_broken_method_fails_its_check(broken, check):
 
 
 def test_something_that_is_no_method_is_told_so():
-    with pytest.raises(AssertionError, match=r"has the parts of a method.*lacks"):
+    with pytest.raises(AssertionError, match=r"has the parts of a method.*subclass"):
         check_method(object())
 
 

@@ -160,6 +160,6 @@ def build_method(
             f"It has: {', '.join(known) or 'none'}."
         )
     method = kind(**(chosen | settings))
-    for row in method.plan(guarantee.per_timestamp, nodes=1):
+    for row in method.plan(guarantee, nodes=1):
         Sampler.rounded_rate(row.epsilon / row.sensitivity)
     return method

@@ -14,20 +14,24 @@ store them.
 
 from __future__ import annotations
 
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import entry_points
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
+from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["Caveat", "Method", "NoisePlan", "caveat_of", "find_method", "method_names"]
+__all__ = ["Caveat", "Method", "NoisePlan", "Parameter", "find_method", "method_names"]
 
 Parameter = str | int | bool
 Measurement = TypeVar("Measurement")
@@ -75,62 +79,78 @@ class Caveat:
     text: str
 
 
-@runtime_checkable
-class Method(Protocol[Measurement, State]):
-    """What the publisher asks of a method.
+class Method(ABC, Generic[Measurement, State]):
+    """What a publisher asks of a method. A new method writes `plan`, `measure` and `synthesise`.
 
-    A method that does not provide exactly the epsilon it is charged also has an attribute
-    ``caveat``, a `Caveat`, which every certificate then states. One that came to draw from other
-    distributions than its earlier versions has an attribute ``law``, an integer above 1: ledgers
-    begun under another law are then refused.
+    The constructor takes public parameters only, by keyword, each with a default, and keeps each
+    as an attribute of the same name.
+
+    Attributes
+    ----------
+    name
+        The name it is registered under.
+    records
+        The dataclasses its measurements and states are made of, for reading them back.
+    distribution_version
+        Raised when a new version of the method draws from other distributions than the one
+        before: a ledger begun under another version is refused.
     """
 
-    @property
-    def name(self) -> str:
-        """The name it is registered under."""
-        ...
+    name: ClassVar[str]
+    records: ClassVar[tuple[type, ...]]
+    distribution_version: ClassVar[int] = 1
 
     @property
-    def records(self) -> tuple[type, ...]:
-        """The dataclasses its measurements and states are made of, for reading them back."""
-        ...
+    def caveat(self) -> Caveat | None:
+        """How the privacy it provides differs from what it is charged; None if it doesn't."""
+        return None
 
-    def parameters(self) -> Mapping[str, Parameter]:
+    def parameters(self) -> dict[str, Parameter]:
         """The public parameters, as they stand in the certificate."""
-        ...
+        return {
+            name: _plain(getattr(self, name)) for name in inspect.signature(type(self)).parameters
+        }
 
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
-        """What `measure` would spend `epsilon` on, without looking at data."""
-        ...
+    def request(self, state: State | None, spending: Accountant) -> Fraction:
+        """How much of the window's ε the next timestamp wants; by default the even share ε/w.
 
+        The accountant grants it or refuses, before anything is measured, and books what it
+        granted whether or not `measure` spends it all.
+
+        Privacy: `state` holds released values and `spending` is public, so the request tells
+        nothing about the edges. proofs/w-event-composition.md.
+        """
+        del state
+        return spending.guarantee.per_timestamp
+
+    @abstractmethod
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        """What `measure` would spend a guarantee on, without looking at data."""
+
+    @abstractmethod
     def measure(
         self, snapshot: Snapshot, state: State | None, budget: Budget, engine: Engine
     ) -> Measurement:
         """Learn noisy values from one snapshot. `state` is None at the first timestamp."""
-        ...
 
     def update(self, state: State | None, measurement: Measurement) -> State:
-        """Combine a measurement with the past."""
-        ...
+        """Combine a measurement with the past; by default the measurement is the state."""
+        del state
+        return cast("State", measurement)
 
+    @abstractmethod
     def synthesise(self, state: State, rng: np.random.Generator, engine: Engine) -> SyntheticGraph:
         """Draw a graph."""
-        ...
 
     def summary(self, state: State) -> Mapping[str, Any]:
-        """Released facts worth a column in a table."""
-        ...
+        """Released facts worth a column in a table; by default none."""
+        del state
+        return {}
 
 
-def caveat_of(method: Method[Any, Any]) -> Caveat | None:
-    """What a method's certificates have to add; None if it provides what it is charged.
-
-    >>> from psgraph.methods.psgraph import PSGraph
-    >>> caveat_of(PSGraph()) is None
-    True
-    """
-    caveat: Caveat | None = getattr(method, "caveat", None)
-    return caveat
+def _plain(value: Any) -> Parameter:
+    """A parameter as it stands in a certificate: exact numbers as text."""
+    return exact_decimal(value) if isinstance(value, Fraction) else value
 
 
 def method_names() -> list[str]:

@@ -15,10 +15,11 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Caveat, NoisePlan
+from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.methods.steps.kmeans import k_means
 from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["LDPGen", "LDPGenMeasurement", "LDPGenState"]
 
@@ -58,7 +59,7 @@ class LDPGenState:
     mean_degrees: NDArray[np.float64]
 
 
-class LDPGen:
+class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     """Static graph synthesis by clusters of alike nodes; every timestamp stands alone.
 
     Parameters
@@ -133,16 +134,9 @@ class LDPGen:
     def _sensitivity(self) -> int:
         return 1 if self.ldp_scale else 2
 
-    def parameters(self) -> dict[str, str | int | bool]:
-        return {
-            "first_groups": self.first_groups,
-            "most_groups": self.most_groups,
-            "consistent": self.consistent,
-            "ldp_scale": self.ldp_scale,
-        }
-
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
+        epsilon = guarantee.per_timestamp
         return [
             NoisePlan("every timestamp", label, epsilon / 2, self._sensitivity)
             for label in (FIRST, SECOND)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +13,13 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import NoisePlan
+from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.psgraph.communities import find_communities
 from psgraph.methods.psgraph.method import STRENGTHS
 from psgraph.methods.psgraph.perturbation import capped_community_edges
 from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
 from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PrivGraph", "PrivGraphMeasurement", "PrivGraphState"]
@@ -53,7 +53,7 @@ class PrivGraphState:
         return _communities(self.labels)
 
 
-class PrivGraph:
+class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     """Static graph synthesis by communities; every timestamp stands alone.
 
     Parameters
@@ -107,12 +107,9 @@ class PrivGraph:
             raise InvalidArgument("choice_constant must be 'tight' or 'reference'")
         self.choice_constant = choice_constant
 
-    def parameters(self) -> dict[str, str | int | bool]:
-        return {"supernode_size": self.supernode_size, "choice_constant": self.choice_constant}
-
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        case, third = "every timestamp", epsilon / 3
+        case, third = "every timestamp", guarantee.per_timestamp / 3
         return [
             NoisePlan(case, "super-graph edges", third, 1),
             NoisePlan(case, "inner degrees", third, 2),

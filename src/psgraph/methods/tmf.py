@@ -16,9 +16,9 @@ from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Caveat, NoisePlan
+from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.privacy.budget import Budget, per_edge
-from psgraph.privacy.guarantee import EpsilonLike, exact_epsilon
+from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
 
 __all__ = ["TmF", "TmFMeasurement"]
 
@@ -40,7 +40,7 @@ class TmFMeasurement:
     cells: Integers
 
 
-class TmF:
+class TmF(Method[TmFMeasurement, TmFMeasurement]):
     """Top-m filter: noise on all n(n−1)/2 cells, then the m̃ largest cells are the edges.
 
     Parameters
@@ -98,11 +98,9 @@ class TmF:
         """That the linear filter is not private."""
         return LINEAR if self.filter == "linear" else None
 
-    def parameters(self) -> dict[str, str | int | bool]:
-        return {"count_share": exact_decimal(self.count_share), "filter": self.filter}
-
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
+        epsilon = guarantee.per_timestamp
         count_epsilon = self.count_share * epsilon
         return [
             NoisePlan("every timestamp", "edges", count_epsilon, 1),
@@ -141,10 +139,6 @@ class TmF:
                     budget, edges.cells, size=edges.size, keep=keep, epsilon=float(epsilon)
                 )
         return TmFMeasurement(roster, noisy_edge_count, cells)
-
-    def update(self, state: TmFMeasurement | None, measurement: TmFMeasurement) -> TmFMeasurement:
-        del state
-        return measurement
 
     def synthesise(
         self, state: TmFMeasurement, rng: np.random.Generator, engine: Engine

@@ -45,5 +45,5 @@ def plan(
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
         raise InvalidArgument(f"nodes must be a whole number of at least 0, not {nodes!r}")
     chosen = find_method(method)() if isinstance(method, str) else method
-    rows = chosen.plan(guarantee.per_timestamp, nodes=nodes)
+    rows = chosen.plan(guarantee, nodes=nodes)
     return Plan(guarantee, nodes, chosen.name, tuple(rows))

@@ -33,7 +33,7 @@ from psgraph.errors import (
     exact_decimal,
 )
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, caveat_of, find_method
+from psgraph.methods.base import Method, find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -120,7 +120,7 @@ class Publisher:
             epsilon=exact_decimal(self.guarantee.epsilon),
             window=self.guarantee.window,
             method=self.method.name,
-            law=getattr(self.method, "law", 1),
+            law=self.method.distribution_version,
             parameters=dict(self.method.parameters()),
             seed=self.seed,
             out=_relative(self._directory, path),
@@ -280,7 +280,7 @@ class Publisher:
 
     def _publish_next(self, snapshot: Snapshot) -> Release:
         timestamp = self._accountant.timestamps
-        allowance = self.guarantee.per_timestamp
+        allowance = self.method.request(self._state, self._accountant)
         self._accountant.check(allowance)
         if self.seed is not None:
             self._sampler = self._make_sampler(timestamp)
@@ -356,7 +356,7 @@ class Publisher:
         if self._ledger is not None:
             with phase("write"):
                 content = graph_bytes(graph)
-        caveat = caveat_of(self.method)
+        caveat = self.method.caveat
         certificate = Certificate(
             timestamp=seal.timestamp,
             time=seal.time,

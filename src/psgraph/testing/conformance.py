@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from psgraph.graph import SyntheticGraph
-from psgraph.methods.base import Caveat, Method, caveat_of
+from psgraph.methods.base import Caveat, Method
 from psgraph.privacy.budget import Charge
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication import records
 from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, streams
 
@@ -91,15 +92,15 @@ def check_method(method: AnyMethod) -> Conformance:
 
 
 def _has_the_parts(method: AnyMethod) -> None:
-    assert isinstance(method, Method), (
-        "it lacks one of name, records, parameters, plan, measure, update, synthesise, summary"
-    )
+    assert isinstance(method, Method), "it is not a subclass of psgraph.methods.base.Method"
+    for part in ("parameters", "request", "plan", "measure", "update", "synthesise", "summary"):
+        assert callable(getattr(method, part)), f"it lacks {part}"
     assert isinstance(method.name, str), "name is not text"
     assert method.name, "name is empty"
     for kind in method.records:
         frozen = dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
         assert frozen, f"{kind.__name__} in records is not a frozen dataclass"
-    caveat = caveat_of(method)
+    caveat = method.caveat
     assert caveat is None or isinstance(caveat, Caveat), "caveat is not a Caveat"
 
 
@@ -143,7 +144,7 @@ def _charges_what_it_is_allowed(method: AnyMethod) -> None:
                     "and is gone"
                 )
                 unproven = any(charge.mechanism == "unproven" for charge in step.trace)
-                assert not unproven or caveat_of(method) is not None, (
+                assert not unproven or method.caveat is not None, (
                     "it charges for something unproven but states no caveat"
                 )
 
@@ -152,7 +153,9 @@ def _charges_what_it_plans(method: AnyMethod) -> None:
     for allowance in ALLOWANCES:
         for case, snapshots in streams().items():
             for step in run(method, snapshots, allowance=allowance):
-                rows = method.plan(allowance, nodes=len(step.snapshot.roster))
+                rows = method.plan(
+                    WEventPrivacy(allowance, window=1), nodes=len(step.snapshot.roster)
+                )
                 drawn = {
                     (charge.label, charge.epsilon, charge.sensitivity)
                     for charge in step.trace

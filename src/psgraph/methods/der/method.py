@@ -15,9 +15,10 @@ from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import NoisePlan
+from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
 from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.rectangles import Regions
 
 __all__ = ["DER", "DERMeasurement"]
@@ -35,7 +36,7 @@ class DERMeasurement:
     v: Positions
 
 
-class DER:
+class DER(Method[DERMeasurement, DERMeasurement]):
     """Density-based exploration and reconstruction; every timestamp stands alone.
 
     The nodes are numbered in random order. The upper triangle of the adjacency matrix is cut into
@@ -90,15 +91,12 @@ class DER:
             raise InvalidArgument(f"grid must lie between 2 and 256, not {grid}")
         self.order, self.grid = order, int(grid)
 
-    def parameters(self) -> dict[str, str | int | bool]:
-        return {"order": self.order, "grid": self.grid}
-
     def _share(self, epsilon: Fraction) -> Fraction:
         """What each of the three parts gets (and the degrees, if they are asked for)."""
         return epsilon / (4 if self.order == "degrees" else 3)
 
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
-        case, share = "every timestamp", self._share(epsilon)
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        case, share = "every timestamp", self._share(guarantee.per_timestamp)
         rows = [NoisePlan(case, "degrees", share, 2)] if self.order == "degrees" else []
         levels = level_epsilons(share, tree_depth(nodes, share))
         return rows + [
@@ -153,10 +151,6 @@ class DER:
             degrees, sensitivity=per_edge(2), epsilon=epsilon, label="degrees"
         )
         return order[np.argsort(-noisy_degrees[order], kind="stable")]
-
-    def update(self, state: DERMeasurement | None, measurement: DERMeasurement) -> DERMeasurement:
-        del state
-        return measurement
 
     def synthesise(
         self, state: DERMeasurement, rng: np.random.Generator, engine: Engine

@@ -14,11 +14,12 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Caveat, NoisePlan
+from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
 from psgraph.methods.privhrg.generation import draw_edges
 from psgraph.privacy.budget import Budget, per_edge
 from psgraph.privacy.dendrogram import edges_across, random_dendrogram
+from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
 
@@ -60,7 +61,7 @@ class PrivHRGState:
     probabilities: NDArray[np.float64]
 
 
-class PrivHRG:
+class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     """Hierarchical random graph with noisy probabilities; every timestamp stands alone.
 
     A dendrogram over the nodes is chosen by a Markov chain that prefers those under which the
@@ -120,11 +121,9 @@ class PrivHRG:
         """That a finite chain is not proven to be private."""
         return FINITE_CHAIN if self.mcmc else None
 
-    def parameters(self) -> dict[str, str | int | bool]:
-        return {"mcmc": self.mcmc, "steps_per_node": self.steps_per_node}
-
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
+        epsilon = guarantee.per_timestamp
         return [NoisePlan("every timestamp", "block edges", self._count_epsilon(epsilon), 1)]
 
     def _count_epsilon(self, epsilon: Fraction) -> Fraction:
@@ -133,7 +132,7 @@ class PrivHRG:
     def measure(
         self,
         snapshot: Snapshot,
-        state: PrivHRGMeasurement | None,
+        state: PrivHRGState | None,
         budget: Budget,
         engine: Engine,
     ) -> PrivHRGMeasurement:

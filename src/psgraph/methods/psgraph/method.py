@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import NoisePlan
+from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.psgraph.communities import find_communities, keep_communities
 from psgraph.methods.psgraph.perturbation import (
     capped_community_edges,
@@ -25,7 +25,7 @@ from psgraph.methods.psgraph.perturbation import (
 from psgraph.methods.psgraph.reconstruction import Between, reconstruct
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.budget import Budget, per_edge
-from psgraph.privacy.guarantee import EpsilonLike, exact_epsilon
+from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PSGraph", "PSGraphMeasurement", "PSGraphState"]
@@ -68,7 +68,7 @@ class PSGraphState:
         return int(self.labels.max()) + 1 if self.labels.size else 0
 
 
-class PSGraph:
+class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     """Streaming graph synthesis that exploits how little changes between timestamps.
 
     Parameters
@@ -135,20 +135,9 @@ class PSGraph:
             raise InvalidArgument("between must be 'printed' or 'symmetric'")
         self.between: Between = between
 
-    def parameters(self) -> dict[str, str | int | bool]:
-        return {
-            "threshold": exact_decimal(self.threshold),
-            "fusion": self.fusion,
-            "postprocess": self.postprocess,
-            "always_repartition": self.always_repartition,
-            "supernode_size": self.supernode_size,
-            "choice_constant": self.choice_constant,
-            "between": self.between,
-        }
-
-    def plan(self, epsilon: Fraction, *, nodes: int) -> list[NoisePlan]:
+    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        edge_epsilon, rest = _split(epsilon)
+        edge_epsilon, rest = _split(guarantee.per_timestamp)
         rows = []
         for case, found in (("communities kept", False), ("communities found again", True)):
             rows.append(NoisePlan(case, "edges", edge_epsilon, 1))
