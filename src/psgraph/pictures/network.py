@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.extras import require_drawing
 from psgraph.metrics.degrees import node_degrees
 from psgraph.pictures.layout import Layout
 from psgraph.pictures.style import COLOURS, OTHER, PAPER
@@ -41,6 +42,7 @@ def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
     >>> network_png(first, arrange(first), node_area=area_per_degree(first))[1:4]
     b'PNG'
     """
+    require_drawing()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from PIL import Image

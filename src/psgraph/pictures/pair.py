@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psgraph._runtime.extras import require_drawing
 from psgraph.errors import InvalidArgument, OutputError
 from psgraph.metrics import groups
 from psgraph.metrics.degrees import node_degrees
@@ -73,6 +74,8 @@ def draw_pair(
         If the graphs are not over the same nodes.
     OutputError
         If the file can't be written.
+    MissingExtra
+        If matplotlib or Pillow is not installed.
 
     Examples
     --------
@@ -88,6 +91,7 @@ def draw_pair(
     target = Path(path)
     if target.suffix.lower() not in (".png", ".svg"):
         raise InvalidArgument(f"a picture is written as .png or .svg, not {target.suffix!r}")
+    require_drawing()
     fidelity = measure(original, synthetic)
     figure = _compose(original, synthetic, fidelity, title=title, comparison=comparison)
     _save(figure, target)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
+from psgraph._runtime.extras import require_drawing
 from psgraph.pictures.style import INK, PAPER, QUIET, quiet
 from psgraph.reports.drawing import Drawing
 
@@ -33,6 +34,7 @@ def blank_chart(title: str, *, size: tuple[float, float] = SMALL) -> tuple[Figur
     >>> finish(figure).markup("a-", label="Errors over time").startswith("<svg")
     True
     """
+    require_drawing()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")

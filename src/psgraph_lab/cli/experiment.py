@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psgraph._runtime.extras import require_drawing
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import print_json, progress, results, table, waiting
 from psgraph.cli.shared import Checked, json_option
@@ -167,6 +168,7 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
 
     Seeded runs are for research: nothing they make is private.
     """
+    require_drawing("lab")
     out = out or Path("results-quick" if options["quick"] else "results")
     wanted = _Wanted(out=out, **options)
     experiments = [wanted.find(name) for name in _expanded(names)]
