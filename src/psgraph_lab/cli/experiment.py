@@ -19,6 +19,7 @@ from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
+    from psgraph_lab.experiments.cells import Cell
     from psgraph_lab.experiments.definition import Experiment
 
 __all__ = ["command"]
@@ -98,6 +99,7 @@ class _Wanted:
     data: Path | None
     workers: int | None
     no_run: bool
+    html: bool
 
     def find(self, name: str) -> Experiment:
         """An experiment with the options taken into account, on data sets that are at hand."""
@@ -156,7 +158,8 @@ class _Wanted:
     help="Where data sets are looked for first.",
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
-@click.option("--no-run", is_flag=True, help="Run nothing: draw what is there.")
+@click.option("--no-run", is_flag=True, help="Run nothing: draw the stored results.")
+@click.option("--html", is_flag=True, help="Write HTML pages and SVG figures as well.")
 @json_option
 def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Run experiments, or what is missing of them, and draw what there is.
@@ -164,7 +167,7 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
     Every run is seeded, and the seed is recorded beside its result. Results go to cells.parquet
     (quality) and costs.parquet (time and memory) in DIR, as they come: after an interruption the
     same command goes on where it stopped, and experiments that share runs share their results.
-    Each experiment gets a figure (PNG, SVG) and a page (Markdown, HTML).
+    Each experiment gets a page (Markdown) and a figure (PNG); --html adds HTML and SVG.
 
     Seeded runs are for research: nothing they make is private.
     """
@@ -192,7 +195,7 @@ def _expanded(names: Sequence[str]) -> tuple[str, ...]:
 def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     """Run what is missing, then write the pages; returns what to tell."""
     from psgraph_lab.experiments.cost import measure_missing
-    from psgraph_lab.experiments.runner import run_missing
+    from psgraph_lab.experiments.runner import missing_cells, run_missing
     from psgraph_lab.experiments.store import Results
 
     if experiment.kind == "claims":
@@ -205,19 +208,27 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     cells = experiment.cells()
     costly = experiment.kind == "cost"
     path = wanted.out / (COST if costly else QUALITY)
+    over_time = _over_time(experiment, wanted)
     if wanted.no_run:
         stored = Results.read(path)
-        kept = sum(cell in stored for cell in cells)
+        kept = len(cells) - len(missing_cells(cells, stored, over_time=over_time))
         page = _write_pages(experiment, stored, wanted, typed)
         return {"name": experiment.name, "ran": 0, "kept": kept, "page": str(page)}
     with Results.writing(path) as stored:
-        missing = sum(cell not in stored for cell in cells)
+        missing = len(missing_cells(cells, stored, over_time=over_time))
         with progress(experiment.name, length=missing, left=True) as advance:
             done = _after_each(advance)
             if costly:
                 measure_missing(cells, stored, directory=wanted.data, done=done)
             else:
-                run_missing(cells, stored, directory=wanted.data, workers=wanted.workers, done=done)
+                run_missing(
+                    cells,
+                    stored,
+                    over_time=over_time,
+                    directory=wanted.data,
+                    workers=wanted.workers,
+                    done=done,
+                )
     page = _write_pages(experiment, stored, wanted, typed)
     return {
         "name": experiment.name,
@@ -225,6 +236,17 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
         "kept": len(cells) - missing,
         "page": str(page),
     }
+
+
+def _over_time(experiment: Experiment, wanted: _Wanted) -> frozenset[Cell]:
+    """The cells whose metrics are stored for every timestamp."""
+    from psgraph_lab.experiments.definition import over_time_cells
+
+    if experiment.axis == "timestamp":
+        return frozenset(experiment.cells())
+    if experiment.kind == "cost":
+        return frozenset()
+    return over_time_cells(experiment.datasets, quick=wanted.quick, repetitions=wanted.repetitions)
 
 
 def _after_each(advance: Callable[[], None]) -> Callable[[object], None]:
@@ -252,13 +274,14 @@ def _write_pages(
 
     taken = {cell: stored[cell] for cell in experiment.cells() if cell in stored}
     with waiting(f"Drawing {experiment.name} …"):
-        _, page = write_pages(
+        page, *_ = write_pages(
             experiment,
             summarise(experiment, taken),
             wanted.out,
             command=typed,
             facts=_facts(taken),
             reading=read_notes(wanted.out).experiments.get(experiment.name, ""),
+            html=wanted.html,
         )
     return page
 
@@ -279,12 +302,13 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
     experiments = {name: wanted.find(name) for name in experiment_names() if name != "claims"}
     verdicts = check_claims(quality, costs, experiments)
     with waiting("Drawing claims …"):
-        _, page = write_claims_pages(
+        page, *_ = write_claims_pages(
             verdicts,
             wanted.out,
             notes=read_notes(wanted.out).statements,
             command=typed,
             facts=_facts({**quality, **costs}),
+            html=wanted.html,
         )
     return {"name": "claims", "ran": 0, "kept": len(quality) + len(costs), "page": str(page)}
 
@@ -293,4 +317,5 @@ def _write_index(wanted: _Wanted) -> Path:
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
     from psgraph_lab.experiments.pages import write_index
 
-    return write_index(wanted.out, [find_experiment(name) for name in experiment_names()])
+    experiments = [find_experiment(name) for name in experiment_names()]
+    return write_index(wanted.out, experiments, html=wanted.html)

@@ -14,7 +14,7 @@ from psgraph.errors import InvalidArgument
 from psgraph.methods.base import find_method
 from psgraph_lab.experiments.cells import Cell, Parameter
 
-__all__ = ["Experiment", "Line", "experiment_names", "find_experiment"]
+__all__ = ["Experiment", "Line", "experiment_names", "find_experiment", "over_time_cells"]
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
 Kind = Literal["quality", "cost", "claims"]
@@ -186,6 +186,23 @@ def find_experiment(name: str, *, quick: bool = False) -> Experiment:
     content = tomllib.loads(text)
     quickly = content.pop("quick", {})
     return _read(name, content | quickly if quick else content)
+
+
+def over_time_cells(
+    datasets: Sequence[str], *, quick: bool = False, repetitions: int | None = None
+) -> frozenset[Cell]:
+    """The cells that are drawn timestamp by timestamp, whichever experiment runs them first.
+
+    >>> len(over_time_cells(["as-733"])), len(over_time_cells(["demo"], quick=True))
+    (53, 12)
+    """
+    drawn = [find_experiment(name, quick=quick) for name in _ORDER]
+    return frozenset(
+        cell
+        for experiment in drawn
+        if experiment.axis == "timestamp"
+        for cell in experiment.narrowed(datasets=datasets, repetitions=repetitions).cells()
+    )
 
 
 def _read(name: str, content: dict[str, Any]) -> Experiment:

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["compose", "draw", "line_looks", "save"]
+__all__ = ["compose", "draw", "line_looks", "save_png", "save_svg"]
 
 Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
 _DPI = 130
+_PALETTE = 96
 #: Inches of a panel, and of what stands around all of them.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
 #: The band of a longer line is averaged over neighbours: nobody sees more, files stay small.
@@ -70,7 +71,9 @@ def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple
     ...     [path.name for path in files]
     ['time.png', 'time.svg']
     """
-    png, svg, _ = save(compose(experiment, curves), target, label=experiment.title)
+    figure = compose(experiment, curves)
+    png = save_png(figure, target)
+    svg, _ = save_svg(figure, target, label=experiment.title)
     return png, svg
 
 
@@ -134,25 +137,32 @@ def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tup
     }
 
 
-def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawing]:
-    """Write a figure as PNG and SVG; the drawing is the SVG, for a page."""
+def save_png(figure: Figure, target: Path) -> Path:
+    """Write a figure to ``target.png``."""
     from PIL import Image
 
     make_directory(target.parent)
-    png, svg = (target.with_name(f"{target.name}.{suffix}") for suffix in ("png", "svg"))
+    png = target.with_name(f"{target.name}.png")
     raw, sink = BytesIO(), BytesIO()
     figure.savefig(raw, format="png", dpi=_DPI)
-    figure.set_layout_engine("none")  # all has found its place: no need to lay it out again
-    # A few flat colours and their blends: a palette looks the same at a third of the size.
+    figure.set_layout_engine("none")  # the layout is final; don't compute it again
+    # A few flat colours and their blends: a palette looks the same at a quarter of the size.
     with Image.open(raw) as picture:
-        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few = picture.convert("RGB").quantize(_PALETTE, dither=Image.Dither.NONE)
     few.save(sink, format="png", optimize=True, dpi=(_DPI, _DPI))
     write_whole(png, sink.getvalue())
+    return png
+
+
+def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing]:
+    """Write a figure to ``target.svg``; returns the path, and the drawing for an HTML page."""
+    make_directory(target.parent)
+    svg = target.with_name(f"{target.name}.svg")
     drawing = Drawing.from_figure(figure)
-    # Outside a page an SVG has to say what it is and which typeface it wants.
+    # Outside a page an SVG has to declare its namespace and its typeface.
     head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
     write_whole(svg, drawing.markup("", label=label).replace("<svg ", head, 1).encode())
-    return png, svg, drawing
+    return svg, drawing
 
 
 def _heading(dataset: str) -> str:

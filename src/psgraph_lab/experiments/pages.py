@@ -1,4 +1,4 @@
-"""A page per experiment, in Markdown and HTML: the figure, how to read it, every number in it."""
+"""A page per experiment, in Markdown and on request in HTML: figure, explanation, numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from psgraph._runtime.durable import make_directory
 from psgraph.reports.page import Page
 from psgraph_lab.experiments.definition import Experiment
-from psgraph_lab.experiments.figures import compose, save
+from psgraph_lab.experiments.figures import compose, save_png, save_svg
 from psgraph_lab.experiments.markdown import Document, Markdown, plain_blocks
 from psgraph_lab.experiments.paper import MACHINE
 from psgraph_lab.experiments.summary import Curve
@@ -46,8 +46,9 @@ def write_pages(
     command: str,
     facts: Mapping[str, str],
     reading: str = "",
-) -> tuple[Path, Path]:
-    """Write ``NAME.md`` and ``NAME.html``, with the figure ``NAME.png`` and ``NAME.svg``.
+    html: bool = False,
+) -> tuple[Path, ...]:
+    """Write ``NAME.md`` with its figure ``NAME.png``, and on request ``NAME.html``.
 
     Parameters
     ----------
@@ -60,7 +61,14 @@ def write_pages(
     facts
         What else to know about how it was made: version, machine, date.
     reading
-        What is to be seen in the figure, in Markdown: paragraphs and lists.
+        What the figure shows, in Markdown: paragraphs and lists.
+    html
+        Write ``NAME.html`` and the figure as ``NAME.svg`` as well.
+
+    Returns
+    -------
+    tuple of Path
+        The Markdown page, and the HTML page if it was asked for.
 
     Raises
     ------
@@ -79,35 +87,48 @@ def write_pages(
     >>> outcomes = {cell: Outcome(cell, {"seconds": 0.5}) for cell in experiment.cells()}
     >>> curves = summarise(experiment, outcomes)
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     text, _ = write_pages(experiment, curves, Path(directory), command="…", facts={})
+    ...     (text,) = write_pages(experiment, curves, Path(directory), command="…", facts={})
     ...     text.read_text().splitlines()[0]
     '# Time against the number of edges'
     """
     figure = compose(experiment, curves)
     alt = f"{experiment.title}: the numbers are in the tables below"
-    png, svg, drawing = save(figure, out / experiment.name, label=alt)
+    png = save_png(figure, out / experiment.name)
     subtitle = f"{experiment.paper} of the paper · experiment {experiment.name}"
     about = " ".join(experiment.about.split())
     text = Markdown(experiment.title, subtitle=subtitle)
-    page = Page(experiment.title, subtitle=subtitle)
     text.paragraph(about)
     text.picture(png.name, alt=alt)
+    if reading.strip():
+        text.heading("What we see")
+        text.verbatim(reading)
+    _add_body(text, experiment, curves, command, facts)
+    written = text.write(out / f"{experiment.name}.md")
+    if not html:
+        return (written,)
+    page = Page(experiment.title, subtitle=subtitle)
     page.paragraph(about, kind="lead")
+    svg, drawing = save_svg(figure, out / experiment.name, label=alt)
     picture = drawing if svg.stat().st_size <= _LARGEST_DRAWING else png.read_bytes()
     columns = len({curve.dataset for curve in curves})
     page.figure(picture, alt=alt, least_width=_COLUMN_PIXELS * columns)
     if reading.strip():
-        text.heading("What we see")
-        text.verbatim(reading)
         page.heading("What we see")
         add_plainly(page, reading)
-    documents: tuple[Document, Document] = text, page
-    for document in documents:
-        _explain(document, experiment, curves)
-        _add_numbers(document, experiment, curves)
-        _tell_how(document, command, facts)
-    written = text.write(out / f"{experiment.name}.md")
+    _add_body(page, experiment, curves, command, facts)
     return written, page.write(out / f"{experiment.name}.html")
+
+
+def _add_body(
+    document: Document,
+    experiment: Experiment,
+    curves: Sequence[Curve],
+    command: str,
+    facts: Mapping[str, str],
+) -> None:
+    _explain(document, experiment, curves)
+    _add_numbers(document, experiment, curves)
+    _add_provenance(document, command, facts)
 
 
 def add_plainly(page: Page, reading: str) -> None:
@@ -179,7 +200,7 @@ def _add_table(document: Document, table: Table) -> None:
     document.table(table.columns, table.rows, numeric=numeric, caption=table.caption)
 
 
-def _tell_how(document: Document, command: str, facts: Mapping[str, str]) -> None:
+def _add_provenance(document: Document, command: str, facts: Mapping[str, str]) -> None:
     document.heading("How it was made")
     document.text(command)
     if facts:
@@ -187,13 +208,10 @@ def _tell_how(document: Document, command: str, facts: Mapping[str, str]) -> Non
     document.paragraph(_NOT_PRIVATE)
 
 
-def write_index(out: Path, experiments: Sequence[Experiment]) -> Path:
-    """Write ``README.md`` and ``index.html``, which lead to the pages that are there.
+def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = False) -> Path:
+    """Write ``README.md``, with a link to every page in the directory; returns its path.
 
-    Returns
-    -------
-    Path
-        The HTML page.
+    With `html`, ``index.html`` is written as well and links to the HTML pages.
 
     Examples
     --------
@@ -209,26 +227,29 @@ def write_index(out: Path, experiments: Sequence[Experiment]) -> Path:
     title = "The paper's evaluation, run here"
     about = "What the paper shows, measured with this package: a page per figure or table."
     there = [each for each in experiments if (out / f"{each.name}.md").exists()]
+    missing = [each.name for each in experiments if each not in there]
+    note = f"Not run yet: {join_words(missing)}." if missing else ""
     text = Markdown(title)
     text.paragraph(about)
-    page = Page(title, subtitle=about)
     for each in there:
         text.verbatim(_entry(each, has_figure=(out / f"{each.name}.png").exists()))
-    page.links(
-        [
-            (f"{each.name}.html", each.title, _where(each), _thumbnail(out / f"{each.name}.png"))
-            for each in there
-        ]
-    )
-    if len(there) < len(experiments):
-        missing = [each.name for each in experiments if each not in there]
-        note = f"Not run yet: {join_words(missing)}."
+    if note:
         text.paragraph(note)
-        page.paragraph(note, kind="note")
     text.paragraph(_NOT_PRIVATE)
-    page.paragraph(_NOT_PRIVATE)
-    text.write(out / "README.md")
-    return page.write(out / "index.html")
+    if html:
+        page = Page(title, subtitle=about)
+        page.links([_card(out, each) for each in there if (out / f"{each.name}.html").exists()])
+        if note:
+            page.paragraph(note, kind="note")
+        page.paragraph(_NOT_PRIVATE)
+        page.write(out / "index.html")
+    return text.write(out / "README.md")
+
+
+def _card(out: Path, experiment: Experiment) -> tuple[str, str, str, bytes | None]:
+    """A card of the HTML index: address, title, description, thumbnail."""
+    thumbnail = _thumbnail(out / f"{experiment.name}.png")
+    return f"{experiment.name}.html", experiment.title, _where(experiment), thumbnail
 
 
 def _where(experiment: Experiment) -> str:

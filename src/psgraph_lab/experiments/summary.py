@@ -55,6 +55,8 @@ def summarise(experiment: Experiment, results: Mapping[Cell, Outcome]) -> list[C
     for point in experiment.points():
         dataset, line, epsilon, window, threshold, share = point
         outcomes = [results[cell] for cell in experiment.at(*point) if cell in results]
+        if experiment.axis == "timestamp":
+            outcomes = [outcome for outcome in outcomes if outcome.series]
         if not outcomes:
             continue
         x = {

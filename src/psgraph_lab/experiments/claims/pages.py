@@ -10,7 +10,7 @@ from psgraph.reports.page import Page
 from psgraph_lab.experiments.claims.picture import LOOKS, compose_verdicts
 from psgraph_lab.experiments.claims.statements import Verdict
 from psgraph_lab.experiments.definition import find_experiment
-from psgraph_lab.experiments.figures import save
+from psgraph_lab.experiments.figures import save_png, save_svg
 from psgraph_lab.experiments.markdown import Markdown
 from psgraph_lab.experiments.pages import add_plainly
 
@@ -52,8 +52,9 @@ def write_claims_pages(
     notes: Mapping[str, str],
     command: str,
     facts: Mapping[str, str],
-) -> tuple[Path, Path]:
-    """Write ``claims.md`` and ``claims.html``, with the figure ``claims.png`` and ``claims.svg``.
+    html: bool = False,
+) -> tuple[Path, ...]:
+    """Write ``claims.md`` with its figure ``claims.png``, and on request ``claims.html``.
 
     Parameters
     ----------
@@ -63,6 +64,13 @@ def write_claims_pages(
         What was typed to get the page.
     facts
         What else to know about how it was made: version, machine, date.
+    html
+        Write ``claims.html`` and the figure as ``claims.svg`` as well.
+
+    Returns
+    -------
+    tuple of Path
+        The Markdown page, and the HTML page if it was asked for.
 
     Raises
     ------
@@ -75,7 +83,7 @@ def write_claims_pages(
     >>> from psgraph_lab.experiments.claims import check_claims
     >>> verdicts = check_claims({}, {})
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     text, page = write_claims_pages(
+    ...     (text,) = write_claims_pages(
     ...         verdicts, Path(directory), notes={}, command="…", facts={}
     ...     )
     ...     text.read_text().splitlines()[0]
@@ -86,29 +94,43 @@ def write_claims_pages(
     banner = _QUICK if any(verdict.shortened for verdict in verdicts) else ""
     alt = f"{_sum_up(verdicts)} The tables below say which."
     make_directory(out)
-    png, _, drawing = save(compose_verdicts(verdicts), out / "claims", label=alt)
-
+    figure = compose_verdicts(verdicts)
+    png = save_png(figure, out / "claims")
     text = Markdown(definition.title, subtitle=subtitle)
     if banner:
         text.paragraph(banner, kind="note")
     text.paragraph(_sum_up(verdicts))
     text.picture(png.name, alt=alt)
+    _add_body(text, verdicts, notes, command, facts)
+    written = text.write(out / "claims.md")
+    if not html:
+        return (written,)
     page = Page(definition.title, subtitle=subtitle, banner=banner)
     page.paragraph(_sum_up(verdicts), kind="lead")
+    _, drawing = save_svg(figure, out / "claims", label=alt)
     page.figure(drawing, alt=alt)
-    for document in (text, page):
-        _count(document, verdicts)
-        document.heading("How it was decided")
-        document.paragraph(_ABOUT)
-        document.paragraph(_WHEN)
-        document.bullets(_RULES)
-        document.paragraph(_readings(verdicts))
-        for section, members in _sections(verdicts):
-            _tell_section(document, section, members, notes)
-        document.heading("How this was made")
-        document.text(command)
-        document.facts(list(facts.items()))
-    return text.write(out / "claims.md"), page.write(out / "claims.html")
+    _add_body(page, verdicts, notes, command, facts)
+    return written, page.write(out / "claims.html")
+
+
+def _add_body(
+    document: Markdown | Page,
+    verdicts: Sequence[Verdict],
+    notes: Mapping[str, str],
+    command: str,
+    facts: Mapping[str, str],
+) -> None:
+    _count(document, verdicts)
+    document.heading("How it was decided")
+    document.paragraph(_ABOUT)
+    document.paragraph(_WHEN)
+    document.bullets(_RULES)
+    document.paragraph(_readings(verdicts))
+    for section, members in _sections(verdicts):
+        _tell_section(document, section, members, notes)
+    document.heading("How this was made")
+    document.text(command)
+    document.facts(list(facts.items()))
 
 
 def _sections(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
