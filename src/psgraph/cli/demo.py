@@ -150,13 +150,10 @@ def _draw(
 
 
 def _metrics(fidelity: Fidelity) -> tuple[str, ...]:
-    return (
-        f"{fidelity.eigenvector_overlap:.0%}",
-        f"{fidelity.assortativity_error:.2f}",
-        f"{fidelity.degree_divergence:.2f}",
-        f"{fidelity.density_error:.3f}",
-        f"{fidelity.clustering_error:.2f}",
-    )
+    from psgraph.metrics.groups import PAPER_METRICS
+
+    values = fidelity.to_dict()
+    return tuple(metric.shown(values[metric.name]) for metric in PAPER_METRICS)
 
 
 def _row(snapshot: Snapshot, certificate: Certificate, fidelity: Fidelity) -> tuple[str, ...]:
@@ -191,11 +188,11 @@ def _show(
         "noisy\nedges",
         "commu-\nnities",
         "ε in\nwindow",
-        "top nodes\nshared ↑",
-        "assortat.\nerror ↓",
-        "degree\ndiverg. ↓",
+        "eigen-\nvector\noverlap ↑",
+        "assorta-\ntivity\nerror ↓",
+        "degree\ndiver-\ngence ↓",
         "density\nerror ↓",
-        "cluster.\nerror ↓",
+        "clus-\ntering\nerror ↓",
     )
     shown = table(columns, rows)
     shown.rows[-2].end_section = True
@@ -204,7 +201,7 @@ def _show(
     console.print()
     console.print(shown)
     console.print(
-        "↑ higher is better, 100% at best.  ↓ lower is better, 0 at best.  " + CURATOR_ONLY,
+        "↑ higher is better, 100 % at best.  ↓ lower is better, 0 at best.  " + CURATOR_ONLY,
         style="dim",
     )
     console.print(

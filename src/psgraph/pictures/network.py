@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.extras import require_drawing
 from psgraph.metrics.degrees import node_degrees
 from psgraph.pictures.layout import Layout
-from psgraph.pictures.style import COLOURS, OTHER, PAPER
+from psgraph.pictures.style import COLOURS, OTHER, WHITE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
     from matplotlib.figure import Figure
     from PIL import Image
 
-    figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DPI, facecolor=PAPER)
+    figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DPI, facecolor=WHITE)
     draw_network(figure.add_axes((0, 0, 1, 1)), graph, layout, node_area=node_area)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()

@@ -16,16 +16,16 @@ __all__ = [
     "METHODS",
     "ORIGINAL",
     "OTHER",
-    "PAPER",
     "QUIET",
     "SYNTHETIC",
+    "WHITE",
     "Look",
     "method_look",
     "quiet",
     "variant_look",
 ]
 
-INK, QUIET, LINE, PAPER = "#1b1f24", "#66707c", "#d5dae0", "#ffffff"
+INK, QUIET, LINE, WHITE = "#1b1f24", "#66707c", "#d5dae0", "#ffffff"
 #: Okabe and Ito's colours, told apart with every kind of colour vision; yellow darkened for white.
 COLOURS = (
     "#0072b2",

@@ -194,7 +194,7 @@ def _expanded(names: Sequence[str]) -> tuple[str, ...]:
 
 def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     """Run what is missing, then write the pages; returns what to tell."""
-    from psgraph_lab.experiments.cost import measure_missing
+    from psgraph_lab.experiments.cost import time_missing
     from psgraph_lab.experiments.runner import missing_cells, run_missing
     from psgraph_lab.experiments.store import Results
 
@@ -219,7 +219,7 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
         with progress(experiment.name, length=missing, left=True) as advance:
             done = _after_each(advance)
             if costly:
-                measure_missing(cells, stored, directory=wanted.data, done=done)
+                time_missing(cells, stored, directory=wanted.data, done=done)
             else:
                 run_missing(
                     cells,

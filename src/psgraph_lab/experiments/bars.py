@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psgraph._runtime.numbers import tick, with_deviation
 from psgraph.metrics.groups import MetricInfo
 from psgraph.pictures.style import INK, Look, quiet
-from psgraph_lab.experiments.scales import name_row, tick_number
+from psgraph_lab.experiments.scales import name_row
 from psgraph_lab.experiments.summary import Curve
-from psgraph_lab.experiments.words import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def draw_bars(
         axes.xaxis.set_minor_locator(NullLocator())
         few = LogLocator(numticks=4) if wide else MaxNLocator(3, steps=[1, 2, 5, 10])
         axes.xaxis.set_major_locator(few)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_number(x)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick(x)))
     name_row(row[0], info, "log scale" if wide else "")
 
 
@@ -65,6 +65,9 @@ def _draw_bar(
         ends = [max(mean - std, low), mean + std]
         axes.plot(ends, [place, place], color=INK, linewidth=1.1, zorder=3)
     text = axes.annotate(
-        number(mean), (max(mean + std, low), place), xytext=(3, 0), textcoords="offset points"
+        with_deviation(mean),
+        (max(mean + std, low), place),
+        xytext=(3, 0),
+        textcoords="offset points",
     )
     text.set(va="center", fontsize=8.5, color=INK)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Snapshot
 from psgraph.methods.base import find_method
-from psgraph.metrics.report import measure
+from psgraph.metrics.report import compute_fidelity
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 
@@ -136,7 +136,7 @@ def run_cell(cell: Cell, stream: list[Snapshot]) -> tuple[dict[str, float], dict
         begin = perf_counter()
         release = publisher.publish(snapshot)
         seconds += perf_counter() - begin
-        for name, value in measure(snapshot, release.graph).to_dict().items():
+        for name, value in compute_fidelity(snapshot, release.graph).to_dict().items():
             series.setdefault(name, []).append(value)
         found.append(bool(release.certificate.summary.get("communities_found", False)))
     values = {name: mean_over_time(over_time) for name, over_time in series.items()}

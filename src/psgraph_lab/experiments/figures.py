@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.durable import make_directory, write_whole
+from psgraph._runtime.numbers import abbreviated, tick
 from psgraph.errors import DataError
 from psgraph.metrics.groups import MetricInfo
-from psgraph.pictures.style import INK, PAPER, QUIET, Look, method_look, quiet, variant_look
+from psgraph.pictures.style import INK, QUIET, WHITE, Look, method_look, quiet, variant_look
 from psgraph.reports.drawing import Drawing
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.bars import draw_bars
 from psgraph_lab.experiments.definition import Experiment
-from psgraph_lab.experiments.scales import Scale, choose_scale, name_row, tick_number
+from psgraph_lab.experiments.scales import Scale, choose_scale, name_row
 from psgraph_lab.experiments.summary import Curve
 from psgraph_lab.experiments.words import axis_words, found_metric, stand_in_words
 
@@ -91,7 +92,7 @@ def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
     looks = line_looks(experiment, curves)
     rows, columns = len(experiment.metrics), len(datasets)
     size = (columns * _PANEL[0] + _MARGIN[0], rows * _PANEL[1] + _MARGIN[1])
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=WHITE, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for row, name in zip(grid, experiment.metrics, strict=True):
         if experiment.axis == "none":
@@ -213,7 +214,7 @@ def _draw_line(
         line.set(linewidth=1.0)
     else:
         line.set(linewidth=1.6, marker=look.marker, markersize=_SIZES.get(look.marker, 5))
-        line.set(markeredgecolor=PAPER, markeredgewidth=0.5)
+        line.set(markeredgecolor=WHITE, markeredgewidth=0.5)
 
 
 def _places(curve: Curve) -> Floats:
@@ -241,23 +242,11 @@ def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
     if experiment.axis == "share":
         axes.set_xlim(left=0)
         axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _abbreviated(x)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: abbreviated(x)))
         return
     few = FixedLocator(points.tolist()) if points.size <= 5 else MaxNLocator(5, integer=True)
     axes.xaxis.set_major_locator(few)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-
-
-def _abbreviated(count: float) -> str:
-    """A large number in few letters.
-
-    >>> _abbreviated(250_000), _abbreviated(1.5e6), _abbreviated(0.5)
-    ('250 k', '1.5 M', '0.5')
-    """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:g} {letter}"
-    return f"{count:g}"
 
 
 def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
@@ -271,8 +260,7 @@ def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
         lowest, highest = axes.get_ylim()
         if highest < _FEW_DECADES * lowest:  # powers of ten alone would leave one or two ticks
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    unit, after = (100, " %") if info.is_share else (1, "")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_number(unit * y) + after))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(info.scaled(y))))
 
 
 def _add_legend(figure: Figure, looks: dict[str, tuple[Look, str]]) -> None:

@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 from psgraph._runtime.durable import make_directory
+from psgraph._runtime.numbers import joined
 from psgraph.reports.page import Page
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.figures import compose, save_png, save_svg
@@ -20,7 +21,7 @@ from psgraph_lab.experiments.tables import (
     stand_in_notes,
     tables_of,
 )
-from psgraph_lab.experiments.words import dataset_words, direction, found_metric, join_words
+from psgraph_lab.experiments.words import dataset_words, direction, found_metric
 
 __all__ = ["add_plainly", "write_index", "write_pages"]
 
@@ -161,7 +162,7 @@ def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]
             "no relative error, and the timestamp is left out."
         )
     document.bullets(
-        [f"{info.words} ({direction(info)}). {info.reading}".strip() for info in metrics]
+        [f"{info.heading} ({direction(info)}). {info.reading}".strip() for info in metrics]
     )
     if (table := ablation_table(experiment)) is not None:
         _add_table(document, table)
@@ -228,7 +229,7 @@ def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = Fa
     about = "What the paper shows, measured with this package: a page per figure or table."
     there = [each for each in experiments if (out / f"{each.name}.md").exists()]
     missing = [each.name for each in experiments if each not in there]
-    note = f"Not run yet: {join_words(missing)}." if missing else ""
+    note = f"Not run yet: {joined(missing)}." if missing else ""
     text = Markdown(title)
     text.paragraph(about)
     for each in there:

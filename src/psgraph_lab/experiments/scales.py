@@ -16,7 +16,7 @@ from psgraph_lab.experiments.words import direction
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Scale", "choose_scale", "name_row", "tick_number"]
+__all__ = ["Scale", "choose_scale", "name_row"]
 
 #: From this ratio of largest to smallest on, errors are drawn on a logarithmic axis.
 _WIDE_RANGE = 20.0
@@ -24,7 +24,6 @@ _WIDE_RANGE = 20.0
 _MOST_RANGE = 1e5
 #: Panels whose largest values differ by more than this get axes of their own.
 _APART = 3.0
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -82,18 +81,5 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
 
 def name_row(axes: Axes, info: MetricInfo, scale: str) -> None:
     """What a row shows, which way is better and how it is divided, at its left."""
-    lines = [info.words, direction(info), scale]
+    lines = [info.heading, direction(info), scale]
     axes.set_ylabel("\n".join(line for line in lines if line), fontsize=10, color=INK)
-
-
-def tick_number(value: float) -> str:
-    """A number at a tick.
-
-    >>> tick_number(2.5), tick_number(10_000), tick_number(1e6), tick_number(2e-5)
-    ('2.5', '10,000', '10⁶', '2 × 10⁻⁵')
-    """
-    if value == 0 or 9.9e-5 < abs(value) < 9.9e4:
-        return f"{value:,.6g}"
-    mantissa, _, exponent = f"{value:.1e}".partition("e")
-    power = "10" + str(int(exponent)).translate(_SUPERSCRIPT)
-    return power if mantissa == "1.0" else f"{mantissa.removesuffix('.0')} × {power}"

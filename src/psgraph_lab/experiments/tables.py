@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psgraph._runtime.numbers import NO_VALUE, count, joined, with_deviation
 from psgraph.metrics.groups import MetricInfo
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
@@ -16,14 +17,10 @@ from psgraph_lab.experiments.words import (
     dataset_words,
     direction,
     found_metric,
-    join_words,
-    number,
     shown_point,
 )
 
-__all__ = ["NONE", "Table", "ablation_table", "missing_notes", "stand_in_notes", "tables_of"]
-
-NONE = "–"
+__all__ = ["Table", "ablation_table", "missing_notes", "stand_in_notes", "tables_of"]
 
 
 @dataclass(frozen=True)
@@ -50,10 +47,10 @@ def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: MetricInf
         columns = (curve.x, curve.mean[info.name], curve.std[info.name], curve.repetitions)
         shown = {
             # A single run has no deviation.
-            x: number(mean, std if count > 1 else None, is_share=info.is_share)
-            for x, mean, std, count in zip(*columns, strict=True)
+            x: _cell(info, mean, std if runs > 1 else None)
+            for x, mean, std, runs in zip(*columns, strict=True)
         }
-        cells = (shown.get(x, NONE) for x in places)
+        cells = (shown.get(x, NO_VALUE) for x in places)
         rows.append((curve.label, *cells, _between(curve.repetitions)))
     heads = (_head(experiment, curves, x) for x in places)
     return Table(_caption(info, "mean ± standard deviation"), ("", *heads, "runs"), tuple(rows))
@@ -73,9 +70,7 @@ def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Tabl
     rows = []
     for time in range(last):
         means = (
-            number(curve.mean[info.name][time], is_share=info.is_share)
-            if time < curve.x.size
-            else NONE
+            _cell(info, curve.mean[info.name][time]) if time < curve.x.size else NO_VALUE
             for curve in curves
         )
         rows.append((str(time), *means))
@@ -94,11 +89,11 @@ def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> T
     for curve in curves:
         mean, std = curve.mean[info.name][0], curve.std[info.name][0]
         repetitions = int(curve.repetitions[0])
-        cells = [number(mean, std if repetitions > 1 else None)]
+        cells = [_cell(info, mean, std if repetitions > 1 else None)]
         cells.append(_ratio(mean, ours.get("psgraph")))
         if published:
             value = theirs[curve.method]
-            cells.append(NONE if value is None else number(value))
+            cells.append(NO_VALUE if value is None else _cell(info, value))
             cells.append(_ratio(value, own_theirs))
         rows.append((curve.label, *cells, str(repetitions)))
     heads = ["", "here", "÷ PSGraph"]
@@ -109,12 +104,16 @@ def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> T
 
 
 def _ratio(value: float | None, base: float | None) -> str:
-    return NONE if value is None or not base else f"{value / base:.3g} ×"
+    return NO_VALUE if value is None or not base else f"{value / base:.3g} ×"
+
+
+def _cell(info: MetricInfo, mean: float, deviation: float | None = None) -> str:
+    spread = None if deviation is None else info.scaled(deviation)
+    return with_deviation(info.scaled(mean), spread)
 
 
 def _caption(info: MetricInfo, what: str) -> str:
-    unit = ", per cent" if info.is_share else ""
-    return f"{info.words}{unit} ({direction(info)}), {what}"
+    return f"{info.heading} ({direction(info)}): {what}"
 
 
 def _between(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
@@ -141,14 +140,14 @@ def missing_notes(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[s
     each = "the mean of " if wanted > 1 else ""
     few = [curve for curve in curves if curve.repetitions.min() < wanted]
     so_far = " where nothing else is said" if few else ""
-    yield f"Every point is {each}{wanted} repetition{'s' * (wanted > 1)}{so_far}."
+    yield f"Every point is {each}{count(wanted, 'repetition')}{so_far}."
     for label in dict.fromkeys(curve.label for curve in few):
         by_count: dict[str, list[str]] = {}
         for curve in few:
             if curve.label == label:
                 words = by_count.setdefault(_between(curve.repetitions), [])
                 words.append(find_dataset(curve.dataset).title)
-        parts = [f"{count} on {join_words(names)}" for count, names in by_count.items()]
+        parts = [f"{count} on {joined(names)}" for count, names in by_count.items()]
         yield f"{label} has fewer than {wanted} repetitions: {'; '.join(parts)}."
     yield from _gaps(experiment, curves)
 
@@ -159,10 +158,10 @@ def _gaps(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
     lacking = [name for name in experiment.datasets if name not in there]
     if lacking:
         titles = [find_dataset(name).title for name in lacking]
-        yield f"There are no results on {join_words(titles)}."
+        yield f"There are no results on {joined(titles)}."
     never = [line.label for line in experiment.lines if not _was_run(line.label, labels)]
     if never and len(experiment.lines) > 1:
-        yield f"Not run at all: {join_words(never)}."
+        yield f"Not run at all: {joined(never)}."
     absent: dict[str, list[str]] = {}
     shorter: dict[str, list[str]] = {}
     for dataset in there:
@@ -176,9 +175,9 @@ def _gaps(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
                 words = f"{here[label].x.size} of {longest} points on {title}"
                 shorter.setdefault(label, []).append(words)
     for label, titles in absent.items():
-        yield f"{label} was not run on {join_words(titles)}."
+        yield f"{label} was not run on {joined(titles)}."
     for label, words_of in shorter.items():
-        yield f"{label} has {join_words(words_of)}."
+        yield f"{label} has {joined(words_of)}."
 
 
 def _was_run(label: str, labels: Sequence[str]) -> bool:

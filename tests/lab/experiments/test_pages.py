@@ -17,7 +17,7 @@ from psgraph_lab.experiments.pages import write_index, write_pages
 from psgraph_lab.experiments.paper import find_published
 from psgraph_lab.experiments.summary import Curve, summarise
 from psgraph_lab.experiments.tables import ablation_table, missing_notes, tables_of
-from psgraph_lab.experiments.words import found_metric, number
+from psgraph_lab.experiments.words import found_metric
 
 from .made_up import made_up
 
@@ -269,16 +269,6 @@ def test_the_index_leads_to_what_is_there(tmp_path: Path) -> None:
     assert re.findall(r"^## \[.*\]\((.*)\)$", text, re.MULTILINE) == ["scalability.md", "claims.md"]
     assert "Not run yet: end-to-end, judgement" in text
     assert not any(each.startswith("http") for each in html.references)
-
-
-@given(st.floats(1e-9, 1e9), st.floats(0, 1e9), st.booleans())
-def test_numbers_keep_three_digits(mean: float, std: float, is_share: bool) -> None:
-    unit = 100 if is_share else 1
-    shown = [
-        float(part.replace(",", "")) for part in number(mean, std, is_share=is_share).split(" ± ")
-    ]
-    largest = unit * max(mean, std)
-    assert shown == pytest.approx([unit * mean, unit * std], rel=6e-3, abs=6e-3 * largest + 1e-6)
 
 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))

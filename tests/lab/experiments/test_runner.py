@@ -15,7 +15,7 @@ import pytest
 from psgraph.errors import PsgraphError
 from psgraph.streams.demo import demo_stream
 from psgraph_lab.experiments.cells import Cell, Outcome, run_cell
-from psgraph_lab.experiments.cost import measure_missing
+from psgraph_lab.experiments.cost import time_missing
 from psgraph_lab.experiments.runner import missing_cells, run_missing
 from psgraph_lab.experiments.store import Results
 
@@ -61,12 +61,12 @@ def test_what_was_finished_before_a_failure_is_kept(tmp_path: Path) -> None:
     assert set(Results.read(path)) == set(CELLS[:1])
 
 
-def test_costs_are_measured(tmp_path: Path) -> None:
+def test_time_and_memory_are_recorded(tmp_path: Path) -> None:
     path = tmp_path / "costs.parquet"
     cell = Cell("demo", "tmf", "1", 5, 0, timestamps=2, share="0.5")
     with Results.writing(path) as results:
-        assert measure_missing([cell], results) == 1
-        assert measure_missing([cell], results) == 0
+        assert time_missing([cell], results) == 1
+        assert time_missing([cell], results) == 0
     values = Results.read(path)[cell].values
     assert values["edges"] == sum(snapshot.u.size for snapshot in cell.of(demo_stream()))
     assert 0 < values["seconds"] < 60

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from psgraph._runtime.numbers import joined
 from psgraph_lab.datasets import dataset_names, find_dataset
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.claims.findings import Finding, Predicate
@@ -14,7 +15,7 @@ from psgraph_lab.experiments.claims.panel import Missing, Panel
 from psgraph_lab.experiments.claims.statements import Demand, Statement, Verdict, read_statements
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 from psgraph_lab.experiments.summary import Curve, summarise
-from psgraph_lab.experiments.words import found_metric, join_words
+from psgraph_lab.experiments.words import found_metric
 
 __all__ = ["check_claims", "meets"]
 
@@ -157,7 +158,7 @@ def _verdict(
     groups = _groups(statement, seen.findings)
     holds = all(meets(statement.demand, group) for group in groups.values())
     if not holds and statement.all_needed and absent:
-        seen_on, unseen = join_words(_titles(there)), join_words(_titles(absent))
+        seen_on, unseen = joined(_titles(there)), joined(_titles(absent))
         return replace(verdict, reason=f"not seen on {seen_on}; {unseen} may differ")
     shares = [
         f"{metric}so in {100 * _share(group, 1):.0f} %, opposite in {100 * _share(group, -1):.0f} %"
@@ -166,7 +167,7 @@ def _verdict(
     reason = f"{'; '.join(shares)}; demanded: {statement.demand}"
     not_run = [*_titles([name for name in absent if name in _EXACT]), *map(str, seen.missing)]
     if not_run:
-        reason += f"; not run: {join_words(not_run)}"
+        reason += f"; not run: {joined(not_run)}"
     return replace(verdict, verdict="holds" if holds else "does not hold", reason=reason)
 
 
@@ -219,10 +220,10 @@ def _why_not(absent: Sequence[str], missing: Sequence[Missing]) -> str:
     """Why nothing could be decided: data sets that can't be had, or runs that were not made."""
     lacking = next((each.datasets for each in missing if each.datasets), tuple(absent))
     if (not missing or missing[0].datasets) and not set(lacking) & set(_EXACT):
-        titles = join_words(_titles(lacking))
+        titles = joined(_titles(lacking))
         has = "it" if len(lacking) == 1 else "them"
         return f"no results on {titles}, which can't be had as the paper has {has}"
-    return f"not run: {join_words([str(each) for each in missing] or _titles(lacking))}"
+    return f"not run: {joined([str(each) for each in missing] or _titles(lacking))}"
 
 
 def _titles(datasets: Sequence[str]) -> list[str]:

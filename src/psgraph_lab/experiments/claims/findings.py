@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from psgraph._runtime.numbers import with_deviation
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.claims.panel import Panel, Series, direction_of
-from psgraph_lab.experiments.words import found_metric, number
+from psgraph_lab.experiments.words import found_metric
 
 __all__ = ["Finding", "Predicate", "each_line", "means", "named", "places", "shown", "told_ends"]
 
@@ -86,10 +87,10 @@ def shown(metric: str, value: float) -> str:
     """A value of a metric.
 
     >>> shown("density_error", 0.0123), shown("degree_divergence", 1.5)
-    ('1.23 %', '1.50')
+    ('1.23 %', '1.50 nats')
     """
     info = found_metric(metric)
-    return number(float(value), is_share=info.is_share) + (" %" if info.is_share else "")
+    return f"{with_deviation(info.scaled(float(value)))} {info.unit}".strip()
 
 
 def named(line: Series) -> str:

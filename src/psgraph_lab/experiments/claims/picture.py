@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from psgraph.pictures.style import INK, PAPER, QUIET
+from psgraph.pictures.style import INK, QUIET, WHITE
 from psgraph_lab.experiments.claims.statements import Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def compose_verdicts(verdicts: Sequence[Verdict]) -> Figure:
     figure = Figure(
         figsize=(2.9 + _ROW * longest, 0.8 + _ROW * len(rows)),
         dpi=130,
-        facecolor=PAPER,
+        facecolor=WHITE,
         layout="constrained",
     )
     axes = figure.subplots()
@@ -43,7 +43,7 @@ def compose_verdicts(verdicts: Sequence[Verdict]) -> Figure:
             axes.add_patch(
                 Rectangle((column, place), _SQUARE, _SQUARE, facecolor=colour, edgecolor="none")
             )
-            ink = INK if verdict.verdict == "not testable here" else PAPER
+            ink = INK if verdict.verdict == "not testable here" else WHITE
             middle = (column + _SQUARE / 2, place + _SQUARE / 2)
             axes.annotate(sign, middle, ha="center", va="center", color=ink, fontsize=10)
     axes.set(xlim=(-0.2, longest + 0.2), ylim=(len(rows) + 0.05, -0.15), aspect="equal", xticks=[])
