@@ -1,4 +1,4 @@
-"""Time and memory of a cell: alone on the machine, in a process of its own."""
+"""Time and memory of a cell: one run at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def time_missing(
     """Time the cells missing from `results`, one at a time; returns how many there were."""
     missing = [cell for cell in cells if cell not in results]
     for cell in missing:
-        # A process per cell, so that its memory is its own.
+        # A process per cell, so that its peak memory is its own.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             results.add(result_of(pool.submit(_time, cell, directory), cell))
         results.save()

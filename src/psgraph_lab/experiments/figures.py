@@ -35,22 +35,22 @@ Floats = NDArray[np.float64]
 _FEW_DECADES = 500.0
 _DPI = 130
 _PALETTE = 96
-#: Inches of a panel, and of what stands around all of them.
+#: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
-#: The band of a longer line is averaged over neighbours: nobody sees more, files stay small.
+#: The band of a longer line is averaged over neighbouring points to keep files small.
 _MOST_BAND = 50
-#: Markers of little ink are drawn larger.
+#: Light markers are drawn larger.
 _SIZES = {"*": 8.5, "X": 6, "P": 6}
 _DASHES = ("-", "--", ":", "-.")
 
 
 def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple[Path, Path]:
-    """Draw an experiment as far as it has been run.
+    """Draw the results of an experiment that exist so far.
 
     Parameters
     ----------
     target
-        Where to write, without a suffix: ``target.png`` and ``target.svg``.
+        The path without a suffix: writes ``target.png`` and ``target.svg``.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple
 
 
 def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
-    """The figure, not written anywhere yet; `DataError` if there is nothing to draw."""
+    """Compose the figure without writing it; `DataError` if there is nothing to draw."""
     from matplotlib.figure import Figure
 
     if not curves or not experiment.metrics:
@@ -111,11 +111,11 @@ def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
 
 
 def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tuple[Look, str]]:
-    """Colour, marker and dashes by label; a method as it comes looks the same in every figure.
+    """Colour, marker and dashes by label; a method looks the same in every figure.
 
-    A variant of a method gets a look of its own, and so does each budget of a single line. The
-    budgets of several lines differ by their dashes. All in the order of the definition, so that
-    what has been run so far changes neither a colour nor a place.
+    A variant of a method gets its own look, and so does each budget of a single line. The budgets
+    of several lines differ by their dashes. The order is that of the definition, so that missing
+    results change neither colours nor positions.
     """
     lines = {line.label: line for line in experiment.lines}
     variants = [line.label for line in experiment.lines if line.parameters]
@@ -124,14 +124,14 @@ def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tup
     for curve in curves:
         turn = 0 if curve.epsilon is None else experiment.epsilons.index(curve.epsilon)
         label = curve.label.partition(", ε = ")[0]
-        place = list(lines).index(label) if label in lines else 0
+        index = list(lines).index(label) if label in lines else 0
         if alone and curve.epsilon is not None:
             look = variant_look(curve.label, turn)
         elif label in variants:
             look = variant_look(label, variants.index(label))
         else:
             look = method_look(curve.method)
-        found[place, turn] = curve.label, look
+        found[index, turn] = curve.label, look
     return {
         label: (look, _DASHES[0 if alone else turn % len(_DASHES)])
         for (_, turn), (label, look) in sorted(found.items(), key=lambda item: item[0])
@@ -180,9 +180,9 @@ def _draw_row(
     looks: dict[str, tuple[Look, str]],
 ) -> None:
     scale = choose_scale(panels, info)
-    thin = experiment.axis == "timestamp"  # many points: no room for markers
-    for place, (axes, curves) in enumerate(zip(row, panels, strict=True)):
-        low, high = scale.limits[place]
+    thin = experiment.axis == "timestamp"  # too many points for markers
+    for column, (axes, curves) in enumerate(zip(row, panels, strict=True)):
+        low, high = scale.limits[column]
         for curve in curves:
             _draw_line(axes, curve, info.name, *looks[curve.label], lowest=low, thin=thin)
         if scale.kind == "symlog":
@@ -191,9 +191,11 @@ def _draw_row(
             axes.set_yscale(scale.kind)
         axes.set_ylim(low, high)
         quiet(axes)
-        _divide_x(experiment, axes, np.unique(np.concatenate([_places(curve) for curve in curves])))
+        _divide_x(
+            experiment, axes, np.unique(np.concatenate([_positions(curve) for curve in curves]))
+        )
         _divide_y(axes, info, scale)
-        if place and scale.shared:
+        if column and scale.shared:
             axes.tick_params(labelleft=False)
     name_row(row[0], info, scale.words)
 
@@ -202,10 +204,10 @@ def _draw_line(
     axes: Axes, curve: Curve, metric: str, look: Look, dashes: str, *, lowest: float, thin: bool
 ) -> None:
     mean, std = curve.mean[metric], curve.std[metric]
-    along = _places(curve)
+    along = _positions(curve)
     if (std > 0).any():
         x, upper, lower = (_thinned(part) for part in (along, mean + std, mean - std))
-        # A logarithmic axis has no place for what lies below 0.
+        # A logarithmic axis can't show values below 0.
         lower = np.maximum(lower, lowest)
         light = 0.13 if thin else 0.18
         axes.fill_between(x, lower, upper, color=look.colour, alpha=light, linewidth=0)
@@ -217,13 +219,13 @@ def _draw_line(
         line.set(markeredgecolor=WHITE, markeredgewidth=0.5)
 
 
-def _places(curve: Curve) -> Floats:
-    """Where the points go: a share of the edges is shown by their number."""
+def _positions(curve: Curve) -> Floats:
+    """Positions of the points on the x-axis; a share of the edges is shown as their number."""
     return curve.mean.get("edges", curve.x)
 
 
 def _thinned(values: Floats) -> Floats:
-    """Means over neighbours; the ends stay, so that a band is as long as its line."""
+    """Average over neighbouring points; the ends stay, so that a band is as long as its line."""
     step = ceil(values.size / _MOST_BAND)
     if step == 1:
         return values
@@ -258,7 +260,7 @@ def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
     if scale.kind == "log":
         lowest, highest = axes.get_ylim()
-        if highest < _FEW_DECADES * lowest:  # powers of ten alone would leave one or two ticks
+        if highest < _FEW_DECADES * lowest:  # powers of ten alone would give one or two ticks
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(info.scaled(y))))
 

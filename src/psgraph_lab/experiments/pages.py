@@ -26,15 +26,15 @@ from psgraph_lab.experiments.words import dataset_words, direction, found_metric
 __all__ = ["add_plainly", "write_index", "write_pages"]
 
 _NOT_PRIVATE = (
-    "Every run is seeded, so that it can be repeated. Seeded runs are for research: what they "
-    "make is not private, and it is compared with the original without noise."
+    "Every run is seeded, so that it can be repeated. Seeded runs are for research: their output "
+    "is not private, and it is compared with the original without noise."
 )
 _ONLY_RATIOS = (
-    f"The paper's numbers come from another machine ({MACHINE}) and other implementations. "
-    "Only the ratios between methods can be compared: beside every number stands how many times "
-    "PSGraph's it is."
+    f"The paper's numbers come from a different machine ({MACHINE}) and different "
+    "implementations. Only ratios between methods are comparable: next to every number is its "
+    "multiple of PSGraph's."
 )
-#: A larger drawing goes onto the page as pixels.
+#: A larger drawing is embedded as pixels.
 _LARGEST_DRAWING = 600_000
 _COLUMN_PIXELS, _THUMBNAIL = 185, (480, 360)
 
@@ -54,13 +54,13 @@ def write_pages(
     Parameters
     ----------
     curves
-        As far as the experiment has been run; the page says what is missing.
+        The results so far; the page says what is missing.
     out
-        The directory, made if it is not there.
+        The directory; created if necessary.
     command
-        What was typed to get this page.
+        The command that wrote this page.
     facts
-        What else to know about how it was made: version, machine, date.
+        Other facts about its origin: version, machine, date.
     reading
         What the figure shows, in Markdown: paragraphs and lists.
     html
@@ -133,7 +133,7 @@ def _add_body(
 
 
 def add_plainly(page: Page, reading: str) -> None:
-    """Put a text in Markdown onto an HTML page: paragraphs and lists, other marks left out."""
+    """Add a Markdown text to an HTML page as paragraphs and lists, without other markup."""
     for block in plain_blocks(reading):
         if isinstance(block, str):
             page.paragraph(block)
@@ -142,24 +142,24 @@ def add_plainly(page: Page, reading: str) -> None:
 
 
 def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
-    """How to read the figure, how far it has been run, and what the data sets are."""
+    """Explain how to read the figure, how often it was run, and what the data sets are."""
     document.heading("How to read it")
     metrics = [found_metric(name) for name in experiment.metrics]
     if experiment.axis == "none":
         document.paragraph(
-            "A column per data set, a bar per method; where there are several repetitions, a line "
-            "across its end is one standard deviation to either side."
+            "One column per data set, one bar per method. With several repetitions, the line "
+            "across the end of a bar is ± one standard deviation."
         )
     else:
         document.paragraph(
-            "A column per data set. Lines are means over repetitions, bands one standard deviation "
-            "to either side. A row whose values span several magnitudes has a logarithmic axis, "
-            "which its label says."
+            "One column per data set. Lines are means over repetitions, bands are ± one standard "
+            "deviation. Rows that span several orders of magnitude have a logarithmic axis; the "
+            "label says so."
         )
     if experiment.kind == "quality":
         document.paragraph(
-            "An error is relative to the original's own value. Where that value is zero there is "
-            "no relative error, and the timestamp is left out."
+            "Errors are relative to the original's value. Where that is zero the relative error is "
+            "undefined, and the timestamp is excluded."
         )
     document.bullets(
         [f"{info.heading} ({direction(info)}). {info.reading}".strip() for info in metrics]
@@ -170,7 +170,7 @@ def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]
     document.bullets(list(missing_notes(experiment, curves)))
     stand_ins = stand_in_notes(curves)
     if stand_ins:
-        document.paragraph("Stand-ins, which are not the paper's data:")
+        document.paragraph("Stand-ins for data sets of the paper that are not available:")
         document.bullets(stand_ins)
 
 
@@ -179,7 +179,7 @@ def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Cu
     if experiment.axis == "none":
         document.paragraph(_ONLY_RATIOS)
     if experiment.axis == "timestamp":
-        document.paragraph("Means over the repetitions, which stand beside each name.")
+        document.paragraph("Means over repetitions; their number is next to each name.")
     for dataset in dict.fromkeys(curve.dataset for curve in curves):
         if experiment.axis == "timestamp":
             with document.details(dataset_words(dataset)):
@@ -225,8 +225,8 @@ def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = Fa
     True
     """
     make_directory(out)
-    title = "The paper's evaluation, run here"
-    about = "What the paper shows, measured with this package: a page per figure or table."
+    title = "Reproducing the paper's evaluation"
+    about = "One page per figure or table of the paper, with results from this package."
     there = [each for each in experiments if (out / f"{each.name}.md").exists()]
     missing = [each.name for each in experiments if each not in there]
     note = f"Not run yet: {joined(missing)}." if missing else ""
@@ -258,14 +258,14 @@ def _where(experiment: Experiment) -> str:
 
 
 def _entry(experiment: Experiment, *, has_figure: bool) -> str:
-    """Markdown of one link, with its figure small."""
+    """Markdown for one link with a small figure."""
     link = f"## [{experiment.title}]({experiment.name}.md)\n\n{_where(experiment)}"
     shown = f'<img src="{experiment.name}.png" width="480" alt="">'
     return f"{link}\n\n[{shown}]({experiment.name}.md)" if has_figure else link
 
 
 def _thumbnail(path: Path) -> bytes | None:
-    """A figure small enough to be on a page with all the others."""
+    """A figure small enough for a page with all the others."""
     from PIL import Image
 
     if not path.exists():

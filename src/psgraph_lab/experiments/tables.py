@@ -1,4 +1,4 @@
-"""The numbers behind a figure, as tables of text, and what has to be said about them."""
+"""The numbers of a figure as text tables, and notes on what is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Table", "ablation_table", "missing_notes", "stand_in_notes", "tables
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text; all columns but the first hold numbers."""
+    """A table of text; all columns except the first hold numbers."""
 
     caption: str
     columns: tuple[str, ...]
@@ -40,8 +40,8 @@ def tables_of(experiment: Experiment, curves: Sequence[Curve], dataset: str) -> 
 
 
 def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
-    """A row per line, a column per place on the axis, mean ± standard deviation."""
-    places = np.unique(np.concatenate([curve.x for curve in curves]))
+    """A row per line, a column per position on the axis, mean ± standard deviation."""
+    positions = np.unique(np.concatenate([curve.x for curve in curves]))
     rows = []
     for curve in curves:
         columns = (curve.x, curve.mean[info.name], curve.std[info.name], curve.repetitions)
@@ -50,14 +50,14 @@ def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: MetricInf
             x: _cell(info, mean, std if runs > 1 else None)
             for x, mean, std, runs in zip(*columns, strict=True)
         }
-        cells = (shown.get(x, NO_VALUE) for x in places)
+        cells = (shown.get(x, NO_VALUE) for x in positions)
         rows.append((curve.label, *cells, _between(curve.repetitions)))
-    heads = (_head(experiment, curves, x) for x in places)
+    heads = (_head(experiment, curves, x) for x in positions)
     return Table(_caption(info, "mean ± standard deviation"), ("", *heads, "runs"), tuple(rows))
 
 
 def _head(experiment: Experiment, curves: Sequence[Curve], x: float) -> str:
-    """A place on the axis; for a share of the edges also how many they are."""
+    """The heading of a position on the axis; a share of the edges includes their number."""
     for curve in curves:
         if "edges" in curve.mean and x in curve.x:
             return f"{shown_point(experiment, x)} ({curve.mean['edges'][curve.x == x][0]:,.0f})"
@@ -65,7 +65,7 @@ def _head(experiment: Experiment, curves: Sequence[Curve], x: float) -> str:
 
 
 def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
-    """A row per timestamp and a column per line: means only, or the page would have no end."""
+    """A row per timestamp and a column per line; means only, to keep the page readable."""
     last = max(curve.x.size for curve in curves)
     rows = []
     for time in range(last):
@@ -74,12 +74,12 @@ def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Tabl
             for curve in curves
         )
         rows.append((str(time), *means))
-    heads = (f"{curve.label} ({_between(curve.repetitions)} runs)" for curve in curves)
+    heads = (f"{curve.label} ({_runs(curve.repetitions)})" for curve in curves)
     return Table(_caption(info, "means"), ("timestamp", *heads), tuple(rows))
 
 
 def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
-    """Ours and the paper's, and how many times PSGraph's each is."""
+    """Our values and the paper's, each also as a multiple of PSGraph's."""
     ours = {curve.method: float(curve.mean[info.name][0]) for curve in curves}
     dataset = curves[0].dataset
     theirs = {method: find_published(info.name, method, dataset) for method in ours}
@@ -99,7 +99,7 @@ def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> T
     heads = ["", "here", "÷ PSGraph"]
     if published:
         heads += ["the paper", "÷ PSGraph"]
-    words = "mean ± standard deviation" if published else "the paper has no numbers to compare"
+    words = "mean ± standard deviation" + ("" if published else "; the paper has no such numbers")
     return Table(_caption(info, words), (*heads, "runs"), tuple(rows))
 
 
@@ -116,13 +116,17 @@ def _caption(info: MetricInfo, what: str) -> str:
     return f"{info.heading} ({direction(info)}): {what}"
 
 
+def _runs(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    return f"{_between(counts)} {'run' if max(counts) == 1 else 'runs'}"
+
+
 def _between(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
     low, high = int(min(counts)), int(max(counts))
     return f"{low}" if low == high else f"{low} to {high}"
 
 
 def ablation_table(experiment: Experiment) -> Table | None:
-    """The paper's Table 3: which line has which component; None if none leaves any out."""
+    """The paper's Table 3: the components of each line; None if every line has all of them."""
     parts = {"fusion": "fusion", "postprocess": "post-processing"}
     settings = [dict(line.parameters) for line in experiment.lines]
     if not any(name in parts and not value for each in settings for name, value in each.items()):
@@ -131,15 +135,17 @@ def ablation_table(experiment: Experiment) -> Table | None:
         (line.label, *("✓" if each.get(name, True) else "×" for name in parts))
         for line, each in zip(experiment.lines, settings, strict=True)
     )
-    return Table("Table 3 of the paper: the parts of each variant", ("", *parts.values()), rows)
+    return Table(
+        "Table 3 of the paper: the components of each variant", ("", *parts.values()), rows
+    )
 
 
 def missing_notes(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
-    """Sentences on how many repetitions there are, and on what is not there."""
+    """Sentences on the number of repetitions and on missing results."""
     wanted = experiment.repetitions
     each = "the mean of " if wanted > 1 else ""
     few = [curve for curve in curves if curve.repetitions.min() < wanted]
-    so_far = " where nothing else is said" if few else ""
+    so_far = " unless stated otherwise" if few else ""
     yield f"Every point is {each}{count(wanted, 'repetition')}{so_far}."
     for label in dict.fromkeys(curve.label for curve in few):
         by_count: dict[str, list[str]] = {}
@@ -158,10 +164,10 @@ def _gaps(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
     lacking = [name for name in experiment.datasets if name not in there]
     if lacking:
         titles = [find_dataset(name).title for name in lacking]
-        yield f"There are no results on {joined(titles)}."
+        yield f"There are no results for {joined(titles)}."
     never = [line.label for line in experiment.lines if not _was_run(line.label, labels)]
     if never and len(experiment.lines) > 1:
-        yield f"Not run at all: {joined(never)}."
+        yield f"Not run: {joined(never)}."
     absent: dict[str, list[str]] = {}
     shorter: dict[str, list[str]] = {}
     for dataset in there:
@@ -185,7 +191,7 @@ def _was_run(label: str, labels: Sequence[str]) -> bool:
 
 
 def stand_in_notes(curves: Sequence[Curve]) -> list[str]:
-    """What every stand-in is, and how it differs from the paper's data set."""
+    """How each stand-in differs from the paper's data set."""
     notes = []
     for name in dict.fromkeys(curve.dataset for curve in curves):
         dataset = find_dataset(name)

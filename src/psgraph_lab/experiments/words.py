@@ -1,4 +1,4 @@
-"""What figures and pages call things: data sets, metrics, axes, numbers."""
+"""Names of data sets, metrics and axes on figures and pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def found_metric(name: str) -> MetricInfo:
 
 
 def direction(info: MetricInfo) -> str:
-    """Which way is better, with an arrow.
+    """Which direction is better, with an arrow.
 
     >>> direction(found_metric("density_error"))
     'lower is better ↓'
@@ -65,7 +65,7 @@ def direction(info: MetricInfo) -> str:
 
 
 def dataset_words(name: str) -> str:
-    """The title of a data set, and what it stands in for.
+    """The title of a data set, with what it stands in for.
 
     >>> dataset_words("wiki-talk")
     'Wiki-talk, stand-in for Reddit'
@@ -74,7 +74,7 @@ def dataset_words(name: str) -> str:
 
 
 def stand_in_words(name: str) -> str:
-    """What a data set stands in for; nothing to say about the paper's own.
+    """What a data set stands in for; empty for the paper's own.
 
     >>> stand_in_words("hepph-partial"), stand_in_words("as-733")
     ('stand-in for Cit-HepPh', '')
@@ -84,12 +84,12 @@ def stand_in_words(name: str) -> str:
 
 
 def axis_words(experiment: Experiment) -> str:
-    """What runs along the x-axis."""
+    """The label of the x-axis."""
     return _AXES[experiment.axis]
 
 
 def shown_point(experiment: Experiment, x: float) -> str:
-    """A place on the x-axis, at the head of a column.
+    """The heading of the column for a position on the x-axis.
 
     >>> from psgraph_lab.experiments.definition import find_experiment
     >>> shown_point(find_experiment("end-to-end"), 0.5)

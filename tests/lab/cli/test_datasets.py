@@ -58,8 +58,8 @@ def test_list(tmp_path, monkeypatch):
     assert "made when asked for" in rows["demo"]
     listed = json.loads(psgraph_here("datasets", "list", "--json").out)["datasets"]
     assert [each["name"] for each in listed] == list(dataset_names())
-    at_hand = {each["name"] for each in listed if each["at_hand"]}
-    assert at_hand == {"as-733", "demo"}
+    available = {each["name"] for each in listed if each["available"]}
+    assert available == {"as-733", "demo"}
     assert listed[0]["paper"] == {"nodes": 7473, "edges": 22705, "timestamps": 147}
     assert listed[0]["path"] == str(tmp_path / "data")
 
@@ -71,7 +71,7 @@ def test_info_of_what_is_not_there(name):
     assert "Selection" in shown.out
     told = json.loads(psgraph_here("datasets", "info", name, "--json").out)
     assert told["name"] == name
-    assert told["at_hand"] == (name == "demo")
+    assert told["available"] == (name == "demo")
     if name != "demo":
         assert f"psgraph datasets fetch {name}" in shown.out
         assert told["counts"] is None
@@ -84,7 +84,7 @@ def test_fetch_then_info(tmp_path, cache):
     write_citations(tmp_path / "data")
     shown = psgraph_here("datasets", "fetch", "Cit-HepPh", "--from", tmp_path / "data")
     assert shown.code == 0, shown.err
-    assert "Cit-HepPh is at hand" in shown.out
+    assert "Cit-HepPh is available" in shown.out
     assert str(cache / "cit-hepph.parquet") in shown.out
     assert "a partial copy" in shown.out
     assert "which are 48" in flat(shown.out)
@@ -129,7 +129,7 @@ def test_fetch_as_json(tmp_path):
         (("bogus",), 2, "bogus"),
         (("fetch", "demo"), 2, "made when it is asked for"),
         (("fetch", "as-733", "--from", "nowhere"), 1, "nowhere does not exist"),
-        (("fetch", "as-733", "--from", "."), 1, "As-733 is not at hand"),
+        (("fetch", "as-733", "--from", "."), 1, "As-733 is not available"),
         (("fetch", "wiki-talk"), 1, "--from DIR"),
     ],
 )

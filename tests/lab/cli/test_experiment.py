@@ -123,7 +123,7 @@ def test_results_that_are_none(tmp_path: Path) -> None:
     assert "not a file of results" in shown.err
 
 
-def test_nothing_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_data_set_is_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PSGRAPH_DATA", raising=False)
     monkeypatch.setenv("PSGRAPH_CACHE", str(tmp_path))
     shown = psgraph_here("experiment", "run", "end-to-end", "--out", tmp_path / "out")

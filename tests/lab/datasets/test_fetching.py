@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.errors import DataError, InvalidArgument, OutputError
-from psgraph_lab.datasets import fetch_dataset, find_dataset, is_at_hand, load_dataset
+from psgraph_lab.datasets import fetch_dataset, find_dataset, is_available, load_dataset
 from psgraph_lab.datasets.loading import read_dataset
 
 from .handmade import edges_of, pack, union, write_citations, write_graphs, write_links
@@ -46,7 +46,7 @@ def test_the_parquet_form_is_the_same_stream(tmp_path, cache, name):
     assert fetched.counts == original.counts
     assert (fetched.counts.nodes, fetched.counts.edges) == union(expected)
     shutil.rmtree(tmp_path / "files")
-    assert is_at_hand(name)
+    assert is_available(name)
     assert edges_of(load_dataset(name)) == expected
     assert load_dataset(name) == original.snapshots
     # Counts and remarks outlive the files, self-loops too, and a copy of the copy.
@@ -94,13 +94,13 @@ def test_local_files_of_the_variable_go_before_a_download(tmp_path, monkeypatch)
 def test_wrong_sources(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         fetch_dataset("as-733", source=tmp_path / "nowhere")
-    with pytest.raises(DataError, match="not at hand"):
+    with pytest.raises(DataError, match="not available"):
         fetch_dataset("as-733", source=tmp_path)
     (tmp_path / "as-733.parquet").write_bytes(b"PAR1 but no more")
     with pytest.raises(DataError, match="damaged"):
         fetch_dataset("as-733", source=tmp_path)
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(DataError, match="not at hand"):
+    with pytest.raises(DataError, match="not available"):
         fetch_dataset("as-733", source=tmp_path / "notes.txt")
     write_graphs(tmp_path / "files", "as-caida")
     with pytest.raises(OutputError):
