@@ -15,7 +15,16 @@ from psgraph._runtime.durable import make_directory, write_whole
 from psgraph._runtime.numbers import abbreviated, tick
 from psgraph.errors import DataError
 from psgraph.metrics.groups import MetricInfo
-from psgraph.pictures.style import INK, QUIET, WHITE, Look, method_look, quiet, variant_look
+from psgraph.pictures.style import (
+    ALL_COLOURS,
+    INK,
+    QUIET,
+    WHITE,
+    Look,
+    method_look,
+    quiet,
+    variant_look,
+)
 from psgraph.reports.drawing import Drawing
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.bars import draw_bars
@@ -27,6 +36,7 @@ from psgraph_lab.experiments.words import axis_words, found_metric, stand_in_wor
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
 __all__ = ["compose", "draw", "line_looks", "save_png", "save_svg"]
 
@@ -34,7 +44,7 @@ Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
 _DPI = 130
-_PALETTE = 96
+_BLENDS, _COARSE = 80, 8
 #: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
 #: The band of a longer line is averaged over neighbouring points to keep files small.
@@ -149,10 +159,25 @@ def save_png(figure: Figure, target: Path) -> Path:
     figure.set_layout_engine("none")  # the layout is final; don't compute it again
     # A few flat colours and their blends: a palette looks the same at a quarter of the size.
     with Image.open(raw) as picture:
-        few = picture.convert("RGB").quantize(_PALETTE, dither=Image.Dither.NONE)
+        full = picture.convert("RGB")
+    few = full.quantize(palette=_palette(full), dither=Image.Dither.NONE)
     few.save(sink, format="png", optimize=True, dpi=(_DPI, _DPI))
     write_whole(png, sink.getvalue())
     return png
+
+
+def _palette(picture: Image) -> Image:
+    """The colours of the house style, which must stay exact, and the most frequent others."""
+    from PIL import Image, ImageColor
+
+    exact = np.array([ImageColor.getrgb(name) for name in ALL_COLOURS])
+    found = picture.quantize(_BLENDS, dither=Image.Dither.NONE).getpalette() or []
+    blends = np.reshape(found, (-1, 3))
+    # Pillow matches colours coarsely: a blend close to white would replace it.
+    apart = np.abs(blends[:, None] - exact).max(axis=2).min(axis=1) >= _COARSE
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.concatenate([exact, blends[apart]]).ravel().tolist())
+    return palette
 
 
 def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing]:

@@ -36,7 +36,9 @@ _ONLY_RATIOS = (
 )
 #: A larger drawing is embedded as pixels.
 _LARGEST_DRAWING = 600_000
-_COLUMN_PIXELS, _THUMBNAIL = 185, (480, 360)
+_COLUMN_PIXELS = 185
+#: Pixels of the corner of a figure that its thumbnail shows, and of the thumbnail.
+_CORNER, _THUMBNAIL = (800, 600), (480, 360)
 
 
 def write_pages(
@@ -260,19 +262,20 @@ def _where(experiment: Experiment) -> str:
 def _entry(experiment: Experiment, *, has_figure: bool) -> str:
     """Markdown for one link with a small figure."""
     link = f"## [{experiment.title}]({experiment.name}.md)\n\n{_where(experiment)}"
-    shown = f'<img src="{experiment.name}.png" width="480" alt="">'
+    shown = f'<img src="{experiment.name}.png" width="800" alt="">'
     return f"{link}\n\n[{shown}]({experiment.name}.md)" if has_figure else link
 
 
 def _thumbnail(path: Path) -> bytes | None:
-    """A figure small enough for a page with all the others."""
+    """The top left corner of a figure, small, with text that is still legible."""
     from PIL import Image
 
     if not path.exists():
         return None
     sink = BytesIO()
     with Image.open(path) as picture:
-        small = picture.convert("RGB")
+        width, height = map(min, picture.size, _CORNER)
+        small = picture.convert("RGB").crop((0, 0, width, height))
         small.thumbnail(_THUMBNAIL)
         small.quantize(64, dither=Image.Dither.NONE).save(sink, format="png", optimize=True)
     return sink.getvalue()

@@ -21,7 +21,7 @@ from psgraph_lab.datasets import (
 )
 from psgraph_lab.datasets.citations import paper_months
 from psgraph_lab.datasets.loading import read_dataset
-from psgraph_lab.datasets.months import Window
+from psgraph_lab.datasets.months import MonthRange
 from psgraph_lab.datasets.selections import AS_733_DAYS, AS_CAIDA_DAYS
 
 from .handmade import (
@@ -153,7 +153,7 @@ def test_a_file_twice_in_an_archive(tmp_path):
     archive = pack(tmp_path / "files", tmp_path / "as-caida.zip")
     with zipfile.ZipFile(archive, "a") as zipped:
         zipped.writestr("other/as-caida20040105.txt", "1\t2\n")
-    with pytest.raises(DataError, match=r"holds as-caida20040105\.txt twice"):
+    with pytest.raises(DataError, match=r"contains as-caida20040105\.txt twice"):
         load_dataset("as-caida", directory=tmp_path)
 
 
@@ -200,7 +200,7 @@ def test_citations(tmp_path, packed, end):
     assert (loaded.counts.nodes, loaded.counts.edges) == union(expected)
     assert loaded.counts.self_loops == 1
     assert "a partial copy" in loaded.remarks[0]
-    assert loaded.remarks[1] == "citations left out because a paper has no date: 1"
+    assert loaded.remarks[1] == "citations omitted because a paper has no date: 1"
 
 
 @given(
@@ -249,7 +249,7 @@ def test_wrong_files_of_citations(tmp_path):
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(0, 4))
 def test_months_are_cut_as_a_dictionary_would(months, first):
     ids = pa.chunked_array([list(range(len(months)))])
-    window = Window(f"1970-{first + 1:02}", 2)
+    window = MonthRange(f"1970-{first + 1:02}", 2)
     inside = np.array(months, dtype=np.int64)
     expected = [[i for i, m in enumerate(months) if m == month] for month in (first, first + 1)]
     if all(expected):
@@ -276,7 +276,7 @@ def test_links_of_one_file(tmp_path, part, packed):
     assert "the only file available" in loaded.remarks[-1]
 
 
-def test_of_both_files_the_reading_nearest_to_the_paper_is_taken(tmp_path, monkeypatch):
+def test_of_both_files_the_reading_closest_to_the_paper_is_used(tmp_path, monkeypatch):
     from dataclasses import replace
 
     titles = write_links(tmp_path, "title", seed=1)
@@ -288,7 +288,7 @@ def test_of_both_files_the_reading_nearest_to_the_paper_is_taken(tmp_path, monke
         monkeypatch.setattr("psgraph_lab.datasets.hyperlinks.find_dataset", lambda _, d=wanted: d)
         loaded = read_dataset("reddit", directory=tmp_path)
         assert edges_of(loaded.snapshots) == expected
-        assert loaded.remarks[-1] == f"taken: {name}"
+        assert loaded.remarks[-1] == f"used: {name}"
         assert len(loaded.remarks) == 4
         assert any(f"{paper.nodes:,} nodes, {paper.edges:,} edges" in r for r in loaded.remarks)
 

@@ -49,7 +49,7 @@ def test_counts_compare_with_paper_s():
     }
     assert verdicts["as-733"][:2] == verdicts["as-caida"][:2] == ["exact", "exact"]
     assert verdicts["as-caida"][2] == "exact"
-    assert verdicts["as-733"][2].startswith("-2,539, as many as the self-loops")
+    assert verdicts["as-733"][2].startswith("-2,539, the number of self-loops")
     assert verdicts["wiki-talk"] == ["", "", ""]
     told = Counts(7_473, 20_166, 147, 2_539)
     other = Counts(7_473, 20_166, 147, 2_538)
