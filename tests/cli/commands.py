@@ -54,6 +54,12 @@ def psgraph_here(*arguments: object) -> Result:
     return Result(code, out.getvalue(), err.getvalue())
 
 
+def before_others(directory: Path) -> dict[str, str]:
+    """An environment in which Python looks into `directory` first."""
+    others = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([str(directory), *([others] if others else [])])}
+
+
 def small_stream(*, timestamps: int = 3, nodes: int = 60) -> list[list[tuple[int, int]]]:
     """Rings with chords that move a little: edges of every timestamp."""
     rng = np.random.default_rng(4)

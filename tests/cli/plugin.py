@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .commands import before_others
+
 SECRET = "SECRET-4711"
 
 _MODULE = f'''
@@ -43,4 +45,4 @@ def install(directory: Path) -> dict[str, str]:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-method\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[psgraph.methods]\nodd = odd_method:Odd\n")
-    return {"PYTHONPATH": str(directory)}
+    return before_others(directory)

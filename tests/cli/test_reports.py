@@ -61,7 +61,7 @@ def test_more_all_is_every_group(inputs, published):
     assert json.loads(done.out)["more"]["groups"] == list(GROUPS)
     shown = psgraph_here(*comparing(inputs, published), "--more", "all")
     assert "community agreement" in " ".join(shown.out.split())
-    assert "Eigenvector overlap, community agreement, degree change correlation" in shown.out
+    assert "eigenvector overlap, community agreement and degree change correlation" in shown.out
     wrong = psgraph_here(*comparing(inputs, published), "--more", "nothing")
     assert wrong.code == 2
     assert "structure" in wrong.err

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from psgraph.graph import Snapshot
-from psgraph.metrics import Fidelity, measure
+from psgraph.metrics import Fidelity, compute_fidelity
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 
@@ -29,7 +29,7 @@ def mean_fidelity(method, snapshots, *, epsilon: str) -> Fidelity:
     """The metrics of one seeded run with w = 5, averaged over the snapshots."""
     with Publisher(method, WEventPrivacy(epsilon, window=5), seed=7) as publisher:
         rows = [
-            measure(snapshot, release.graph)
+            compute_fidelity(snapshot, release.graph)
             for snapshot, release in zip(snapshots, publisher.publish_all(snapshots), strict=True)
         ]
     names = Fidelity.__dataclass_fields__

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.metrics import GROUPS, PAPER, Fidelity, compare
+from psgraph.metrics import GROUPS, METRICS, PAPER_METRICS, Fidelity, compare
 from psgraph.metrics.change import change_errors
 from psgraph.metrics.groups import chosen_groups
 from psgraph.metrics.more import MoreMetrics
@@ -26,19 +26,30 @@ NAMES = [metric.name for group in GROUPS.values() for metric in group.metrics]
 
 
 def test_every_metric_is_described_once_and_in_words():
-    described = [*PAPER, *(metric for group in GROUPS.values() for metric in group.metrics)]
+    described = [*PAPER_METRICS, *(metric for group in GROUPS.values() for metric in group.metrics)]
     assert len({metric.name for metric in described}) == len(described)
     assert len({metric.words for metric in described}) == len(described)
-    assert [metric.name for metric in PAPER] == [metric.name for metric in fields(Fidelity)][:5]
+    assert [metric.name for metric in PAPER_METRICS] == [
+        metric.name for metric in fields(Fidelity)
+    ][:5]
     for metric in described:
         assert metric.reading.endswith(".")
         assert len(metric.words) < 30
         assert metric.arrow == {"higher": "↑", "lower": "↓"}[metric.better]
 
 
+def test_a_metric_has_one_name_in_data_and_in_words():
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.words == name.replace("_", " ")
+    assert {metric.unit for metric in METRICS.values()} == {"%", "nats", "steps", ""}
+
+
 def test_every_metric_stands_in_the_documentation():
     text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-    assert [name for name in [*(metric.name for metric in PAPER), *NAMES] if name not in text] == []
+    assert [
+        name for name in [*(metric.name for metric in PAPER_METRICS), *NAMES] if name not in text
+    ] == []
     assert [name for name in GROUPS if f"`{name}`" not in text] == []
 
 
@@ -112,8 +123,8 @@ def test_plain_data_and_table():
     assert data["more"]["std"]["degree_variance_error"] == 0.0
     columns, rows = comparison.table()
     assert all(len(row) == len(columns) for row in rows)
-    overlap = columns.index("snapshot overlap error")
-    assert [row[overlap] for row in rows] == ["–", "0.000", "0.000 ± 0.000"]
+    overlap = columns.index("snapshot overlap error, %")
+    assert [row[overlap] for row in rows] == ["–", "0.0", "0.0 ± 0.0"]
     assert [row[columns.index("degree change correlation")] for row in rows] == ["–"] * 3
 
 

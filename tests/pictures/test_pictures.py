@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument, OutputError
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.metrics import compare, measure
+from psgraph.metrics import compare, compute_fidelity
 from psgraph.pictures import draw_pair
 from psgraph.pictures.layout import _pack, arrange
 from psgraph.pictures.network import _sampled
@@ -75,7 +75,7 @@ def texts(figure):
 
 def test_the_original_is_marked_and_the_numbers_are_those_of_the_metrics(stream):
     synthetic = rewired(stream[0])
-    fidelity = measure(stream[0], synthetic)
+    fidelity = compute_fidelity(stream[0], synthetic)
     figure = _compose(stream[0], synthetic, fidelity, title="a title", comparison=None)
     written = texts(figure)
     assert "private original, for the curator's eyes" in written

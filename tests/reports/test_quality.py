@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.metrics.groups import GROUPS, PAPER
+from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.metrics.releases import read_releases
 from psgraph.metrics.report import compare
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
-from psgraph.reports.verdicts import Limits, limits_of, number, verdict_of, verdict_within
+from psgraph.reports.verdicts import Limits, limits_of, verdict_of, verdict_within
 from psgraph.reports.witness import Witness
 
 from .reading import checked
@@ -79,19 +79,19 @@ def test_the_numbers_are_those_of_the_comparison(pages, name):
     comparison, html = pages[name]
     assert cells(html) == [list(row) for row in comparison.table()[1]]
     text = checked(html).text
-    for metric in PAPER:
+    for metric in PAPER_METRICS:
         mean = getattr(comparison.mean, metric.name)
-        assert number(metric, mean) in text
+        assert metric.shown(mean) in text
         assert f"{metric.words[0].upper()}{metric.words[1:]}: {verdict_of(metric, mean)[0]}" in text
         worst = (min if metric.better == "higher" else max)(
             getattr(row.fidelity, metric.name) for row in comparison.rows
         )
-        assert f"at worst {number(metric, worst)}" in text
+        assert f"at worst {metric.shown(worst)}" in text
     for name_, mean in comparison.more_mean.items():
         metric = next(
             each for group in GROUPS.values() for each in group.metrics if each.name == name_
         )
-        assert f"{number(metric, mean)} on average" in text
+        assert f"{metric.shown(mean)} on average" in text
 
 
 def test_the_promise_the_method_and_a_seed_are_said(pages):
@@ -156,7 +156,7 @@ def test_limits_are_where_the_page_says(better):
 
 
 def test_every_metric_has_limits_in_the_order_of_its_direction():
-    for metric in (*PAPER, *(each for group in GROUPS.values() for each in group.metrics)):
+    for metric in (*PAPER_METRICS, *(each for group in GROUPS.values() for each in group.metrics)):
         limits = limits_of(metric)
         assert (limits.close < limits.fair) == (metric.better == "lower")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from psgraph._runtime.numbers import joined
 from psgraph.cli.help import Command
 from psgraph.cli.screen import compiling, print_json, progress, results, table, waiting
 from psgraph.cli.shared import Source, json_option, report_option, source_options
@@ -146,7 +147,7 @@ def _counted(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iter
 
 
 def _show(comparison: Comparison) -> None:
-    from psgraph.metrics.groups import GROUPS, PAPER
+    from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
@@ -161,6 +162,6 @@ def _show(comparison: Comparison) -> None:
             if len(rows) > 1:
                 shown.rows[-2].end_section = True  # a line above the mean
             console.print(shown)
-    metrics = (*PAPER, *(each for name in comparison.groups for each in GROUPS[name].metrics))
-    best = ", ".join(each.name.replace("_", " ") for each in metrics if each.better == "higher")
-    console.print(f"{best.capitalize()}: 1 is best. All others: 0 is best.", style="dim")
+    more = (each for name in comparison.groups for each in GROUPS[name].metrics)
+    best = joined([each.words for each in (*PAPER_METRICS, *more) if each.better == "higher"])
+    console.print(f"Higher is better for {best}; lower is better for all others.", style="dim")

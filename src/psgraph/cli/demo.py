@@ -15,7 +15,7 @@ from psgraph.cli.compare import CURATOR_ONLY
 from psgraph.cli.help import Command
 from psgraph.cli.screen import compiling, progress, results, table, waiting
 from psgraph.cli.shared import epsilon_option, seed_option, window_option
-from psgraph.errors import OutputError, exact_decimal
+from psgraph.errors import MissingExtra, OutputError, exact_decimal
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
 
         comparison = compare(stream, published())
     with waiting("Drawing …"):
-        _draw(stream, releases, comparison, out)
-    _show(stream, releases, comparison, out)
+        picture = _draw(stream, releases, comparison, out)
+    _show(stream, releases, comparison, out, picture=picture)
 
 
 def _clear(out: Path) -> None:
@@ -133,23 +133,27 @@ def _write_input(stream: list[Snapshot], out: Path) -> None:
 
 def _draw(
     stream: list[Snapshot], releases: list[Release], comparison: Comparison, out: Path
-) -> None:
+) -> str:
+    """Draw the last pair; returns where it is, or how to get it where matplotlib is missing."""
     from psgraph.pictures import draw_pair
 
     guarantee = releases[-1].certificate.guarantee
     title = f"PSGraph · ε = {exact_decimal(guarantee.epsilon)}, w = {guarantee.window}"
-    for name in _PICTURES:
-        draw_pair(stream[-1], releases[-1].graph, out / name, title=title, comparison=comparison)
+    try:
+        for name in _PICTURES:
+            draw_pair(
+                stream[-1], releases[-1].graph, out / name, title=title, comparison=comparison
+            )
+    except MissingExtra as error:
+        return f"not drawn: {str(error).replace(chr(10), ' ')}"
+    return f"{out / _PICTURES[0]} and {_PICTURES[1]}"
 
 
 def _metrics(fidelity: Fidelity) -> tuple[str, ...]:
-    return (
-        f"{fidelity.eigenvector_overlap:.0%}",
-        f"{fidelity.assortativity_error:.2f}",
-        f"{fidelity.degree_divergence:.2f}",
-        f"{fidelity.density_error:.3f}",
-        f"{fidelity.clustering_error:.2f}",
-    )
+    from psgraph.metrics.groups import PAPER_METRICS
+
+    values = fidelity.to_dict()
+    return tuple(metric.shown(values[metric.name]) for metric in PAPER_METRICS)
 
 
 def _row(snapshot: Snapshot, certificate: Certificate, fidelity: Fidelity) -> tuple[str, ...]:
@@ -166,7 +170,12 @@ def _row(snapshot: Snapshot, certificate: Certificate, fidelity: Fidelity) -> tu
 
 
 def _show(
-    stream: list[Snapshot], releases: list[Release], comparison: Comparison, out: Path
+    stream: list[Snapshot],
+    releases: list[Release],
+    comparison: Comparison,
+    out: Path,
+    *,
+    picture: str,
 ) -> None:
     rows = [
         _row(snapshot, release.certificate, row.fidelity)
@@ -179,11 +188,11 @@ def _show(
         "noisy\nedges",
         "commu-\nnities",
         "ε in\nwindow",
-        "top nodes\nshared ↑",
-        "assortat.\nerror ↓",
-        "degree\ndiverg. ↓",
+        "eigen-\nvector\noverlap ↑",
+        "assorta-\ntivity\nerror ↓",
+        "degree\ndiver-\ngence ↓",
         "density\nerror ↓",
-        "cluster.\nerror ↓",
+        "clus-\ntering\nerror ↓",
     )
     shown = table(columns, rows)
     shown.rows[-2].end_section = True
@@ -192,11 +201,11 @@ def _show(
     console.print()
     console.print(shown)
     console.print(
-        "↑ higher is better, 100% at best.  ↓ lower is better, 0 at best.  " + CURATOR_ONLY,
+        "↑ higher is better, 100 % at best.  ↓ lower is better, 0 at best.  " + CURATOR_ONLY,
         style="dim",
     )
     console.print(
-        f"\nPicture    {out / _PICTURES[0]} and {_PICTURES[1]}\n"
+        f"\nPicture    {picture}\n"
         f"Releases   {out / 'releases'}: NNNNNN.parquet, each with its certificate NNNNNN.json\n"
         f"Input      {out / 'edges.parquet'} and {out / 'nodes.csv'}\n\n"
         "Try, on the same input:\n"

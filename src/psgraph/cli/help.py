@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import click
@@ -111,6 +111,36 @@ class LazyGroup(Group):
             own: click.Command = import_module(f"psgraph.cli.{cmd_name}").command
             return own
         for point in entry_points(group=COMMANDS, name=cmd_name):
-            other: click.Command = point.load()
-            return other
+            return _load(point)
         return None
+
+
+def _load(point: EntryPoint) -> click.Command:
+    """Load another package's command. One that is broken still gets a line in the help."""
+    try:
+        command = point.load()
+        if not isinstance(command, click.Command):
+            raise TypeError
+    except Exception as error:
+        return _broken(point, type(error).__name__)
+    return command
+
+
+def _broken(point: EntryPoint, reason: str) -> click.Command:
+    package = point.dist.name if point.dist else point.module
+    fact = f"can't be loaded ({reason} in {package})"
+
+    def fail(**_: Any) -> None:
+        raise click.ClickException(
+            f"the command {point.name} {fact}\nUpdate the package {package}, or uninstall it."
+        )
+
+    command = Command(
+        point.name,
+        callback=fail,
+        short_help=fact,
+        help=f"This command {fact}.",
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+    )
+    command.ignore_unknown_options = True  # whatever is asked of it, the answer is the same
+    return command

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from psgraph._runtime.numbers import exact_decimal, significant
 from psgraph.cli.help import Command
 from psgraph.cli.screen import print_json, results, table
 from psgraph.cli.shared import epsilon_option, json_option, method_option, window_option
-from psgraph.errors import exact_decimal
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def _show(plan: Plan) -> None:
                 row.label,
                 exact_decimal(row.epsilon),
                 str(row.sensitivity),
-                _number(row.scale),
+                significant(row.scale),
                 f"{_SUBJECTS.get(row.label, f'each value of {row.label}')} "
-                f"will be off by about {_number(row.scale)}",
+                f"will be off by about {significant(row.scale)}",
             )
             for row in plan.rows
             if row.case == case
@@ -89,12 +89,5 @@ def _decision(plan: Plan) -> str:
     return (
         f"Communities are found again when the noisy number of edges moves by more than "
         f"{plan.nodes:,}\nfrom one timestamp to the next (threshold 1 × nodes); "
-        f"noise alone moves it by about {_number(alone)}."
+        f"noise alone moves it by about {significant(alone)}."
     )
-
-
-def _number(value: float) -> str:
-    """Three digits that count, and commas in large numbers."""
-    if value >= 1e6:
-        return f"{value:.2g}"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -96,10 +96,12 @@ json_option = click.option(
 
 def _report_path(text: str) -> Path:
     """Where a page can be written; anything else is refused before any work is done."""
+    from psgraph._runtime.extras import require_drawing
     from psgraph.reports.page import check_writable
 
     path = Path(text)
     check_writable(path)
+    require_drawing()
     return path
 
 

@@ -1,4 +1,4 @@
-"""How well synthetic graphs stand in for the originals. For the curator only: it sees the truth."""
+"""Compare synthetic graphs with their originals. For the curator only: contains the truth."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from psgraph.metrics.clustering import Clustering, clustering_coefficients, tria
 from psgraph.metrics.communities import find_communities, modularity, mutual_information
 from psgraph.metrics.degrees import degree_divergence, node_degrees, smoothed_degree_divergence
 from psgraph.metrics.density import density_error, edge_density
-from psgraph.metrics.groups import GROUPS, PAPER, Group, MetricInfo
+from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, Group, MetricInfo
 from psgraph.metrics.mixing import assortativity, assortativity_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.relative import GAMMA, relative_error
 from psgraph.metrics.releases import read_releases
-from psgraph.metrics.report import Comparison, Fidelity, Row, compare, measure
+from psgraph.metrics.report import Comparison, Fidelity, Row, compare, compute_fidelity
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 from psgraph.metrics.structure import (
     degree_variance,
@@ -24,7 +24,8 @@ from psgraph.metrics.structure import (
 __all__ = [
     "GAMMA",
     "GROUPS",
-    "PAPER",
+    "METRICS",
+    "PAPER_METRICS",
     "Clustering",
     "Comparison",
     "Fidelity",
@@ -36,6 +37,7 @@ __all__ = [
     "assortativity_error",
     "clustering_coefficients",
     "compare",
+    "compute_fidelity",
     "degree_change",
     "degree_change_correlation",
     "degree_divergence",
@@ -48,7 +50,6 @@ __all__ = [
     "eigenvector_overlap",
     "find_communities",
     "length_distance",
-    "measure",
     "modularity",
     "most_central",
     "mutual_information",

@@ -1,6 +1,6 @@
-"""What there is to measure, said once: the names, words and directions that all reports share.
+"""The registry of metrics: one name, one unit and one explanation each, wherever they are shown.
 
-The paper's five are always measured. The others come in groups that are asked for by name, because
+The paper's five are always computed. The others come in groups that are requested by name, because
 they take longer and few readers want all of them.
 """
 
@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from types import MappingProxyType
 from typing import Literal
 
+from psgraph._runtime.numbers import NO_VALUE, power_of_ten
 from psgraph.errors import InvalidArgument
 
-__all__ = ["GROUPS", "PAPER", "VARIANTS", "Group", "MetricInfo", "chosen_groups"]
+__all__ = ["GROUPS", "METRICS", "PAPER_METRICS", "VARIANTS", "Group", "MetricInfo", "chosen_groups"]
+
+Unit = Literal["%", "nats", "steps", ""]
+
+_LONGEST = 1e4  # larger values are shown as powers of ten
 
 
 @dataclass(frozen=True)
@@ -23,78 +29,123 @@ class MetricInfo:
     Attributes
     ----------
     name
-        What the value is called in data: a field of `Fidelity`, or a key of `Row.more`.
-    words
-        What a reader calls it, short enough for an axis.
+        The name of the value in data: a field of `Fidelity`, or a key of `Row.more`.
+    unit
+        The unit in which it is shown. Values in data are fractions where it is ``"%"``.
     better
         ``"lower"``: 0 is best. ``"higher"``: 1 is best.
-    is_share
-        Whether it is shown in per cent.
     reading
-        One or two sentences for somebody who sees it for the first time.
+        One or two sentences for someone who sees the metric for the first time.
+
+    Examples
+    --------
+    >>> info = METRICS["eigenvector_overlap"]
+    >>> info.words, info.heading, info.number(0.4123), info.shown(0.4123)
+    ('eigenvector overlap', 'eigenvector overlap, %', '41.2', '41.2 %')
     """
 
     name: str
-    words: str
+    unit: Unit
     better: Literal["lower", "higher"]
-    is_share: bool
     reading: str
+
+    @property
+    def words(self) -> str:
+        """The name as people read it: the name in data without underscores."""
+        return self.name.replace("_", " ")
+
+    @property
+    def heading(self) -> str:
+        """The name and the unit, for a column or an axis."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are fractions that are shown in per cent."""
+        return self.unit == "%"
 
     @property
     def arrow(self) -> str:
         """↑ where higher is better, ↓ where lower is."""
         return "↑" if self.better == "higher" else "↓"
 
+    def scaled(self, value: float) -> float:
+        """A value in the metric's unit: times 100 where that is per cent."""
+        return 100 * value if self.is_share else value
+
+    def number(self, value: float | None) -> str:
+        """A value in the metric's unit, without the unit.
+
+        >>> error = METRICS["density_error"]
+        >>> [error.number(value) for value in (0.0123, 2.5, 3e6, None)]
+        ['1.2', '250', '3 × 10⁸', '–']
+        """
+        if value is None:
+            return NO_VALUE
+        scaled = self.scaled(value)
+        if not isfinite(scaled):
+            return "undefined"
+        if abs(scaled) >= _LONGEST:
+            return power_of_ten(scaled)
+        if self.is_share:
+            return f"{scaled:.1f}" if abs(scaled) < 100 else f"{scaled:,.0f}"
+        return f"{scaled:,.2f}"
+
+    def shown(self, value: float | None) -> str:
+        """A value with its unit, for a sentence.
+
+        >>> METRICS["degree_divergence"].shown(1.034), METRICS["density_error"].shown(None)
+        ('1.03 nats', '–')
+        """
+        return f"{self.number(value)} {self.unit}".strip() if value is not None else NO_VALUE
+
 
 @dataclass(frozen=True)
 class Group:
-    """Metrics that are asked for together."""
+    """Metrics that are requested together."""
 
     title: str
     metrics: tuple[MetricInfo, ...]
 
 
 #: The paper's five, in its order.
-PAPER = (
+PAPER_METRICS = (
     MetricInfo(
         "eigenvector_overlap",
-        "top nodes shared",
+        "%",
         "higher",
-        True,
-        "The share of the 1 % most central nodes of the original that are among the 1 % most "
-        "central of the release too. 100 %: the same nodes lead; chance alone gives about 1 %.",
+        "The share of the original's 1 % most central nodes (by eigenvector centrality) that are "
+        "also among the release's 1 % most central nodes. 100 %: the same nodes; chance alone "
+        "gives about 1 %.",
     ),
     MetricInfo(
         "assortativity_error",
-        "assortativity error",
+        "%",
         "lower",
-        True,
-        "How far off the release is in whether busy nodes are linked to busy ones or to quiet "
-        "ones, measured in the original's own value. Huge where that value is close to zero.",
+        "Relative error of the degree assortativity: whether nodes of high degree are linked to "
+        "each other or to nodes of low degree. Huge where the original's value is close to zero.",
     ),
     MetricInfo(
         "degree_divergence",
-        "degree divergence",
+        "nats",
         "lower",
-        False,
-        "How much the distribution of degrees differs, in nats. It counts holes: a degree that "
-        "no node of the release has costs about 36 times its share, however near the next one is.",
+        "Kullback–Leibler divergence of the degree distributions. It counts holes: a degree that "
+        "no node of the release has costs about 36 times its share, however close the next one "
+        "is.",
     ),
     MetricInfo(
         "density_error",
-        "density error",
+        "%",
         "lower",
-        True,
-        "By how much the release has too many or too few edges. 10 %: every tenth edge is missing, "
-        "or there is one in ten too many.",
+        "Relative error of the number of edges. 10 %: one edge in ten is missing, or there is one "
+        "extra for every ten.",
     ),
     MetricInfo(
         "clustering_error",
-        "clustering error",
+        "%",
         "lower",
-        True,
-        "How far off the release is in how often two neighbours of a node are neighbours "
-        "themselves. 100 %: as far off as a graph without any triangle.",
+        "Relative error of the transitivity: how often two neighbours of a node are neighbours "
+        "themselves. A graph without triangles has an error of 100 %.",
     ),
 )
 
@@ -103,20 +154,17 @@ _STRUCTURE = Group(
     (
         MetricInfo(
             "triangle_error",
-            "triangle error",
+            "%",
             "lower",
-            True,
-            "By how much the release has too many or too few triangles. Unlike the clustering "
-            "error it is not divided by the places a triangle could be, so missing edges weigh "
-            "in too.",
+            "Relative error of the number of triangles. Unlike the clustering error it is not "
+            "divided by the number of possible triangles, so missing edges count as well.",
         ),
         MetricInfo(
             "degree_variance_error",
-            "degree variance error",
+            "%",
             "lower",
-            True,
-            "How far off the spread of the degrees is. The few largest hubs decide it: near 100 % "
-            "they were flattened, beyond 100 % the release has larger ones than the original.",
+            "Relative error of the variance of the degrees. The few largest hubs decide it: near "
+            "100 % they were flattened, above 100 % the release has larger ones than the original.",
         ),
     ),
 )
@@ -126,35 +174,30 @@ _PATHS = Group(
     (
         MetricInfo(
             "path_length_distance",
-            "path length distance",
+            "steps",
             "lower",
-            False,
-            "By how many steps the shortest paths of the release are off, on average over the "
-            "distribution of their lengths. Below ½ most pairs are as far apart as they were.",
+            "Wasserstein distance between the distributions of shortest-path lengths: by how many "
+            "steps they differ on average. Below ½ most pairs are as far apart as before.",
         ),
         MetricInfo(
             "connected_pairs_error",
-            "connected pairs error",
+            "%",
             "lower",
-            True,
-            "The share of node pairs that are joined by some path in the original, against the "
-            "same share in the release: the difference. It shows a release that fell apart, or "
-            "grew together.",
+            "Difference between the shares of node pairs that are connected by some path, in the "
+            "original and in the release. It reveals a release that fell apart or grew together.",
         ),
         MetricInfo(
             "diameter_error",
-            "diameter error",
+            "%",
             "lower",
-            True,
-            "How far off the longest of all shortest paths is. One long tail of a few nodes "
-            "decides it; the effective diameter is calmer.",
+            "Relative error of the longest shortest path. One long tail of a few nodes decides "
+            "it; the effective diameter is more robust.",
         ),
         MetricInfo(
             "effective_diameter_error",
-            "effective diameter error",
+            "%",
             "lower",
-            True,
-            "How far off the number of steps is within which nine of ten connected pairs reach "
+            "Relative error of the number of steps within which nine of ten connected pairs reach "
             "each other.",
         ),
     ),
@@ -165,20 +208,18 @@ _COMMUNITIES = Group(
     (
         MetricInfo(
             "modularity_error",
-            "modularity error",
+            "%",
             "lower",
-            True,
-            "How far off the release is in how clearly it falls into communities, whichever nodes "
-            "they consist of.",
+            "Relative error of the modularity: how clearly the graph splits into communities, "
+            "whichever nodes they contain.",
         ),
         MetricInfo(
             "community_agreement",
-            "community agreement",
+            "%",
             "higher",
-            True,
-            "How much the communities found in the release tell about those found in the original "
-            "(normalised mutual information). 100 %: the same communities. Many small communities "
-            "agree a good deal by chance alone: compare releases, not data sets.",
+            "Normalised mutual information between the communities of the release and those of "
+            "the original. 100 %: the same communities. Many small communities agree "
+            "substantially by chance alone: compare releases, not data sets.",
         ),
     ),
 )
@@ -188,46 +229,41 @@ _STREAM = Group(
     (
         MetricInfo(
             "snapshot_overlap_error",
-            "snapshot overlap error",
+            "%",
             "lower",
-            True,
-            "The share of edges kept from one timestamp to the next (Jaccard index) in the "
-            "original, against the same share in the releases: the difference. High where the "
-            "releases flicker although the original stands still.",
+            "Difference between the shares of edges kept from one timestamp to the next (Jaccard "
+            "index), in the original and in the releases. High where the releases flicker although "
+            "the original is stable.",
         ),
         MetricInfo(
             "degree_change_correlation",
-            "degree change correlation",
+            "",
             "higher",
-            False,
-            "Whether the nodes that gain or lose neighbours are the same in both. 1: every change "
-            "is followed, 0: changes have nothing to do with each other, negative: they run "
-            "against each other.",
+            "Whether the same nodes gain or lose neighbours in both. 1: every change is followed, "
+            "0: the changes are unrelated, negative: they go in opposite directions.",
         ),
     ),
 )
 
-#: Measured beside the five: other readings of two of them, which the paper's words allow.
+#: Computed beside the five: alternative readings of two of them that the paper's wording allows.
 VARIANTS = (
     MetricInfo(
         "degree_divergence_smoothed",
-        "degree divergence in bins",
+        "nats",
         "lower",
-        False,
-        "The divergence of degrees on bins that widen with the degree, each with half a node "
-        "added: a degree that no node has costs little where its neighbours are there.",
+        "The degree divergence on bins that widen with the degree, with half a node added to each: "
+        "a degree that no node has costs little where close degrees are present.",
     ),
     MetricInfo(
         "average_clustering_error",
-        "average clustering error",
+        "%",
         "lower",
-        True,
-        "How far off the release is in the clustering coefficient averaged over nodes, in which a "
-        "node of degree two weighs as much as a hub.",
+        "Relative error of the clustering coefficient averaged over nodes, in which a node of "
+        "degree two weighs as much as a hub.",
     ),
 )
 
-#: The groups that can be asked for, by name.
+#: The groups that can be requested, by name.
 GROUPS: Mapping[str, Group] = MappingProxyType(
     {
         "structure": _STRUCTURE,
@@ -237,9 +273,21 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
     }
 )
 
+#: All metrics by name.
+METRICS: Mapping[str, MetricInfo] = MappingProxyType(
+    {
+        info.name: info
+        for info in (
+            *PAPER_METRICS,
+            *VARIANTS,
+            *(info for group in GROUPS.values() for info in group.metrics),
+        )
+    }
+)
+
 
 def chosen_groups(names: Sequence[str]) -> tuple[str, ...]:
-    """The groups asked for, each once, in the order of `GROUPS`.
+    """Return the requested groups, each once, in the order of `GROUPS`.
 
     Raises
     ------

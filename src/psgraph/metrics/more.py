@@ -20,12 +20,12 @@ __all__ = ["MoreMetrics", "mean_and_deviation"]
 
 
 class MoreMetrics:
-    """Measures the groups asked for. Remembers the pair before, which the group *stream* needs.
+    """Compute the requested groups; keeps the previous pair, which the group *stream* needs.
 
     Parameters
     ----------
     groups
-        Names out of `psgraph.metrics.groups.GROUPS`.
+        Names from `psgraph.metrics.groups.GROUPS`.
 
     Raises
     ------
@@ -38,9 +38,9 @@ class MoreMetrics:
     >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
     >>> copy = SyntheticGraph(star.roster, star.u, star.v)
     >>> more = MoreMetrics(["structure", "stream"])
-    >>> more.measure(star, copy)["snapshot_overlap_error"] is None
+    >>> more.compute(star, copy)["snapshot_overlap_error"] is None
     True
-    >>> more.measure(star, copy)["snapshot_overlap_error"]
+    >>> more.compute(star, copy)["snapshot_overlap_error"]
     0.0
     """
 
@@ -53,10 +53,10 @@ class MoreMetrics:
         """The metrics, in the order of the groups."""
         return tuple(metric.name for group in self.groups for metric in GROUPS[group].metrics)
 
-    def measure(self, original: Snapshot, synthetic: SyntheticGraph) -> dict[str, float | None]:
-        """The metrics of the next pair; None where one has no value.
+    def compute(self, original: Snapshot, synthetic: SyntheticGraph) -> dict[str, float | None]:
+        """Compute the metrics of the next pair; None where one has no value.
 
-        Both graphs are over one roster: `psgraph.metrics.report.measure` sees to that.
+        Both graphs must be over one roster; `psgraph.metrics.report.compute_fidelity` checks it.
         """
         found: dict[str, float | None] = {}
         if "structure" in self.groups:
@@ -73,7 +73,7 @@ class MoreMetrics:
 
 
 def mean_and_deviation(values: Iterable[float | None]) -> tuple[float | None, float | None]:
-    """Mean and sample standard deviation of the values there are, None where there is none.
+    """Mean and sample standard deviation, ignoring None; None if there is no value.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The metrics of a release, and of a whole stream of them.
 
-**For the curator only.** Everything here looks at the private edges and nothing is noised: a
+**For the curator only.** Everything here is computed from the private edges, without noise: a
 comparison is about as sensitive as the data itself and must not be published with the releases.
 """
 
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from psgraph._runtime.numbers import NO_VALUE
 from psgraph.errors import DataError
 from psgraph.graph import SyntheticGraph
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
 from psgraph.metrics.density import density_error
+from psgraph.metrics.groups import METRICS, MetricInfo
 from psgraph.metrics.mixing import assortativity_error
 from psgraph.metrics.more import MoreMetrics, mean_and_deviation
 from psgraph.metrics.relative import relative_error
@@ -26,7 +28,7 @@ from psgraph.metrics.spectral import eigenvector_overlap
 if TYPE_CHECKING:
     from psgraph.graph import Roster, Snapshot
 
-__all__ = ["Comparison", "Fidelity", "Row", "compare", "measure"]
+__all__ = ["Comparison", "Fidelity", "Row", "compare", "compute_fidelity"]
 
 
 class HasGraph(Protocol):
@@ -38,18 +40,18 @@ class HasGraph(Protocol):
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How well a synthetic graph stands in for the original. The first five are the paper's.
+    """The metrics of one release; the first five are the paper's.
 
     Attributes
     ----------
     eigenvector_overlap
-        Share of the 1 % most central nodes in common; 1 is best, for all others 0.
+        Share of the 1 % most central nodes in common. 1 is best; for all others 0 is.
     assortativity_error, density_error, clustering_error
         Relative errors of degree assortativity, density and transitivity.
     degree_divergence
         Kullback–Leibler divergence of the degree distributions, smoothed as in PrivGraph's code.
     degree_divergence_smoothed
-        The same on widening bins with half a node added to each, which does not count holes.
+        The same on widening bins with half a node added to each, so that holes cost little.
     average_clustering_error
         Relative error of the average local clustering coefficient.
     """
@@ -72,7 +74,7 @@ class Row:
     """One timestamp of a comparison: its ordinal, its time if it has one, its metrics.
 
     `more` holds the optional metrics by name, None where one has no value at this timestamp; it is
-    empty unless groups were asked for.
+    empty unless groups were requested.
     """
 
     timestamp: int
@@ -90,12 +92,12 @@ class Comparison:
     Attributes
     ----------
     rows, mean, std
-        The metrics that are always measured.
+        The metrics that are always computed.
     groups
-        The groups of optional metrics that were asked for.
+        The groups of optional metrics that were requested.
     more_mean, more_std
         Mean and deviation of the optional metrics over the timestamps that have a value, None
-        where none has. Empty unless groups were asked for.
+        where none has. Empty unless groups were requested.
     """
 
     rows: tuple[Row, ...]
@@ -106,9 +108,9 @@ class Comparison:
     more_std: Mapping[str, float | None] = field(default_factory=dict, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON. It holds facts about the private edges.
+        """Plain data, ready for JSON. It contains facts about the private edges.
 
-        Optional metrics stand under ``"more"``, in each row and as a whole, if there are any.
+        Optional metrics are under ``"more"``, in each row and for the whole, if there are any.
         """
         rows: list[dict[str, Any]] = [
             {"timestamp": row.timestamp, "time": row.time, **row.fidelity.to_dict()}
@@ -132,30 +134,30 @@ class Comparison:
         return data
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Column names and rows of text, the last row *mean ± standard deviation*.
+        """Column headings and rows of text, the last row *mean ± standard deviation*.
 
-        A dash stands where a metric has no value.
+        Every metric is in the unit that its heading names; a dash means that it has no value.
         """
         names = [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
-        columns = ("timestamp", "time", *(name.replace("_", " ") for name in names))
-        body = [
-            (
-                str(row.timestamp),
-                row.time or "",
-                *map(_short, (*row.fidelity.to_dict().values(), *row.more.values())),
-            )
-            for row in self.rows
-        ]
-        means = (*self.mean.to_dict().values(), *self.more_mean.values())
-        spreads = (*self.std.to_dict().values(), *self.more_std.values())
-        body.append(("mean", "", *map(_spread, means, spreads)))
+        metrics = [METRICS[name] for name in names]
+        columns = ("timestamp", "time", *(metric.heading for metric in metrics))
+        body = []
+        for row in self.rows:
+            values = {**row.fidelity.to_dict(), **row.more}
+            numbers = (metric.number(values[metric.name]) for metric in metrics)
+            body.append((str(row.timestamp), row.time or "", *numbers))
+        means = {**self.mean.to_dict(), **self.more_mean}
+        spreads = {**self.std.to_dict(), **self.more_std}
+        body.append(
+            ("mean", "", *(_spread(each, means[each.name], spreads[each.name]) for each in metrics))
+        )
         return columns, body
 
 
-def measure(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
-    """The metrics of one synthetic graph against its original.
+def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
+    """Compute the metrics of one synthetic graph against its original.
 
-    Defined on every pair over one roster: no nodes, one node, no edges.
+    Defined for every pair over one roster, including no nodes, one node and no edges.
 
     Raises
     ------
@@ -167,16 +169,16 @@ def measure(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
     >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
     >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
     >>> path = SyntheticGraph(star.roster, [0, 1, 2], [1, 2, 3])
-    >>> measure(star, star).degree_divergence
+    >>> compute_fidelity(star, star).degree_divergence
     0.0
-    >>> measure(star, path).assortativity_error
+    >>> compute_fidelity(star, path).assortativity_error
     0.5
     """
     if not _same_nodes(original.roster, synthetic.roster):
         raise DataError(
             "the original and the synthetic graph are not over the same nodes\n"
-            "Compare each release with the snapshot it was made from; give the reader of the "
-            "releases the snapshot's roster."
+            "Compare each release with the snapshot it was made from, and read releases with that "
+            "snapshot's roster."
         )
     before, after = clustering_coefficients(original), clustering_coefficients(synthetic)
     return Fidelity(
@@ -204,15 +206,15 @@ def compare(
         The snapshots, in order.
     releases
         Synthetic graphs, or objects that carry one as ``graph``, in the same order. Both sides are
-        read lazily, one pair at a time; the group *stream* keeps the pair before too.
+        read lazily, one pair at a time; the group *stream* also keeps the previous pair.
     groups
-        Optional metrics to measure as well, by the names in `psgraph.metrics.groups.GROUPS`:
+        Optional metrics to compute as well, by the names in `psgraph.metrics.groups.GROUPS`:
         structure, paths, communities, stream.
 
     Raises
     ------
     InvalidArgument
-        If there is no such group. Nothing has been read then.
+        If there is no such group. Nothing has been read by then.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
 
@@ -241,10 +243,10 @@ def compare(
                 "Compare the releases of a whole run with the stream it was made from."
             )
         synthetic = release if isinstance(release, SyntheticGraph) else release.graph
-        fidelity = measure(original, synthetic)
-        rows.append(Row(ordinal, original.time, fidelity, more.measure(original, synthetic)))
+        fidelity = compute_fidelity(original, synthetic)
+        rows.append(Row(ordinal, original.time, fidelity, more.compute(original, synthetic)))
     if not rows:
-        raise DataError("there is nothing to compare: no snapshot and no release")
+        raise DataError("there is nothing to compare: no snapshots and no releases")
     values = np.array([list(row.fidelity.to_dict().values()) for row in rows])
     std = values.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(values.shape[1])
     summary = {name: mean_and_deviation(row.more[name] for row in rows) for name in more.names}
@@ -259,18 +261,13 @@ def compare(
 
 
 def _same_nodes(first: Roster, second: Roster) -> bool:
-    """The same ids in the same order; how a roster was obtained does not matter here."""
+    """Whether both hold the same ids in the same order, however they were obtained."""
     return first is second or (
         first.strings == second.strings and np.array_equal(first.ids, second.ids)
     )
 
 
-def _short(value: float | None) -> str:
-    """Three digits after the point while they say something, else powers of ten."""
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if abs(value) < 1e4 else f"{value:.1e}"
-
-
-def _spread(mean: float | None, deviation: float | None) -> str:
-    return "–" if mean is None else f"{_short(mean)} ± {_short(deviation)}"
+def _spread(metric: MetricInfo, mean: float | None, deviation: float | None) -> str:
+    if mean is None:
+        return NO_VALUE
+    return f"{metric.number(mean)} ± {metric.number(deviation)}"

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.extras import require_drawing
 from psgraph.metrics.degrees import node_degrees
 from psgraph.pictures.layout import Layout
-from psgraph.pictures.style import COLOURS, OTHER, PAPER
+from psgraph.pictures.style import COLOURS, OTHER, WHITE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +42,12 @@ def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
     >>> network_png(first, arrange(first), node_area=area_per_degree(first))[1:4]
     b'PNG'
     """
+    require_drawing()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from PIL import Image
 
-    figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DPI, facecolor=PAPER)
+    figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DPI, facecolor=WHITE)
     draw_network(figure.add_axes((0, 0, 1, 1)), graph, layout, node_area=node_area)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()

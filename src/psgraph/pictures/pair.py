@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.numbers import count, percent
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.metrics import groups
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.report import Comparison, Fidelity, measure
+from psgraph.metrics.groups import PAPER_METRICS
+from psgraph.metrics.report import Comparison, Fidelity, compute_fidelity
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, draw_network
 from psgraph.pictures.style import (
     INK,
     ORIGINAL,
-    PAPER,
     QUIET,
     SYNTHETIC,
+    WHITE,
     quiet,
 )
 
@@ -73,6 +75,8 @@ def draw_pair(
         If the graphs are not over the same nodes.
     OutputError
         If the file can't be written.
+    MissingExtra
+        If matplotlib or Pillow is not installed.
 
     Examples
     --------
@@ -88,7 +92,8 @@ def draw_pair(
     target = Path(path)
     if target.suffix.lower() not in (".png", ".svg"):
         raise InvalidArgument(f"a picture is written as .png or .svg, not {target.suffix!r}")
-    fidelity = measure(original, synthetic)
+    require_drawing()
+    fidelity = compute_fidelity(original, synthetic)
     figure = _compose(original, synthetic, fidelity, title=title, comparison=comparison)
     _save(figure, target)
     return target
@@ -104,7 +109,7 @@ def _compose(
 ) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=PAPER)
+    figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=WHITE)
     headings = 0.90 if title else 0.95
     if title:
         figure.text(
@@ -127,7 +132,7 @@ def _compose(
     if comparison is None:
         _write_metrics(figure, fidelity.to_dict(), _DIRECTIONS, top=0.175, foot=0.085)
     else:
-        note = f"mean over {len(comparison.rows)} timestamps; below, each of them"
+        note = f"mean over {count(len(comparison.rows), 'timestamp')}; below, each of them"
         note = f"{note}  ·  {_DIRECTIONS}"
         _write_metrics(figure, comparison.mean.to_dict(), note, top=0.231, foot=0.016)
         _draw_metrics(figure, comparison)
@@ -153,7 +158,7 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
         axes.plot(x[: y.size], y, style, color=colour, linewidth=1.9, label=name)
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:g}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    axes.yaxis.set_major_formatter(FuncFormatter(percent))
     axes.legend(frameon=False, fontsize=9.5, labelcolor=INK, loc="lower left", handlelength=1.8)
     axes.set_title("share of nodes with at least degree …", fontsize=10.5, color=INK, loc="left")
     quiet(axes)
@@ -162,26 +167,19 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
 def _write_metrics(
     figure: Figure, values: dict[str, float], note: str, *, top: float, foot: float
 ) -> None:
-    for place, metric in enumerate(groups.PAPER):
+    for place, metric in enumerate(PAPER_METRICS):
         x = _metric_left(place)
         figure.text(x, top, f"{metric.words} {metric.arrow}", fontsize=10, color=INK)
-        value = _number(values[metric.name], metric.is_share)
+        value = metric.shown(values[metric.name])
         figure.text(x, top - 0.043, value, fontsize=18, color=SYNTHETIC)
     figure.text(_metric_left(0), foot, note, fontsize=9.5, color=QUIET)
-
-
-def _number(value: float, is_share: bool) -> str:
-    """A value as short as it can be read; relative errors of something near zero are huge."""
-    if value >= 100:
-        return f"{value:.0e}"
-    return f"{value:.1%}".replace("%", " %") if is_share else f"{value:.2f}"
 
 
 def _draw_metrics(figure: Figure, comparison: Comparison) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ordinals = [row.timestamp for row in comparison.rows]
-    for place, metric in enumerate(groups.PAPER):
+    for place, metric in enumerate(PAPER_METRICS):
         axes = figure.add_axes((_metric_left(place), 0.073, _METRIC_WIDTH, 0.095))
         values = [getattr(row.fidelity, metric.name) for row in comparison.rows]
         axes.plot(ordinals, values, color=SYNTHETIC, linewidth=1.6, marker="o", markersize=2.8)

@@ -10,22 +10,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "ALL_COLOURS",
     "COLOURS",
     "INK",
     "LINE",
     "METHODS",
     "ORIGINAL",
     "OTHER",
-    "PAPER",
     "QUIET",
     "SYNTHETIC",
+    "WHITE",
     "Look",
     "method_look",
     "quiet",
     "variant_look",
 ]
 
-INK, QUIET, LINE, PAPER = "#1b1f24", "#66707c", "#d5dae0", "#ffffff"
+INK, QUIET, LINE, WHITE = "#1b1f24", "#66707c", "#d5dae0", "#ffffff"
 #: Okabe and Ito's colours, told apart with every kind of colour vision; yellow darkened for white.
 COLOURS = (
     "#0072b2",
@@ -61,6 +62,18 @@ METHODS = {
 }
 #: For variants and plug-ins: what no method above has.
 _SPARE = (("#7a5195", "X"), ("#b8a200", "*"), ("#7f4f24", "h"), ("#66707c", "p"), ("#1b1f24", "<"))
+
+#: Every colour above, each once.
+ALL_COLOURS = tuple(
+    dict.fromkeys(
+        [
+            *(INK, QUIET, LINE, WHITE, OTHER, ORIGINAL, SYNTHETIC),
+            *COLOURS,
+            *(look.colour for look in METHODS.values()),
+            *(colour for colour, _ in _SPARE),
+        ]
+    )
+)
 
 
 def method_look(name: str) -> Look:

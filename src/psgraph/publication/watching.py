@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import watchfiles
-
 from psgraph.errors import (
     DataError,
     InvalidArgument,
     LedgerError,
+    MissingExtra,
     OutOfOrder,
     ReplayConflict,
 )
@@ -29,6 +28,11 @@ from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
+
+try:
+    import watchfiles
+except ImportError:  # said before a ledger is created
+    raise MissingExtra("watchfiles", "watch") from None
 
 __all__ = ["Arrival", "Inbox", "watch"]
 

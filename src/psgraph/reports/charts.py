@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from psgraph.pictures.style import INK, PAPER, QUIET, quiet
+from psgraph._runtime.extras import require_drawing
+from psgraph.pictures.style import INK, QUIET, WHITE, quiet
 from psgraph.reports.drawing import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SMALL", "as_percent", "blank_chart", "finish", "literal", "name_times"]
+__all__ = ["SMALL", "blank_chart", "finish", "literal", "name_times"]
 
 #: Inches. On a phone a chart is about 340 px wide, so 4 inches leave text readable.
 SMALL = (4.1, 2.5)
@@ -33,9 +34,10 @@ def blank_chart(title: str, *, size: tuple[float, float] = SMALL) -> tuple[Figur
     >>> finish(figure).markup("a-", label="Errors over time").startswith("<svg")
     True
     """
+    require_drawing()
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
+    figure = Figure(figsize=size, facecolor=WHITE, layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(literal(title), fontsize=11, color=INK, loc="left", pad=8, weight="bold")
     quiet(axes)
@@ -50,7 +52,7 @@ def finish(figure: Figure) -> Drawing:
             axis.label.set(fontsize=9.5, color=QUIET)
         legend = axes.get_legend()
         if legend is not None:
-            legend.get_frame().set(edgecolor="none", facecolor=PAPER, alpha=0.8)
+            legend.get_frame().set(edgecolor="none", facecolor=WHITE, alpha=0.8)
             for text in legend.get_texts():
                 text.set(fontsize=9.5, color=INK)
     return Drawing.from_figure(figure)
@@ -66,15 +68,6 @@ def literal(text: str, *, most: int = 40) -> str:
     """
     shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return (shown if len(shown) <= most else f"{shown[: most - 1]}…").replace("$", r"\$")
-
-
-def as_percent(share: float, _: float | None = None) -> str:
-    """A tick of an axis of shares.
-
-    >>> as_percent(0.25), as_percent(0.001)
-    ('25 %', '0.1 %')
-    """
-    return f"{100 * share:g} %"
 
 
 def name_times(axes: Axes, times: Sequence[str | None], *, most: int = 4) -> None:

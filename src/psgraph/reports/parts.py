@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.errors import exact_decimal
+from psgraph._runtime.numbers import count, exact_decimal, percent
 from psgraph.pictures.style import INK, method_look
-from psgraph.reports.charts import as_percent, blank_chart, finish, literal, name_times
+from psgraph.reports.charts import blank_chart, finish, literal, name_times
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
@@ -25,10 +25,8 @@ __all__ = [
     "add_communities",
     "add_spend",
     "chosen_timestamps",
-    "count",
     "degree_chart",
     "description",
-    "joined",
     "moment",
     "settings",
 ]
@@ -58,24 +56,6 @@ def moment(timestamp: int, time: str | None) -> str:
     ('2024-01-04', 'timestamp 3')
     """
     return time or f"timestamp {timestamp}"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count(1, "timestamp"), count(1234, "timestamp"), count(2, "community", "communities")
-    ('1 timestamp', '1,234 timestamps', '2 communities')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def joined(parts: Sequence[str]) -> str:
-    """Words as in a sentence.
-
-    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
 def settings(parameters: Mapping[str, Any]) -> str:
@@ -111,7 +91,7 @@ def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
     axes.set(xlim=(0.85, 1.2 * largest), ylim=(0.7 / most_nodes, 1.5))
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(lambda degree, _: f"{degree:,g}")
-    axes.yaxis.set_major_formatter(as_percent)
+    axes.yaxis.set_major_formatter(percent)
     axes.set_xlabel("degree")
     for name, degrees, nodes, colour, style in curves:
         degree, share = _survival(degrees, nodes)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psgraph._runtime.numbers import count, exact_decimal, joined
 from psgraph._version import __version__
-from psgraph.errors import DataError, exact_decimal
+from psgraph.errors import DataError
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.page import Page
@@ -23,10 +24,8 @@ from psgraph.reports.parts import (
     add_communities,
     add_spend,
     chosen_timestamps,
-    count,
     degree_chart,
     description,
-    joined,
     moment,
     settings,
 )

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from psgraph._runtime.numbers import count, joined
 from psgraph._version import __version__
-from psgraph.metrics.groups import GROUPS, PAPER
+from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.reports.page import Page
-from psgraph.reports.parts import add_communities, add_spend, count, description, joined, settings
+from psgraph.reports.parts import add_communities, add_spend, description, settings
 from psgraph.reports.quality_sections import add_degrees, add_metrics, add_twins, mean_of
-from psgraph.reports.verdicts import VERDICTS, number, verdict_of
+from psgraph.reports.verdicts import VERDICTS, verdict_of
 
 if TYPE_CHECKING:
     from psgraph.metrics.report import Comparison
@@ -74,7 +75,7 @@ def quality_page(
     )
     _add_summary(page, comparison, certificates)
     page.heading("The five metrics over time")
-    add_metrics(page, comparison, PAPER, witness=witness)
+    add_metrics(page, comparison, PAPER_METRICS, witness=witness)
     for name in comparison.groups:
         page.heading(f"More metrics: {GROUPS[name].title.lower()}")
         add_metrics(page, comparison, GROUPS[name].metrics)
@@ -103,12 +104,12 @@ def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Cert
         )
     tiles = []
     by_verdict: dict[str, list[str]] = {word: [] for word, _ in VERDICTS}
-    for metric in PAPER:
+    for metric in PAPER_METRICS:
         mean = mean_of(comparison, metric)
         assert mean is not None  # the five are defined everywhere
         word, tone = verdict_of(metric, mean)
-        by_verdict[word].append(f"{metric.words} ({number(metric, mean)})")
-        tiles.append((f"{metric.words} {metric.arrow}", number(metric, mean), word, tone))
+        by_verdict[word].append(f"{metric.words} ({metric.shown(mean)})")
+        tiles.append((f"{metric.words} {metric.arrow}", metric.shown(mean), word, tone))
     said = [f"{_PHRASES[word]} {joined(names)}" for word, names in by_verdict.items() if names]
     page.paragraph(f"On average the releases {'; they '.join(said)}.")
     page.tiles(tiles)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psgraph._runtime.numbers import count, joined, percent
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.groups import MetricInfo
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
-from psgraph.reports.charts import as_percent, blank_chart, finish, name_times
-from psgraph.reports.parts import MOST_MARKERS, count, degree_chart, joined, moment
-from psgraph.reports.verdicts import VERDICTS, Limits, limits_of, number, verdict_of, verdict_within
+from psgraph.reports.charts import blank_chart, finish, name_times
+from psgraph.reports.parts import MOST_MARKERS, degree_chart, moment
+from psgraph.reports.verdicts import VERDICTS, Limits, limits_of, verdict_of, verdict_within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,8 +80,9 @@ def add_metrics(
 
 def _limit_row(metric: MetricInfo) -> tuple[str, ...]:
     limits = limits_of(metric)
-    show = as_percent if metric.is_share else "{:g}".format
-    close, fair = show(limits.close), show(limits.fair)
+    close, fair = (
+        f"{metric.scaled(limit):g} {metric.unit}".strip() for limit in (limits.close, limits.fair)
+    )
     if metric.better == "higher":
         return metric.words, f"{close} or more", f"{fair} or more", "less"
     return metric.words, f"up to {close}", f"up to {fair}", "more"
@@ -97,9 +99,9 @@ def _metric_chart(comparison: Comparison, metric: MetricInfo) -> tuple[Drawing, 
     top = 1.05 if metric.better == "higher" else max(1.15 * max(there, default=0.0), 0.01)
     axes.set_ylim(1.1 * min([0.0, *there]), top)
     if metric.is_share:
-        axes.yaxis.set_major_formatter(as_percent)
+        axes.yaxis.set_major_formatter(percent)
     name_times(axes, [row.time for row in comparison.rows])
-    return finish(figure), f"{metric.words} over time, {number(metric, mean)} on average."
+    return finish(figure), f"{metric.words} over time, {metric.shown(mean)} on average."
 
 
 def _edges_chart(comparison: Comparison, witness: Witness) -> tuple[Drawing, str]:
@@ -141,7 +143,7 @@ def _add_reading(page: Page, comparison: Comparison, metric: MetricInfo) -> None
         page.paragraph(f"{name}: no value at any timestamp. {metric.reading}")
         return
     word, tone = verdict_of(metric, mean)
-    said = number(metric, mean)
+    said = metric.shown(mean)
     if len(there) > 1:
         worst_last = sorted(
             there, key=lambda each: -each[0] if metric.better == "higher" else each[0]
@@ -150,8 +152,8 @@ def _add_reading(page: Page, comparison: Comparison, metric: MetricInfo) -> None
         words = [verdict_of(metric, value)[0] for value, _ in there]
         parts = [f"{each} at {words.count(each):,}" for each, _ in VERDICTS if each in words]
         said += (
-            f" on average, at best {number(metric, best)} "
-            f"({moment(at_best.timestamp, at_best.time)}), at worst {number(metric, worst)} "
+            f" on average, at best {metric.shown(best)} "
+            f"({moment(at_best.timestamp, at_best.time)}), at worst {metric.shown(worst)} "
             f"({moment(at_worst.timestamp, at_worst.time)}); {joined(parts)} of "
             f"{count(len(there), 'timestamp')}"
         )

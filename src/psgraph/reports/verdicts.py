@@ -10,7 +10,7 @@ from psgraph.reports.page import Tone
 if TYPE_CHECKING:
     from psgraph.metrics.groups import MetricInfo
 
-__all__ = ["VERDICTS", "Limits", "limits_of", "number", "verdict_of", "verdict_within"]
+__all__ = ["VERDICTS", "Limits", "limits_of", "verdict_of", "verdict_within"]
 
 #: The words, best first, and how a page colours them.
 VERDICTS: tuple[tuple[str, Tone], ...] = (
@@ -44,9 +44,11 @@ def limits_of(metric: MetricInfo) -> Limits:
 def verdict_of(metric: MetricInfo, value: float) -> tuple[str, Tone]:
     """The word for a value of a metric, and its tone.
 
-    >>> from psgraph.metrics.groups import PAPER
-    >>> verdict_of(PAPER[0], 0.95), verdict_of(PAPER[3], 0.3), verdict_of(PAPER[3], 2.0)
-    (('close', 'good'), ('some error', 'fair'), ('poor', 'poor'))
+    >>> from psgraph.metrics.groups import METRICS
+    >>> verdict_of(METRICS["eigenvector_overlap"], 0.95)
+    ('close', 'good')
+    >>> verdict_of(METRICS["density_error"], 0.3), verdict_of(METRICS["density_error"], 2.0)
+    (('some error', 'fair'), ('poor', 'poor'))
     """
     return verdict_within(limits_of(metric), value)
 
@@ -58,19 +60,3 @@ def verdict_within(limits: Limits, value: float) -> tuple[str, Tone]:
         if sign * value <= sign * limit:
             return verdict
     return VERDICTS[-1]
-
-
-def number(metric: MetricInfo, value: float | None) -> str:
-    """A value as short as it can be read; relative errors of something near zero are huge.
-
-    >>> from psgraph.metrics.groups import PAPER
-    >>> [number(PAPER[3], value) for value in (0.0123, 2.5, 3e6, None)]
-    ['1.2 %', '250 %', '3e+06', '–']
-    """
-    if value is None:
-        return "–"
-    if abs(value) >= 100:
-        return f"{value:.0e}"
-    if metric.is_share:
-        return f"{100 * value:.1f} %" if abs(value) < 1 else f"{100 * value:,.0f} %"
-    return f"{value:.2f}"

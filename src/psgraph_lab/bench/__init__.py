@@ -1,5 +1,5 @@
-"""What ``psgraph bench`` measures: cases, made-up streams for them, and the measuring itself.
+"""Benchmarks for ``psgraph bench``: cases, synthetic streams for them, and timing.
 
-Every case is made ready in one process and measured in another, ``python -m psgraph_lab.bench``,
-so that its peak memory is its own.
+Every case is prepared in one process and timed in another, ``python -m psgraph_lab.bench``, so that
+its peak memory is its own.
 """

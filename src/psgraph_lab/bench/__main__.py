@@ -1,8 +1,8 @@
-"""One step of a benchmark in a process of its own; prints JSON.
+"""Run one step of a benchmark in a process of its own and print JSON.
 
 ``python -m psgraph_lab.bench prepare CASE DIR`` writes a made-up stream to DIR/input;
-``python -m psgraph_lab.bench measure CASE DIR [FILE]`` publishes it, or FILE, and times that;
-with ``--method NAME`` by that method, without the floor.
+``python -m psgraph_lab.bench time CASE DIR [FILE]`` times publishing it, or FILE; with
+``--method NAME`` it times that method, without the floor.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from psgraph_lab.bench.cases import find_case
 
 
 def main() -> None:
-    """Run one step."""
+    """Run the step given on the command line."""
     parser = argparse.ArgumentParser(prog="python -m psgraph_lab.bench")
-    parser.add_argument("step", choices=["prepare", "measure"])
+    parser.add_argument("step", choices=["prepare", "time"])
     parser.add_argument("case")
     parser.add_argument("directory", type=Path)
     parser.add_argument("file", type=Path, nargs="?")
@@ -32,13 +32,13 @@ def main() -> None:
         made_up.mkdir()
         write_stream(made_up, nodes=case.nodes, edges=case.edges, timestamps=case.timestamps)
         return
-    from psgraph_lab.bench.measure import measure_case, measure_method
+    from psgraph_lab.bench.timing import time_case, time_method
 
     source = asked.file or made_up
     if asked.method is None:
-        found = measure_case(case, source, asked.directory)
+        found = time_case(case, source, asked.directory)
     else:
-        found = measure_method(asked.method, case, source, asked.directory)
+        found = time_method(asked.method, case, source, asked.directory)
     print(json.dumps(found))
 
 

@@ -1,4 +1,4 @@
-"""The cases and the figures to hold them against."""
+"""The benchmark cases and their targets."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ __all__ = ["CASES", "LARGE", "METHOD_CASES", "Case", "find_case"]
 
 @dataclass(frozen=True)
 class Case:
-    """One stream to publish, and what is aimed at.
+    """A stream to publish, and its targets.
 
     Attributes
     ----------
     timestamps, nodes, edges
-        Of the made-up stream; nodes and edges of one snapshot.
+        Size of the synthetic stream; nodes and edges are per snapshot.
     untimed
-        How many timestamps at the beginning are published off the clock. With one, the clock
-        sees communities being kept.
+        Number of timestamps at the start that are not timed. With one, the timed ones reuse its
+        communities.
     repeats
-        How often to measure; the best counts.
+        Number of passes; the fastest counts.
     data
-        The Parquet file of the real stream, which is used where it is at hand.
+        Name of the Parquet file of the real stream, which is used where it is available.
     most_seconds, most_gigabytes, most_floors
-        Targets: seconds in all, peak memory of the process, seconds as a multiple of the floor.
+        Targets: total seconds, peak memory of the process, seconds as a multiple of the floor.
     method_seconds
-        Targets in seconds for the other methods, which may take 1 GB each.
+        Targets in seconds for the other methods; each may use 1 GB.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Case:
     method_seconds: tuple[tuple[str, float], ...] = ()
 
     def shrunk(self) -> Case:
-        """A twentieth of the stream, without targets: shows that measuring works."""
+        """A twentieth of the stream, without targets: enough to show that the benchmark works."""
         return replace(
             self,
             title=f"{self.title}, a twentieth of it",
             timestamps=max(self.timestamps // 20, self.untimed + 1),
             nodes=self.nodes // 20,
             edges=self.edges // 20,
-            repeats=1,
+            repeats=2,
             data=None,
             most_seconds=None,
             most_gigabytes=None,
@@ -65,9 +65,10 @@ CASES = (
         timestamps=147,
         nodes=4_180,
         edges=7_784,
-        repeats=3,
+        repeats=5,
         data="as733.parquet",
         most_seconds=3,
+        most_floors=2,
     ),
     Case(
         "as-caida",
@@ -75,10 +76,10 @@ CASES = (
         timestamps=25,
         nodes=22_530,
         edges=45_858,
-        repeats=3,
+        repeats=5,
         data="ascaida.parquet",
         most_seconds=2,
-        most_floors=3,
+        most_floors=1.8,
         method_seconds=(
             ("tmf", 3),
             ("privgraph", 4),
@@ -93,7 +94,7 @@ CASES = (
         timestamps=1,
         nodes=1_000_000,
         edges=5_000_000,
-        repeats=2,
+        repeats=3,
         most_seconds=5,
         most_gigabytes=1.5,
         most_floors=6,
@@ -105,7 +106,7 @@ CASES = (
         nodes=1_000_000,
         edges=5_000_000,
         untimed=1,
-        repeats=2,
+        repeats=3,
         most_seconds=2.5,
         most_gigabytes=1.5,
         most_floors=6,
@@ -113,7 +114,7 @@ CASES = (
 )
 
 METHOD_CASES = CASES[:2]
-"""The streams all methods are measured on."""
+"""The streams on which all methods are timed."""
 
 LARGE = Case(
     "ten-million",
@@ -127,7 +128,7 @@ LARGE = Case(
 
 
 def find_case(name: str, *, quick: bool = False) -> Case:
-    """A case by its name.
+    """Find a case by its name.
 
     >>> find_case("as-caida").most_seconds
     2

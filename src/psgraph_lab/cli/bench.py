@@ -1,4 +1,4 @@
-"""``psgraph bench``: seconds and memory against their targets, here and now."""
+"""``psgraph bench``: seconds and memory on this machine, compared with their targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["command"]
 @click.command(
     "bench",
     cls=Command,
-    short_help="Measure speed and memory against their targets.",
+    short_help="Time publishing and compare with the targets.",
     examples=["psgraph bench", "psgraph bench --methods", "psgraph bench --data ~/snap --json"],
 )
 @click.option(
@@ -37,22 +37,24 @@ __all__ = ["command"]
     envvar="PSGRAPH_DATA",
     show_envvar=True,
     type=click.Path(path_type=Path),
-    help="Where as733.parquet and ascaida.parquet are; made-up streams of that size otherwise.",
+    help="Directory of as733.parquet and ascaida.parquet; synthetic streams otherwise.",
 )
 @click.option(
     "--only",
     type=click.Choice([case.name for case in (*CASES, LARGE)]),
     metavar="CASE",
     multiple=True,
-    help=f"Measure this case; may be given again. {', '.join(case.name for case in CASES)}.",
+    help=f"Time only this case; repeatable. {', '.join(case.name for case in CASES)}.",
 )
 @click.option(
     "--methods",
     is_flag=True,
-    help="All installed methods on As-733 and As-caida instead, with PSGraph's time as the unit.",
+    help="Time all installed methods on As-733 and As-caida, relative to PSGraph.",
 )
-@click.option("--large", is_flag=True, help="Ten million nodes too: 10 GB of memory, minutes.")
-@click.option("--quick", is_flag=True, help="A twentieth of every stream, without targets.")
+@click.option(
+    "--large", is_flag=True, help="Include ten million nodes: 10 GB of memory, several minutes."
+)
+@click.option("--quick", is_flag=True, help="Use a twentieth of every stream, without targets.")
 @json_option
 def command(
     data: Path | None,
@@ -62,11 +64,12 @@ def command(
     quick: bool,
     as_json: bool,
 ) -> None:
-    """Measure how fast PSGraph (or every method) publishes, and with how much memory.
+    """Time how fast PSGraph (or every method) publishes, and how much memory it needs.
 
-    Warm (compiling is over), noise, sealing and writing included, at ε = 1 and w = 5. Every case
-    runs in a process of its own. The floor is what no method can do without, measured in the same
-    process: reading the Parquet, drawing as many noises, writing the Parquet.
+    Kernels are compiled before the clock starts; noise, sealing and writing are included, at ε = 1
+    and w = 5. Every case runs in a process of its own. The floor is the work no method can avoid:
+    reading the Parquet input, drawing the noise, writing the Parquet output. Publishing and floor
+    alternate for several passes, the fastest of each counts, and the spread is shown.
     """
     if data is not None and not data.is_dir():
         raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
@@ -74,16 +77,16 @@ def command(
     cases = METHOD_CASES if methods else (*CASES, LARGE)
     names = only or [case.name for case in (METHOD_CASES if methods else CASES)]
     if methods and (large or not set(names) <= {case.name for case in METHOD_CASES}):
-        raise click.UsageError("--methods measures as-733 and as-caida only")
+        raise click.UsageError("--methods times as-733 and as-caida only")
     rows: list[dict[str, Any]] = []
     for case in cases:
         if case.name not in names and not (large and case is LARGE):
             continue
         if methods:
-            rows += _methods_measured(case, data, quick=quick)
+            rows += _time_methods(case, data, quick=quick)
             continue
-        with waiting(f"Measuring {case.title} …", after=0.0):
-            rows.append(_measured(case, data, quick=quick))
+        with waiting(f"Timing {case.title} …", after=0.0):
+            rows.append(_time_case(case, data, quick=quick))
     if as_json:
         machine = {
             "cores": os.cpu_count(),
@@ -97,8 +100,8 @@ def command(
         (_show_methods if methods else _show)(rows)
         if load > 0.5:
             note(
-                f"The machine was busy before this began (load {load:.1f} on {os.cpu_count()} "
-                "cores): look at the ratios."
+                f"The machine was busy before the benchmark started (load {load:.1f} on "
+                f"{os.cpu_count()} cores): trust the ratios more than the seconds."
             )
 
 
@@ -106,7 +109,7 @@ def command(
 def _prepared(
     case: Case, data: Path | None, *, quick: bool
 ) -> Iterator[tuple[dict[str, Any], Callable[..., dict[str, Any]]]]:
-    """Have the stream of a case at hand: what to say of it, and how to measure it."""
+    """Prepare the stream of a case; yields its description and a function that times it."""
     wanted = case.shrunk() if quick else case
     file = data / wanted.data if data is not None and wanted.data is not None else None
     real = file is not None and file.exists()
@@ -115,38 +118,38 @@ def _prepared(
         if not real:
             _step("prepare", case.name, scratch, *more)
 
-        def measure(*options: str) -> dict[str, Any]:
+        def time(*options: str) -> dict[str, Any]:
             source = [str(file)] if real else []
-            found = _step("measure", case.name, scratch, *source, *more, *options)
-            measured: dict[str, Any] = json.loads(found)
-            return measured
+            found = _step("time", case.name, scratch, *source, *more, *options)
+            timed: dict[str, Any] = json.loads(found)
+            return timed
 
         about = {
             "case": case.name,
             "title": wanted.title,
             "data": "real" if real else "made up",
         }
-        yield about, measure
+        yield about, time
 
 
-def _methods_measured(case: Case, data: Path | None, *, quick: bool) -> list[dict[str, Any]]:
-    """Every installed method on one stream, PSGraph first: its seconds are the unit."""
+def _time_methods(case: Case, data: Path | None, *, quick: bool) -> list[dict[str, Any]]:
+    """Time every installed method on one stream, PSGraph first: the others are relative to it."""
     from psgraph.methods.base import method_names
 
     wanted = case.shrunk() if quick else case
     targets = {"psgraph": wanted.most_seconds, **dict(wanted.method_seconds)}
     rows: list[dict[str, Any]] = []
-    with _prepared(case, data, quick=quick) as (about, measure):
+    with _prepared(case, data, quick=quick) as (about, time):
         for name in sorted(method_names(), key=lambda name: (name != "psgraph", name)):
-            with waiting(f"Measuring {name} on {case.title} …", after=0.0):
-                measured = measure("--method", name)
-            unit = (rows[0] if rows else measured)["seconds"]["total"]
+            with waiting(f"Timing {name} on {case.title} …", after=0.0):
+                timed = time("--method", name)
+            unit = (rows[0] if rows else timed)["seconds"]["total"]
             rows.append(
                 {
                     **about,
                     "method": name,
-                    **measured,
-                    "times_psgraph": measured["seconds"]["total"] / unit,
+                    **timed,
+                    "times_psgraph": timed["seconds"]["total"] / unit,
                     "target_seconds": targets.get(name),
                     "target_bytes": 1e9 if targets.get(name) else None,
                 }
@@ -154,13 +157,13 @@ def _methods_measured(case: Case, data: Path | None, *, quick: bool) -> list[dic
     return rows
 
 
-def _measured(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
+def _time_case(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
     wanted = case.shrunk() if quick else case
-    with _prepared(case, data, quick=quick) as (about, measure):
-        measured = measure()
+    with _prepared(case, data, quick=quick) as (about, time):
+        timed = time()
     return {
         **about,
-        **measured,
+        **timed,
         "target_seconds": wanted.most_seconds,
         "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
         "target_ratio": wanted.most_floors,
@@ -176,18 +179,22 @@ def _step(*arguments: str) -> str:
     )
     if run.returncode:
         reason = run.stderr.strip().splitlines()[-1:] or [f"exit code {run.returncode}"]
-        raise PsgraphError(f"measuring {arguments[1]} failed: {reason[0]}")
+        raise PsgraphError(f"timing {arguments[1]} failed: {reason[0]}")
     return run.stdout
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    columns = ("case", "data", "timestamps", "nodes", "edges", "seconds", "peak", "floor", "ratio")
+    columns = (
+        *("case", "data", "timestamps", "nodes", "edges"),
+        *("seconds", "peak", "floor", "ratio", "spread"),
+    )
     shown = table(columns, [_cells(row) for row in rows], left=2)
     console = results()
     console.print(shown)
     console.print(
-        "Targets after ≤. Nodes and edges of the largest snapshot. The floor, in seconds: read the "
-        "Parquet, draw the noise, write the Parquet; ratio: seconds by floor.",
+        "Targets follow ≤; ! marks a missed one. Nodes and edges: of the largest snapshot. Floor: "
+        "read the Parquet, draw the noise, write the Parquet. Ratio: seconds divided by floor. "
+        "Spread: how much longer the slowest pass took than the fastest, publishing / floor.",
         style="dim",
     )
 
@@ -207,7 +214,7 @@ def _show_methods(rows: list[dict[str, Any]]) -> None:
     ]
     console = results()
     console.print(table(columns, cells, left=3))
-    console.print("Targets after ≤. ε = 1, w = 5, default parameters.", style="dim")
+    console.print("Targets follow ≤. ε = 1, w = 5, default parameters.", style="dim")
 
 
 def _against(value: float, target: float | None, unit: str = "") -> str:
@@ -232,4 +239,10 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         _peak(row),
         f"{row['floor_seconds']['total']:.2f} s",
         _against(row["ratio"], row["target_ratio"]),
+        f"{_spread(row['passes'])} / {_spread(row['floor_passes'])}",
     )
+
+
+def _spread(passes: list[float]) -> str:
+    """How much longer the slowest pass took than the fastest."""
+    return f"{max(passes) / min(passes) - 1:.0%}".replace("%", " %")

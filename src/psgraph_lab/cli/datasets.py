@@ -1,4 +1,4 @@
-"""``psgraph datasets``: what there is to evaluate on, how to get it, how it compares."""
+"""``psgraph datasets``: list, describe and fetch data sets, and compare their counts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import facts, note, print_json, results, table, waiting
 from psgraph.cli.shared import Checked, json_option
 from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
-from psgraph_lab.datasets.places import Located, cache_directory, directories, locate
+from psgraph_lab.datasets.locations import Located, cache_directory, directories, locate
 
 if TYPE_CHECKING:
     from psgraph_lab.datasets.download import Watch
@@ -29,9 +30,9 @@ _FORMS = {"parquet": "Parquet", "archive": "archive", "files": "original files"}
 command = Group(
     name="datasets",
     short_help="List, explain and fetch the paper's data sets.",
-    help="The data sets of the paper's evaluation, stand-ins for them, and a made-up one.\n\n"
-    "They are looked for in the directory that PSGRAPH_DATA names, then in the one that 'fetch' "
-    "writes to (PSGRAPH_CACHE, or psgraph in the user's data directory).",
+    help="The data sets of the paper's evaluation, stand-ins for them, and a synthetic one.\n\n"
+    "They are searched in the directory PSGRAPH_DATA, then in the one that 'fetch' writes to "
+    "(PSGRAPH_CACHE, or psgraph in the user's data directory).",
     examples=["psgraph datasets list", "psgraph datasets fetch as-733"],
 )
 
@@ -42,12 +43,12 @@ _path = click.Path(path_type=Path)
 @command.command(
     "list",
     cls=Command,
-    short_help="The data sets, the paper's counts, and which are at hand.",
+    short_help="List the data sets, the paper's counts, and which are available.",
     examples=["psgraph datasets list", "psgraph datasets list --json"],
 )
 @json_option
 def list_command(as_json: bool) -> None:
-    """Name every data set, how large the paper says it is, and where it is here."""
+    """List every data set with the paper's counts and where it is on this machine."""
     found = [(dataset, _whereabouts(dataset)) for dataset in map(find_dataset, dataset_names())]
     if as_json:
         entries = [
@@ -57,7 +58,7 @@ def list_command(as_json: bool) -> None:
                 "description": dataset.description,
                 "stand_in_for": dataset.stand_in_for,
                 "paper": _paper(dataset),
-                **_place(dataset, located),
+                **_location(dataset, located),
             }
             for dataset, located in found
         ]
@@ -70,28 +71,28 @@ def list_command(as_json: bool) -> None:
             _role(dataset),
             *(f"{number:,}" for number in (_paper(dataset) or {}).values()),
             *([] if dataset.paper is not None else [""] * 3),
-            _at_hand(dataset, located),
+            _available(dataset, located),
         )
         for dataset, located in found
     ]
-    columns = ("name", "title", "used as", "nodes*", "edges*", "timestamps*", "at hand")
+    columns = ("name", "title", "used as", "nodes*", "edges*", "timestamps*", "available")
     shown = table(columns, rows, left=3)
     shown.columns[-1].justify = "left"
     console = results()
     console.print(shown)
-    console.print("* as the paper's table has them", style="dim")
+    console.print("* according to the paper's table", style="dim")
 
 
 @command.command(
     "info",
     cls=Command,
-    short_help="All about one data set, with its counts beside the paper's.",
+    short_help="Describe a data set and compare its counts with the paper's.",
     examples=["psgraph datasets info as-733", "psgraph datasets info cit-hepph --json"],
 )
 @_name
 @json_option
 def info_command(dataset: Dataset, as_json: bool) -> None:
-    """Tell where a data set comes from, what part of it is taken, and how its counts compare."""
+    """Show where a data set comes from, which part of it is used, and how its counts compare."""
     from psgraph_lab.datasets.fetching import remembered_checksums
     from psgraph_lab.datasets.loading import load_located
 
@@ -105,7 +106,7 @@ def info_command(dataset: Dataset, as_json: bool) -> None:
     checksums = {name: value for name, value in remembered.items() if name in names}
     if as_json:
         entry = {key: value for key, value in asdict(dataset).items() if key != "paper"}
-        entry |= {"paper": _paper(dataset), **_place(dataset, located), "downloaded": checksums}
+        entry |= {"paper": _paper(dataset), **_location(dataset, located), "downloaded": checksums}
         entry["counts"] = None if loaded is None else asdict(loaded.counts)
         entry["comparison"] = None if loaded is None else _comparison(dataset, loaded.counts)
         entry["remarks"] = [] if loaded is None else list(loaded.remarks)
@@ -115,13 +116,13 @@ def info_command(dataset: Dataset, as_json: bool) -> None:
         ("What", dataset.description),
         ("Used as", _role(dataset)),
         ("Source", dataset.source),
-        ("Files", "\n".join(dataset.downloads) or "not to be downloaded"),
+        ("Files", "\n".join(dataset.downloads) or "no download"),
         ("Licence", dataset.licence),
         ("Size", dataset.size),
-        ("SHA-256", dataset.checksum or "not known"),
+        ("SHA-256", dataset.checksum or "unknown"),
         *(("Downloaded", f"{name} {value}") for name, value in checksums.items()),
         ("Selection", dataset.selection),
-        ("At hand", _at_hand(dataset, located)),
+        ("Available", _available(dataset, located)),
         *(("Remark", remark) for remark in (loaded.remarks if loaded else ())),
         *([("Discrepancy", dataset.discrepancy)] if dataset.discrepancy else []),
     ]
@@ -144,7 +145,7 @@ def info_command(dataset: Dataset, as_json: bool) -> None:
 @command.command(
     "fetch",
     cls=Command,
-    short_help="Bring a data set into its Parquet form.",
+    short_help="Download a data set and convert it to Parquet.",
     examples=[
         "psgraph datasets fetch as-733",
         "psgraph datasets fetch as-caida --from downloads/as-caida.tar.gz",
@@ -157,21 +158,20 @@ def info_command(dataset: Dataset, as_json: bool) -> None:
     "source",
     metavar="DIR|FILE",
     type=_path,
-    help="Where the original files are, an archive of them, or the Parquet form.",
+    help="Original files, an archive of them, or the Parquet file.",
 )
 @click.option(
     "--to",
     metavar="DIR",
     type=_path,
-    help="Where the Parquet file goes, in place of the cache.",
+    help="Directory of the Parquet file, instead of the cache.",
 )
 @json_option
 def fetch_command(dataset: Dataset, source: Path | None, to: Path | None, as_json: bool) -> None:
     """Convert local files, or download them first, and compare the counts with the paper's.
 
-    Without --from: what was fetched before is counted again; otherwise the directory that
-    PSGRAPH_DATA names is looked into; otherwise the original files are downloaded. A download
-    that was cut off is taken up where it stopped.
+    Without --from, what was fetched before is counted again; otherwise PSGRAPH_DATA is searched;
+    otherwise the original files are downloaded. An interrupted download is resumed.
     """
     from psgraph_lab.datasets.fetching import fetch_dataset
 
@@ -190,7 +190,7 @@ def fetch_command(dataset: Dataset, source: Path | None, to: Path | None, as_jso
         *([("Discrepancy", dataset.discrepancy)] if dataset.discrepancy else []),
     ]
     console = results()
-    console.print(f"{dataset.title} is at hand", style="bold")
+    console.print(f"{dataset.title} is available", style="bold")
     console.print(facts(rows))
     console.print()
     _print_comparison(dataset, fetched.counts)
@@ -215,34 +215,34 @@ def _whereabouts(dataset: Dataset) -> Located | None:
     return locate(dataset, directories()) if dataset.files else None
 
 
-def _place(dataset: Dataset, located: Located | None) -> dict[str, Any]:
-    """Where a data set is, for machines."""
+def _location(dataset: Dataset, located: Located | None) -> dict[str, Any]:
+    """Where a data set is, as data."""
     if not dataset.files:
-        return {"at_hand": True, "path": None, "form": "made"}
+        return {"available": True, "path": None, "form": "generated"}
     if located is None:
-        return {"at_hand": False, "path": None, "form": None}
+        return {"available": False, "path": None, "form": None}
     return {
-        "at_hand": not located.missing,
+        "available": not located.missing,
         "path": str(located.path),
         "form": located.form,
     }
 
 
-def _at_hand(dataset: Dataset, located: Located | None) -> str:
-    """Where a data set is, for people."""
+def _available(dataset: Dataset, located: Located | None) -> str:
+    """Where a data set is, in words."""
     if not dataset.files:
-        return "made when asked for"
+        return "generated on demand"
     if located is None:
         return "no"
     if located.missing:
-        return f"incomplete, {len(located.missing)} files are missing: {located.path}"
+        return f"incomplete, {count(len(located.missing), 'file')} missing: {located.path}"
     return f"{_FORMS[located.form]}: {located.path}"
 
 
 def _role(dataset: Dataset) -> str:
     if dataset.stand_in_for is not None:
         return f"stand-in for {dataset.stand_in_for}"
-    return "the paper's" if dataset.paper is not None else "made up"
+    return "the paper's" if dataset.paper is not None else "synthetic"
 
 
 def _paper(dataset: Dataset) -> dict[str, int] | None:
@@ -253,17 +253,17 @@ def _paper(dataset: Dataset) -> dict[str, int] | None:
 
 
 def _comparison(dataset: Dataset, counts: Counts) -> list[dict[str, Any]]:
-    from psgraph_lab.datasets.counting import beside_the_paper
+    from psgraph_lab.datasets.counting import compare_with_paper
 
-    return [asdict(line) for line in beside_the_paper(dataset, counts)]
+    return [asdict(line) for line in compare_with_paper(dataset, counts)]
 
 
 def _print_comparison(dataset: Dataset, counts: Counts) -> None:
-    from psgraph_lab.datasets.counting import beside_the_paper
+    from psgraph_lab.datasets.counting import compare_with_paper
 
     rows = [
         (line.what, f"{line.found:,}", f"{line.paper:,}" if line.paper else "", line.verdict)
-        for line in beside_the_paper(dataset, counts)
+        for line in compare_with_paper(dataset, counts)
     ]
     if dataset.paper is None:
         results().print(table(("", "here"), [row[:2] for row in rows]))
@@ -274,7 +274,7 @@ def _print_comparison(dataset: Dataset, counts: Counts) -> None:
             "self-loops",
             f"{counts.self_loops:,}" if known else "unknown",
             "",
-            "left out here" if known else "left out before this copy was made",
+            "dropped here" if known else "dropped before this copy was made",
         )
     )
     results().print(table(("", "here", "paper", "difference"), rows))
@@ -282,7 +282,7 @@ def _print_comparison(dataset: Dataset, counts: Counts) -> None:
 
 @contextmanager
 def _showing(dataset: Dataset) -> Iterator[tuple[Watch, Callable[[], None]]]:
-    """Bars for downloads and timestamps on a terminal; elsewhere one line if it takes long."""
+    """Progress bars on a terminal; elsewhere one line if it takes long."""
     if not sys.stderr.isatty():
         with waiting(f"Fetching {dataset.title} …", after=2.0):
             yield (lambda _name, _done, _total: None), (lambda: None)

@@ -1,4 +1,4 @@
-"""``psgraph experiment``: the paper's figures and tables, run and drawn here."""
+"""``psgraph experiment``: run and draw the paper's figures and tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psgraph._runtime.extras import require_drawing
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import print_json, progress, results, table, waiting
 from psgraph.cli.shared import Checked, json_option
@@ -18,6 +19,7 @@ from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
+    from psgraph_lab.experiments.cells import Cell
     from psgraph_lab.experiments.definition import Experiment
 
 __all__ = ["command"]
@@ -30,7 +32,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _epsilons(text: str) -> tuple[str, ...]:
-    """Budgets as results name them: 1.0 is 1."""
+    """Parse budgets into the form in which results name them: 1.0 is 1."""
     found = []
     for name in _names(text):
         epsilon = exact_epsilon(name)
@@ -48,7 +50,7 @@ _list = Checked("list", _names)
 command = Group(
     name="experiment",
     short_help="Run the paper's evaluation: figures, tables, claims.",
-    help="The paper's evaluation: every figure and table, and whether its statements hold.",
+    help="Reproduce the paper's evaluation: every figure and table, and whether its claims hold.",
     examples=["psgraph experiment list", "psgraph experiment run end-to-end --quick"],
 )
 
@@ -56,12 +58,12 @@ command = Group(
 @command.command(
     "list",
     cls=Command,
-    short_help="The experiments, and what the paper calls them.",
+    short_help="List the experiments and their figures in the paper.",
     examples=["psgraph experiment list"],
 )
 @json_option
 def list_command(as_json: bool) -> None:
-    """Name every experiment, where the paper has it, and how many runs it takes."""
+    """List every experiment, its place in the paper, and the number of runs it takes here."""
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
 
     found = [find_experiment(name) for name in experiment_names()]
@@ -77,16 +79,16 @@ def list_command(as_json: bool) -> None:
 
 
 def _runs(experiment: Experiment) -> int:
-    """On the data sets that are at hand."""
-    from psgraph_lab.datasets import is_at_hand
+    """The number of runs on the available data sets."""
+    from psgraph_lab.datasets import is_available
 
-    there = [name for name in experiment.datasets if is_at_hand(name)]
+    there = [name for name in experiment.datasets if is_available(name)]
     return len(experiment.narrowed(datasets=there).cells())
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What was asked for, beside the names."""
+    """The options of `run`, apart from the names."""
 
     quick: bool
     datasets: tuple[str, ...] | None
@@ -97,10 +99,11 @@ class _Wanted:
     data: Path | None
     workers: int | None
     no_run: bool
+    html: bool
 
     def find(self, name: str) -> Experiment:
-        """An experiment with the options taken into account, on data sets that are at hand."""
-        from psgraph_lab.datasets import find_dataset, is_at_hand
+        """Find an experiment and apply the options; uses only data sets that are available."""
+        from psgraph_lab.datasets import find_dataset, is_available
         from psgraph_lab.experiments.definition import find_experiment
 
         experiment = find_experiment(name, quick=self.quick)
@@ -109,13 +112,13 @@ class _Wanted:
         datasets = self.datasets
         if datasets is None:
             datasets = tuple(
-                each for each in experiment.datasets if is_at_hand(each, directory=self.data)
+                each for each in experiment.datasets if is_available(each, directory=self.data)
             )
         for each in datasets:
-            find_dataset(each)  # an unknown name is refused before anything runs
+            find_dataset(each)  # reject an unknown name before anything runs
         methods = self.methods
         if methods is not None and name in ("judgement", "components", "threshold"):
-            methods = None  # they compare PSGraph with itself
+            methods = None  # these compare variants of PSGraph
         return experiment.narrowed(
             datasets=datasets,
             methods=methods,
@@ -135,16 +138,16 @@ class _Wanted:
     ],
 )
 @click.argument("names", metavar="NAME|all…", nargs=-1, required=True)
-@click.option("--quick", is_flag=True, help="Few snapshots and budgets: within two minutes each.")
-@click.option("--datasets", type=_list, metavar="A,B", help="Data sets; else all at hand.")
-@click.option("--methods", type=_list, metavar="A,B", help="Only these methods.")
+@click.option("--quick", is_flag=True, help="Few snapshots and budgets: two minutes each at most.")
+@click.option("--datasets", type=_list, metavar="A,B", help="Data sets; all available by default.")
+@click.option("--methods", type=_list, metavar="A,B", help="Run only these methods.")
 @click.option("--epsilons", type=Checked("list", _epsilons), metavar="E,E", help="Privacy budgets.")
-@click.option("--repetitions", type=click.IntRange(min=1), metavar="N", help="Usually 10.")
+@click.option("--repetitions", type=click.IntRange(min=1), metavar="N", help="10 by default.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where results and pages go.  [default: results, or results-quick]",
+    help="Directory of results and pages.  [default: results, or results-quick]",
 )
 @click.option(
     "--data",
@@ -152,21 +155,28 @@ class _Wanted:
     envvar="PSGRAPH_DATA",
     show_envvar=True,
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Where data sets are looked for first.",
+    help="Directory in which data sets are searched first.",
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
-@click.option("--no-run", is_flag=True, help="Run nothing: draw what is there.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of processes; one per core by default.",
+)
+@click.option("--no-run", is_flag=True, help="Run nothing: draw the stored results.")
+@click.option("--html", is_flag=True, help="Write HTML pages and SVG figures as well.")
 @json_option
 def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
-    """Run experiments, or what is missing of them, and draw what there is.
+    """Run experiments, skipping runs that are already stored, and write their pages.
 
-    Every run is seeded, and the seed is recorded beside its result. Results go to cells.parquet
-    (quality) and costs.parquet (time and memory) in DIR, as they come: after an interruption the
-    same command goes on where it stopped, and experiments that share runs share their results.
-    Each experiment gets a figure (PNG, SVG) and a page (Markdown, HTML).
+    Every run is seeded, and its seed is stored with the result. Results are written to
+    cells.parquet (quality) and costs.parquet (time and memory) in DIR as they arrive: after an
+    interruption the same command resumes, and experiments that share runs share their results.
+    Each experiment gets a page (Markdown) and a figure (PNG); --html adds HTML and SVG.
 
-    Seeded runs are for research: nothing they make is private.
+    Seeded runs are for research: nothing they publish is private.
     """
+    require_drawing("lab")
     out = out or Path("results-quick" if options["quick"] else "results")
     wanted = _Wanted(out=out, **options)
     experiments = [wanted.find(name) for name in _expanded(names)]
@@ -188,34 +198,42 @@ def _expanded(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
-    """Run what is missing, then write the pages; returns what to tell."""
-    from psgraph_lab.experiments.cost import measure_missing
-    from psgraph_lab.experiments.runner import run_missing
+    """Run the missing cells and write the pages; returns a summary for the user."""
+    from psgraph_lab.experiments.cost import time_missing
+    from psgraph_lab.experiments.runner import missing_cells, run_missing
     from psgraph_lab.experiments.store import Results
 
     if experiment.kind == "claims":
         return _run_claims(wanted, typed)
     if not experiment.datasets:
         raise DataError(
-            f"none of the data sets of {experiment.name} is at hand\n"
-            "`psgraph datasets list` says how to get them; --quick and --datasets demo do without."
+            f"none of the data sets of {experiment.name} is available\n"
+            "`psgraph datasets list` lists them; --quick and --datasets demo need none."
         )
     cells = experiment.cells()
     costly = experiment.kind == "cost"
     path = wanted.out / (COST if costly else QUALITY)
+    over_time = _over_time(experiment, wanted)
     if wanted.no_run:
         stored = Results.read(path)
-        kept = sum(cell in stored for cell in cells)
+        kept = len(cells) - len(missing_cells(cells, stored, over_time=over_time))
         page = _write_pages(experiment, stored, wanted, typed)
         return {"name": experiment.name, "ran": 0, "kept": kept, "page": str(page)}
     with Results.writing(path) as stored:
-        missing = sum(cell not in stored for cell in cells)
+        missing = len(missing_cells(cells, stored, over_time=over_time))
         with progress(experiment.name, length=missing, left=True) as advance:
             done = _after_each(advance)
             if costly:
-                measure_missing(cells, stored, directory=wanted.data, done=done)
+                time_missing(cells, stored, directory=wanted.data, done=done)
             else:
-                run_missing(cells, stored, directory=wanted.data, workers=wanted.workers, done=done)
+                run_missing(
+                    cells,
+                    stored,
+                    over_time=over_time,
+                    directory=wanted.data,
+                    workers=wanted.workers,
+                    done=done,
+                )
     page = _write_pages(experiment, stored, wanted, typed)
     return {
         "name": experiment.name,
@@ -225,12 +243,23 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     }
 
 
+def _over_time(experiment: Experiment, wanted: _Wanted) -> frozenset[Cell]:
+    """The cells whose metrics are stored for every timestamp."""
+    from psgraph_lab.experiments.definition import over_time_cells
+
+    if experiment.axis == "timestamp":
+        return frozenset(experiment.cells())
+    if experiment.kind == "cost":
+        return frozenset()
+    return over_time_cells(experiment.datasets, quick=wanted.quick, repetitions=wanted.repetitions)
+
+
 def _after_each(advance: Callable[[], None]) -> Callable[[object], None]:
     return lambda _: advance()
 
 
 def _facts(stored: Mapping[Any, Any]) -> dict[str, str]:
-    """What ran it and when; of results from several machines or versions, all."""
+    """Which version and machine produced the results (all, if several), and the date."""
     from datetime import UTC, datetime
 
     outcomes = list(stored.values())
@@ -250,19 +279,20 @@ def _write_pages(
 
     taken = {cell: stored[cell] for cell in experiment.cells() if cell in stored}
     with waiting(f"Drawing {experiment.name} …"):
-        _, page = write_pages(
+        page, *_ = write_pages(
             experiment,
             summarise(experiment, taken),
             wanted.out,
             command=typed,
             facts=_facts(taken),
             reading=read_notes(wanted.out).experiments.get(experiment.name, ""),
+            html=wanted.html,
         )
     return page
 
 
 def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
-    """Check the paper's statements on what the other experiments left in the directory."""
+    """Check the paper's statements against the results of the other experiments."""
     from psgraph_lab.experiments.claims import check_claims, write_claims_pages
     from psgraph_lab.experiments.definition import experiment_names
     from psgraph_lab.experiments.notes import read_notes
@@ -271,18 +301,19 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
     quality, costs = Results.read(wanted.out / QUALITY), Results.read(wanted.out / COST)
     if not quality and not costs:
         raise DataError(
-            f"{wanted.out} holds no results yet\n"
+            f"{wanted.out} contains no results yet\n"
             "Run other experiments first, or `psgraph experiment run all`."
         )
     experiments = {name: wanted.find(name) for name in experiment_names() if name != "claims"}
     verdicts = check_claims(quality, costs, experiments)
     with waiting("Drawing claims …"):
-        _, page = write_claims_pages(
+        page, *_ = write_claims_pages(
             verdicts,
             wanted.out,
             notes=read_notes(wanted.out).statements,
             command=typed,
             facts=_facts({**quality, **costs}),
+            html=wanted.html,
         )
     return {"name": "claims", "ran": 0, "kept": len(quality) + len(costs), "page": str(page)}
 
@@ -291,4 +322,5 @@ def _write_index(wanted: _Wanted) -> Path:
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
     from psgraph_lab.experiments.pages import write_index
 
-    return write_index(wanted.out, [find_experiment(name) for name in experiment_names()])
+    experiments = [find_experiment(name) for name in experiment_names()]
+    return write_index(wanted.out, experiments, html=wanted.html)

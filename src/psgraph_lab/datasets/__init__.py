@@ -1,4 +1,4 @@
-"""Data sets: the paper's four by their original files, stand-ins, and a made-up stream."""
+"""Data sets: the paper's four from their original files, stand-ins, and a synthetic stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_
 
 if TYPE_CHECKING:
     from psgraph_lab.datasets.fetching import fetch_dataset
-    from psgraph_lab.datasets.loading import is_at_hand, load_dataset
+    from psgraph_lab.datasets.loading import is_available, load_dataset
 
 __all__ = [
     "Counts",
@@ -17,12 +17,12 @@ __all__ = [
     "dataset_names",
     "fetch_dataset",
     "find_dataset",
-    "is_at_hand",
+    "is_available",
     "load_dataset",
 ]
 
 # NumPy and Arrow stay out until a data set is opened.
-_LATER = {"fetch_dataset": "fetching", "is_at_hand": "loading", "load_dataset": "loading"}
+_LATER = {"fetch_dataset": "fetching", "is_available": "loading", "load_dataset": "loading"}
 
 
 def __getattr__(name: str) -> Any:

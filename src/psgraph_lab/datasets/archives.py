@@ -1,4 +1,4 @@
-"""Original files out of an archive, whatever else it holds and however it names them."""
+"""Extract original files from an archive, whatever else it contains and however it names them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Member = tuple[str, Callable[[], IO[bytes] | None]]
 def unpack(archive: Path, wanted: Collection[str], into: Path) -> dict[str, Path]:
     """Copy the wanted files out of a tar or zip archive into a directory.
 
-    A file is known by the last part of its name, gzipped or not, and gets a name of our own: no
-    path in the archive is ever followed, and links are passed over.
+    A file is recognised by the last part of its name, gzipped or not. No path in the archive is
+    ever followed, and links are skipped.
     """
     found: dict[str, Path] = {}
     with _members(archive) as members:
@@ -36,7 +36,7 @@ def unpack(archive: Path, wanted: Collection[str], into: Path) -> dict[str, Path
             if plain not in wanted:
                 continue
             if plain in found:
-                raise DataError(f"{archive.name} holds {plain} twice\nGive the right one alone.")
+                raise DataError(f"{archive.name} contains {plain} twice\nRemove the wrong one.")
             with _reading(archive):
                 source = opened()
             if source is not None:
@@ -64,7 +64,7 @@ def _copy(archive: Path, source: IO[bytes], target: Path) -> None:
 
 @contextmanager
 def _members(archive: Path) -> Iterator[Iterator[Member]]:
-    """The plain files of an archive; it is opened by what it is, not by what it is called."""
+    """The regular files of an archive, whose type is read from its content, not its name."""
     with ExitStack() as stack:
         members: Iterator[Member]
         with _reading(archive):
@@ -97,10 +97,10 @@ def _reading(archive: Path) -> Iterator[None]:
         yield
     except (PermissionError, FileNotFoundError) as error:
         raise DataError(f"{archive.name} can't be opened: {error.strerror}") from None
-    except (RuntimeError, NotImplementedError):  # a password, or a way of packing we lack
-        raise DataError(f"{archive.name} can't be unpacked here\nUnpack it by hand.") from None
+    except (RuntimeError, NotImplementedError):  # a password, or an unsupported compression
+        raise DataError(f"{archive.name} can't be unpacked here\nUnpack it manually.") from None
     except _DAMAGE:
         raise DataError(
-            f"{archive.name}: the archive is damaged, cut off or none at all\n"
+            f"{archive.name}: the archive is damaged or truncated, or it is not an archive\n"
             "Copy or download it again."
         ) from None

@@ -1,4 +1,4 @@
-"""What is known about every data set, without opening any of them."""
+"""Facts about every data set, without opening any of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SNAP = "https://snap.stanford.edu/data"
 
 @dataclass(frozen=True)
 class Counts:
-    """The size of a stream: distinct nodes and undirected edges of all its timestamps together.
+    """The size of a stream: distinct nodes and undirected edges over all timestamps.
 
     Attributes
     ----------
@@ -34,21 +34,21 @@ class Dataset:
     Attributes
     ----------
     paper
-        The paper's table; None if the paper does not use it. Its edges count self-loops.
+        Counts in the paper's table, self-loops included; None if the paper does not use it.
     stand_in_for
-        The data set of the paper that this one takes the place of, if it is none of them.
+        The data set of the paper that this one replaces, if it is a stand-in.
     source
-        Where it comes from, to read.
+        A page about where it comes from.
     downloads
-        The addresses of its original files; without any, it comes by ``--from`` only.
+        Addresses of its original files; without any, it has to be given with ``--from``.
     checksum
         SHA-256 of the first of `downloads`, once known.
     files
-        Names its Parquet form goes by; the first is the one that `fetch` writes.
+        Names of its Parquet file; `fetch` writes the first.
     selection
-        Which part of the source is taken, and how.
+        Which part of the source is used, and how.
     discrepancy
-        What is known about counts that differ from the paper's.
+        Known differences from the paper's counts.
     paper_self_loops
         Self-loops among the paper's edges.
     """
@@ -79,8 +79,8 @@ _DATASETS = (
         licence="none stated; collected by the Route Views project of the University of Oregon. "
         "Cite Leskovec, Kleinberg and Faloutsos (KDD 2005).",
         size="733 files, tens of megabytes packed",
-        selection="every 5th file in the order of names: 147 days, 1997-11-08 to 1999-12-31. "
-        "Direction, repeats and self-loops are dropped.",
+        selection="every 5th file by name: 147 days, 1997-11-08 to 1999-12-31. "
+        "Directions, duplicates and self-loops are dropped.",
         files=("as-733.parquet", "as733.parquet"),
         downloads=(f"{_SNAP}/as-733.tar.gz",),
         paper=Counts(7_473, 22_705, 147),
@@ -97,8 +97,8 @@ _DATASETS = (
         licence="none stated; CAIDA asks to be acknowledged. "
         "Cite Leskovec, Kleinberg and Faloutsos (KDD 2005).",
         size="122 files, tens of megabytes packed",
-        selection="every 5th file in the order of names: 25 days, 2004-01-05 to 2007-11-05. "
-        "Direction, kind of relation and repeats are dropped.",
+        selection="every 5th file by name: 25 days, 2004-01-05 to 2007-11-05. "
+        "Directions, relation types and duplicates are dropped.",
         files=("as-caida.parquet", "ascaida.parquet"),
         downloads=(f"{_SNAP}/as-caida.tar.gz",),
         paper=Counts(31_092, 97_164, 25),
@@ -114,13 +114,14 @@ _DATASETS = (
         "Cite Leskovec, Kleinberg and Faloutsos (KDD 2005).",
         size="421,578 citations in 2 files, a few megabytes packed",
         selection="36 months, 1997-01 to 1999-12: the citations made by the papers of the month, "
-        "both papers being of these months. Direction and repeats are dropped.",
+        "both papers published in these months. Directions and duplicates are dropped.",
         files=("cit-hepph.parquet",),
         downloads=(f"{_SNAP}/cit-HepPh.txt.gz", f"{_SNAP}/cit-HepPh-dates.txt.gz"),
         paper=Counts(12_905, 764_525, 36),
-        discrepancy="the paper says 36 months from January 1996 to December 1999, which are 48, "
-        "and 764,525 edges, where the whole source has 421,578. No selection of these citations "
-        "can give that; the co-author graph of the same papers (KONECT ca-cit-HepPh) might.",
+        discrepancy="the paper says 36 months, from January 1996 to December 1999, which is 48, "
+        "and 764,525 edges, although the whole source has 421,578. No selection of these "
+        "citations can give that; the co-author graph of the same papers (KONECT ca-cit-HepPh) "
+        "might.",
     ),
     Dataset(
         name="reddit",
@@ -129,70 +130,71 @@ _DATASETS = (
         source=f"{_SNAP}/soc-RedditHyperlinks.html",
         licence="none stated. Cite Kumar, Hamilton, Leskovec and Jurafsky (WWW 2018).",
         size="about 858,000 links in 2 files, several hundred megabytes",
-        selection="24 months, 2014-01 to 2015-12, by the times as written: the links of the "
-        "month in titles, in bodies or in both, whichever is nearest to the paper's counts. "
-        "Direction, repeats and links of a subreddit to itself are dropped.",
+        selection="24 months, 2014-01 to 2015-12, by the timestamps as written: the month's "
+        "links in titles, in bodies or in both, whichever is closest to the paper's counts. "
+        "Directions, duplicates and links from a subreddit to itself are dropped.",
         files=("reddit.parquet",),
         downloads=(
             f"{_SNAP}/soc-redditHyperlinks-title.tsv",
             f"{_SNAP}/soc-redditHyperlinks-body.tsv",
         ),
         paper=Counts(34_191, 125_162, 24),
-        discrepancy="the paper does not say which of the two files it took. The bodies are "
-        "reported to have 35,776 subreddits in all their 40 months, so that the titles are "
-        "likelier. It calls the nodes posts; they are subreddits.",
+        discrepancy="the paper does not say which of the two files it used. The bodies are "
+        "reported to have 35,776 subreddits over all 40 months, so the titles are more likely. "
+        "It calls the nodes posts; they are subreddits.",
     ),
     Dataset(
         name="hepph-partial",
         title="HepPh (partial)",
-        description="Cit-HepPh from a copy that has 201,300 of its 421,578 citations.",
+        description="Cit-HepPh from a copy with 201,300 of its 421,578 citations.",
         source=f"{_SNAP}/cit-HepPh.html",
         licence="as Cit-HepPh",
         size="200 kB as Parquet",
         selection="as Cit-HepPh: 36 months, 1997-01 to 1999-12.",
         files=("hepph-partial.parquet", "hepph.parquet"),
         stand_in_for="cit-hepph",
-        discrepancy="a part of the source, and no selection of it gives the paper's counts.",
+        discrepancy="incomplete source; no selection of it gives the paper's counts.",
     ),
     Dataset(
         name="reddit-shared",
         title="Reddit (shared authors)",
-        description="Subreddits that share authors: a dense stream that changes fast.",
+        description="Subreddits that share authors: a dense, fast-changing stream.",
         source="derived from public Reddit comments",
         licence="none stated",
         size="460 kB as Parquet",
         selection="18 months, 2008-01 to 2009-06.",
         files=("reddit-shared.parquet", "redditshared.parquet"),
         stand_in_for="reddit",
-        discrepancy="other edges (shared authors) and other years than the paper's Reddit.",
+        discrepancy="different edges (shared authors) and years from the paper's Reddit.",
     ),
     Dataset(
         name="wiki-talk",
         title="Wiki-talk",
         description="Wikipedia users who edit each other's talk pages.",
-        source="derived from the public history of Wikipedia's talk pages",
+        source="derived from the public edit history of Wikipedia's talk pages",
         licence="none stated",
         size="360 kB as Parquet",
-        selection="24 months, 2003-05 to 2005-04, chosen to have about as many nodes as the "
+        selection="24 months, 2003-05 to 2005-04, chosen to match the number of nodes of the "
         "paper's Reddit.",
         files=("wiki-talk.parquet", "wikitalk.parquet"),
         stand_in_for="reddit",
-        discrepancy="another network; only its size is like that of the paper's Reddit.",
+        discrepancy="a different network; only its size is similar to the paper's Reddit.",
     ),
     Dataset(
         name="demo",
         title="Demo",
-        description="A made-up firm's messages over twelve months, with a merger in September.",
+        description="Messages in a fictitious company over twelve months, with a merger in "
+        "September.",
         source="psgraph.streams.demo",
         licence="part of psgraph",
-        size="made when asked for",
+        size="generated on demand",
         selection="all of it",
     ),
 )
 
 
 def dataset_names() -> tuple[str, ...]:
-    """The names of all data sets: the paper's four, the stand-ins, the demo.
+    """Return the names of all data sets: the paper's four, the stand-ins, the demo.
 
     >>> dataset_names()[:4]
     ('as-733', 'as-caida', 'cit-hepph', 'reddit')
@@ -201,7 +203,7 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """What is known about a data set; case does not matter.
+    """Find a data set by name, ignoring case.
 
     >>> find_dataset("As-733").paper
     Counts(nodes=7473, edges=22705, timestamps=147, self_loops=None)

@@ -1,8 +1,8 @@
 """Cit-HepPh: citations by the month of the citing paper.
 
-Ids are those of arXiv, YYMMNNN as a number, so that zeros in front are lost. The file of dates
-lists a paper that was cross-listed under 11 and its id, with the day it was cross-listed, often
-beside its own row; some have only that one.
+Ids are arXiv's, YYMMNNN as a number, so leading zeros are lost. The file of dates lists a
+cross-listed paper under its id prefixed with 11, with the date of cross-listing, often in addition
+to its own row; some papers have only that row.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from psgraph.errors import DataError
-from psgraph_lab.datasets.months import Window, month_numbers
+from psgraph_lab.datasets.months import MonthRange, month_numbers
 from psgraph_lab.datasets.rows import Rows, open_original, read_columns
 
-__all__ = ["WINDOW", "citation_rows", "paper_months"]
+__all__ = ["MONTHS", "citation_rows", "paper_months"]
 
-WINDOW = Window("1997-01", 36)
+MONTHS = MonthRange("1997-01", 36)
 _ALL_CITATIONS = 421_578
 _SEVEN_DIGITS = 10**7
 
@@ -28,9 +28,9 @@ Numbers = NDArray[np.int64]
 
 
 def citation_rows(citations: Path, dates: Path, remarks: list[str]) -> Iterator[Rows]:
-    """The citations that papers of each month make, both papers being of the window.
+    """Yield the citations made by the papers of each month, both papers within the range.
 
-    What a reader should know about the files is added to `remarks`.
+    Remarks about the files are appended to `remarks`.
     """
     papers, months = paper_months(dates)
     table = open_original(citations, columns=2)
@@ -42,25 +42,25 @@ def citation_rows(citations: Path, dates: Path, remarks: list[str]) -> Iterator[
     cited = _months_of(ends["v"].to_numpy(), papers, months)
     undated = int(np.count_nonzero((citing == _UNDATED) | (cited == _UNDATED)))
     if undated:
-        remarks.append(f"citations left out because a paper has no date: {undated:,}")
-    inside = WINDOW.contains(citing) & WINDOW.contains(cited)
+        remarks.append(f"citations omitted because a paper has no date: {undated:,}")
+    inside = MONTHS.contains(citing) & MONTHS.contains(cited)
     chosen = pa.array(inside)
     heads, tails = ends["u"].filter(chosen), ends["v"].filter(chosen)
-    yield from WINDOW.rows(citing[inside], heads, tails, of=citations.name)
+    yield from MONTHS.rows(citing[inside], heads, tails, of=citations.name)
 
 
 _UNDATED = np.iinfo(np.int64).min
 
 
 def _months_of(ids: Numbers, papers: Numbers, months: Numbers) -> Numbers:
-    places = np.minimum(np.searchsorted(papers, ids), papers.size - 1)
-    return np.where(papers[places] == ids, months[places], _UNDATED)
+    index = np.minimum(np.searchsorted(papers, ids), papers.size - 1)
+    return np.where(papers[index] == ids, months[index], _UNDATED)
 
 
 def paper_months(dates: Path) -> tuple[Numbers, Numbers]:
-    """The ids of all dated papers, rising, and the month of each.
+    """The ids of all dated papers, ascending, and the month of each.
 
-    Of several rows for a paper its own go before that of the cross-listing, then the earliest.
+    If a paper has several rows, its own take precedence over the cross-listing, then the earliest.
     """
     table = open_original(dates, columns=2)
     read = read_columns(table, {"id": (0, pa.int64()), "time": (1, pa.timestamp("us"))})
@@ -71,7 +71,7 @@ def paper_months(dates: Path) -> tuple[Numbers, Numbers]:
     if ids.size and (plain.min() < 0 or plain.max() >= _SEVEN_DIGITS):
         raise DataError(
             f"{dates.name} is not the original file: ids of at most seven digits were expected, "
-            "or 11 and such an id\nCopy or download it again."
+            "optionally prefixed with 11\nCopy or download it again."
         )
     order = np.lexsort((months, crossed, plain))
     papers = plain[order]

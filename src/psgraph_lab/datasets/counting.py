@@ -1,4 +1,4 @@
-"""How large a stream is, beside what the paper's table says."""
+"""Count a stream and compare with the paper's table."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from psgraph.graph import Snapshot
 from psgraph.graph.ids import Ids
 from psgraph_lab.datasets.catalogue import Counts, Dataset
 
-__all__ = ["Counter", "Line", "beside_the_paper", "count", "distance"]
+__all__ = ["Counter", "Line", "compare_with_paper", "count", "distance"]
 
 
 class Counter:
-    """Adds up the distinct nodes, edges and self-loops of snapshots.
+    """Count the distinct nodes, edges and self-loops of snapshots.
 
     Parameters
     ----------
     loops_known
-        Whether self-loops are told; a copy that has dropped them can't say how many there were.
+        Whether self-loops are known; a copy without them can't tell how many there were.
     """
 
     def __init__(self, *, loops_known: bool = True) -> None:
@@ -40,7 +40,7 @@ class Counter:
             self._loops.update(loops)
 
     def counts(self) -> Counts:
-        """What was added so far."""
+        """The counts so far."""
         edges = np.unique(np.concatenate(self._keys)).size if self._keys else 0
         loops = None if self._loops is None else len(self._loops)
         return Counts(len(self._numbers), edges, self._timestamps, loops)
@@ -51,7 +51,7 @@ class Counter:
 
 
 def count(snapshots: Iterable[Snapshot]) -> Counts:
-    """Count the nodes and edges of a stream; self-loops are gone from it, and unknown.
+    """Count the nodes and edges of a stream; its self-loops were dropped and are unknown.
 
     >>> days = [Snapshot.from_edges([(1, 2)], roster_from_edges=True)] * 3
     >>> count(days)
@@ -64,7 +64,7 @@ def count(snapshots: Iterable[Snapshot]) -> Counts:
 
 
 def distance(counts: Counts, paper: Counts) -> float:
-    """How far counts are from the paper's: relative differences of nodes and edges, added.
+    """Distance from the paper's counts: the sum of the relative differences of nodes and edges.
 
     >>> distance(Counts(90, 40, 1, 10), Counts(100, 50, 1))
     0.1
@@ -75,7 +75,7 @@ def distance(counts: Counts, paper: Counts) -> float:
 
 @dataclass(frozen=True)
 class Line:
-    """One quantity as found and as the paper has it, in words."""
+    """One quantity as counted and as in the paper, with the difference in words."""
 
     what: str
     found: int
@@ -83,11 +83,11 @@ class Line:
     verdict: str
 
 
-def beside_the_paper(dataset: Dataset, counts: Counts) -> list[Line]:
-    """Every count beside the paper's, with the difference.
+def compare_with_paper(dataset: Dataset, counts: Counts) -> list[Line]:
+    """Compare every count with the paper's.
 
     >>> from psgraph_lab.datasets.catalogue import find_dataset
-    >>> lines = beside_the_paper(find_dataset("as-733"), Counts(7_473, 20_166, 147, 2_539))
+    >>> lines = compare_with_paper(find_dataset("as-733"), Counts(7_473, 20_166, 147, 2_539))
     >>> [(line.what, line.verdict) for line in lines]
     [('timestamps', 'exact'), ('nodes', 'exact'), ('edges', 'exact with 2,539 self-loops')]
     """
@@ -103,10 +103,10 @@ def beside_the_paper(dataset: Dataset, counts: Counts) -> list[Line]:
 
 
 def _with_self_loops(dataset: Dataset, counts: Counts, said: int) -> str | None:
-    """The verdict on edges, if it is self-loops that make the difference."""
+    """The verdict on edges if self-loops explain the difference, otherwise None."""
     loops = counts.self_loops
     if loops is not None:
         return f"exact with {loops:,} self-loops" if counts.edges + loops == said else None
     if counts.edges + dataset.paper_self_loops != said:
         return None
-    return f"{counts.edges - said:+,}, as many as the self-loops that the paper counts"
+    return f"{counts.edges - said:+,}, the number of self-loops that the paper counts"

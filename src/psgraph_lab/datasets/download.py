@@ -1,4 +1,4 @@
-"""One file over HTTP: with progress, taken up again where it was cut off, whole or not at all."""
+"""Download one file over HTTP, with progress; resumes after an interruption, completes or fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from psgraph.errors import DataError, OutputError
 __all__ = ["Watch", "download"]
 
 Watch = Callable[[str, int, int | None], None]
-"""Told the name of the file, the bytes that are there, and the bytes it will have, if known."""
+"""Called with the file name, the bytes received so far, and the total if it is known."""
 
 _PIECE = 1 << 18
 _TIMEOUT = 30.0
@@ -34,19 +34,19 @@ def download(
 ) -> None:
     """Download a file.
 
-    What has come so far is in ``<name>.part``, and what it is a part of in ``<name>.part.json``;
-    a later call goes on from there, if the server still has the same file.
+    A partial download is kept in ``<name>.part``, and the version it belongs to in
+    ``<name>.part.json``; a later call resumes it if the server still has the same version.
 
     Parameters
     ----------
     address
-        Where the file is.
+        Its address.
     target
-        Where it goes; only a complete file gets this name.
+        The path to write; only a complete file gets this name.
     remedy
-        What to do if it can't be had, for the message.
+        What to do if the download fails, for the message.
     watch
-        Called after every piece.
+        Called after every chunk.
     """
     make_directory(target.parent)
     part = _Part(target)
@@ -60,17 +60,17 @@ def download(
         except urllib.error.HTTPError as error:
             error.close()
             raise DataError(
-                f"{address} answered {error.code} {error.reason}: it can't be had there\n{remedy}"
+                f"{address} answered {error.code} {error.reason}: not available there\n{remedy}"
             ) from None
         except urllib.error.URLError as error:
             reason = getattr(error.reason, "strerror", None) or error.reason
             raise DataError(
-                f"{urlsplit(address).netloc} can't be reached ({reason}): is there a network?\n"
+                f"{urlsplit(address).netloc} can't be reached ({reason}): check the network\n"
                 f"{remedy}"
             ) from None
     raise DataError(
-        f"{address}: the connection was cut off {_ATTEMPTS} times, "
-        f"{part.size:,} bytes are there\nRun the same command again; it goes on from there. Or: "
+        f"{address}: the connection was interrupted {_ATTEMPTS} times, "
+        f"{part.size:,} bytes were received\nRun the same command again to resume. Or: "
         f"{remedy}"
     )
 
@@ -92,14 +92,14 @@ class _Part:
 
     @property
     def version(self) -> str:
-        """What the server calls the version of the file that this is a part of."""
+        """The server's name for the version that this is a part of."""
         try:
             return str(json.loads(self._memory.read_text())["version"])
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
     def begin(self, version: str) -> None:
-        """Throw away what is there."""
+        """Discard the partial download and start over."""
         with _writing(self.path):
             self.path.write_bytes(b"")
             self._memory.write_text(json.dumps({"version": version}))
@@ -116,7 +116,7 @@ class _Part:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turns a full or write-protected disk into an `OutputError`."""
+    """Turn a full or write-protected disk into an `OutputError`."""
     try:
         yield
     except OSError as error:
@@ -127,7 +127,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def _attempt(address: str, part: _Part, watch: Watch) -> bool:
-    """Ask for what is missing and take what comes. True when the file is complete."""
+    """Request the missing bytes and write what arrives; True when the file is complete."""
     there, version = part.size, part.version
     headers = {"User-Agent": f"psgraph/{__version__}"}
     if there and version:
@@ -140,7 +140,7 @@ def _attempt(address: str, part: _Part, watch: Watch) -> bool:
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
         error.close()
-        part.begin("")  # what is there is no part of the file: from the beginning
+        part.begin("")  # the partial download does not belong to this file: start over
         return False
     except (http.client.HTTPException, ConnectionError, TimeoutError):
         return False
@@ -148,7 +148,7 @@ def _attempt(address: str, part: _Part, watch: Watch) -> bool:
         found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
         total: int | None
         if response.status == http.HTTPStatus.PARTIAL_CONTENT:
-            if found is None or int(found[1]) != there:  # not the part that was asked for
+            if found is None or int(found[1]) != there:  # not the range that was requested
                 part.begin("")
                 return False
             total = int(found[2])
@@ -163,7 +163,7 @@ def _attempt(address: str, part: _Part, watch: Watch) -> bool:
 def _take(
     response: http.client.HTTPResponse, part: _Part, watch: Callable[[int], None], done: int
 ) -> bool:
-    """Write down all that comes. False when it ended in the middle."""
+    """Write all that arrives; False if the connection ended early."""
     watch(done)
     while True:
         try:
@@ -178,7 +178,7 @@ def _take(
 
 
 def _version(response: http.client.HTTPResponse) -> str:
-    """What to name when asking for the rest; a weak tag does not promise the same bytes."""
+    """The version to name when requesting the rest; a weak tag does not promise the same bytes."""
     tag: str = response.headers.get("ETag", "")
     if tag and not tag.startswith("W/"):
         return tag

@@ -1,4 +1,4 @@
-"""Bringing a data set into its Parquet form: from local files first, from its source otherwise."""
+"""Convert a data set to Parquet: from local files if there are any, otherwise from a download."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
 from psgraph_lab.datasets.download import Watch, download
 from psgraph_lab.datasets.loading import find_files, load_located
-from psgraph_lab.datasets.places import Located, cache_directory, locate
+from psgraph_lab.datasets.locations import Located, cache_directory, locate
 from psgraph_lab.datasets.storage import write_parquet
 
 __all__ = ["Fetched", "fetch_dataset", "remembered_checksums"]
@@ -25,20 +25,20 @@ _RECORD = "checksums.json"
 
 @dataclass(frozen=True)
 class Fetched:
-    """A data set in its Parquet form.
+    """A data set that was converted to Parquet.
 
     Attributes
     ----------
     path
         The Parquet file.
     source
-        What it was made from.
+        The file or directory it was made from.
     remarks
-        What a reader should know about the original files.
+        Remarks about the original files.
     checksums
         SHA-256 of downloaded files, by name.
     warnings
-        Checksums that are not what they were.
+        Checksums that changed.
     """
 
     dataset: Dataset
@@ -58,25 +58,27 @@ def fetch_dataset(
     watch: Watch = lambda _name, _done, _total: None,
     advance: Callable[[], None] = lambda: None,
 ) -> Fetched:
-    """Convert local files to the Parquet form, or download them before.
+    """Convert local files to Parquet, downloading them first if necessary.
 
     Parameters
     ----------
     name
         One of `dataset_names`.
     source
-        A directory or file with the original files, an archive of them, or the Parquet form.
-        Without it: what was fetched before, what is in ``PSGRAPH_DATA``, a download.
+        The original files, an archive of them, or the Parquet file: a directory or a file. By
+        default what was fetched before, then ``PSGRAPH_DATA``, then a download.
     to
-        Where the Parquet file goes; the cache if not given. Downloads go to ``originals`` in it.
+        Directory of the Parquet file; the cache by default. Downloads go to ``originals`` in it.
     watch
-        Called after every downloaded piece.
+        Called after every downloaded chunk.
     advance
         Called after every timestamp that was read.
     """
     dataset = find_dataset(name)
     if not dataset.files:
-        raise InvalidArgument(f"{dataset.name} is made when it is asked for\nJust use it.")
+        raise InvalidArgument(
+            f"{dataset.name} is generated on demand\nThere is nothing to fetch; just use it."
+        )
     directory = Path(to) if to is not None else cache_directory()
     target = directory / dataset.files[0]
     checksums: dict[str, str] = {}
@@ -97,7 +99,7 @@ def fetch_dataset(
     except DataError as error:
         if directory not in located.path.parents or source is not None:
             raise
-        # It would be taken again and again.
+        # The damaged file would be picked up again on every call.
         fact = str(error).partition("\n")[0]
         raise DataError(f"{fact}\nRemove {located.path} and run the same command again.") from None
     if located.path.resolve() != target.resolve():
@@ -108,7 +110,7 @@ def fetch_dataset(
 
 
 def _local(dataset: Dataset, target: Path) -> Located | None:
-    """What was fetched before, or what ``PSGRAPH_DATA`` holds, if it is complete."""
+    """What was fetched before, or a complete copy in ``PSGRAPH_DATA``."""
     if target.is_file():
         return Located(target, "parquet")
     given = os.environ.get("PSGRAPH_DATA")
@@ -117,7 +119,7 @@ def _local(dataset: Dataset, target: Path) -> Located | None:
 
 
 def _download(dataset: Dataset, directory: Path, watch: Watch) -> tuple[dict[str, str], list[str]]:
-    """Download what is not there yet; returns checksums and what is odd about them."""
+    """Download missing files; returns their checksums and warnings about them."""
     if not dataset.downloads:
         raise DataError(
             f"{dataset.title} can't be downloaded\n"
@@ -126,22 +128,24 @@ def _download(dataset: Dataset, directory: Path, watch: Watch) -> tuple[dict[str
     checksums: dict[str, str] = {}
     warnings: list[str] = []
     addresses = " and ".join(dataset.downloads)
-    remedy = f"Fetch {addresses} by hand, then: psgraph datasets fetch {dataset.name} --from DIR"
+    remedy = (
+        f"Download {addresses} manually, then: psgraph datasets fetch {dataset.name} --from DIR"
+    )
     known = remembered_checksums(directory)
     for address in dataset.downloads:
         name = urlsplit(address).path.rpartition("/")[2]
         file = directory / name
         before = known.get(name)
         if file.is_file() and before not in (None, _sha256(file)):
-            warnings.append(f"{name} was changed since it was downloaded; downloaded again")
+            warnings.append(f"{name} was changed after it was downloaded; downloading it again")
             file.unlink()
         if not file.is_file():
             download(address, file, remedy=remedy, watch=watch)
         now = checksums[name] = _sha256(file)
         published = dataset.checksum if address == dataset.downloads[0] else None
-        for what, other in (("it had when first downloaded", before), ("known", published)):
+        for what, other in (("of the first download", before), ("published", published)):
             if other not in (None, now):
-                warnings.append(f"{name} has another SHA-256 than the one {what}: {other}")
+                warnings.append(f"the SHA-256 of {name} differs from the one {what}: {other}")
         known[name] = now
     write_whole(directory / _RECORD, json.dumps(known, indent=2).encode())
     return checksums, warnings
@@ -156,7 +160,7 @@ def _sha256(path: Path) -> str:
 
 
 def remembered_checksums(directory: Path) -> dict[str, str]:
-    """The SHA-256 of files downloaded to a directory, by their names."""
+    """The SHA-256 of the files downloaded to a directory, by name."""
     try:
         found = json.loads((directory / _RECORD).read_text())
         return {str(name): str(checksum) for name, checksum in found.items()}
@@ -164,5 +168,5 @@ def remembered_checksums(directory: Path) -> dict[str, str]:
         return {}
     except (OSError, ValueError, AttributeError):
         raise DataError(
-            f"{directory / _RECORD} can't be read\nRemove it; checksums are remembered anew."
+            f"{directory / _RECORD} can't be read\nRemove it; checksums are then recorded again."
         ) from None

@@ -1,8 +1,8 @@
 """Reddit: links from posts of one subreddit to another, by month.
 
 The source has two files, links in titles and links in bodies of posts, and the paper does not
-say which it took. All readings that the files at hand allow are counted, and the nearest to the
-paper's counts is kept.
+say which it used. All readings that the available files allow are counted, and the one closest to
+the paper's counts is used.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from psgraph.errors import DataError
 from psgraph.graph.formats.columns import find_column, find_ends
 from psgraph_lab.datasets.catalogue import Counts, find_dataset
 from psgraph_lab.datasets.counting import Counter, distance
-from psgraph_lab.datasets.months import Window, month_numbers
+from psgraph_lab.datasets.months import MonthRange, month_numbers
 from psgraph_lab.datasets.rows import Rows, open_original, read_columns
 
-__all__ = ["WINDOW", "hyperlink_rows"]
+__all__ = ["MONTHS", "hyperlink_rows"]
 
-WINDOW = Window("2014-01", 24)
+MONTHS = MonthRange("2014-01", 24)
 
 
 class Links(NamedTuple):
@@ -36,9 +36,9 @@ class Links(NamedTuple):
 
 
 def hyperlink_rows(files: Mapping[str, Path], remarks: list[str]) -> Iterator[Rows]:
-    """The links of each month, in the reading that is nearest to the paper's counts.
+    """Yield the links of each month, in the reading closest to the paper's counts.
 
-    The counts of every reading are added to `remarks`.
+    The counts of every reading are appended to `remarks`.
     """
     paper = find_dataset("reddit").paper
     assert paper is not None
@@ -58,7 +58,7 @@ def hyperlink_rows(files: Mapping[str, Path], remarks: list[str]) -> Iterator[Ro
         if best is None or far < best[0]:
             best = far, name, rows
     assert best is not None
-    remarks.append(f"taken: {best[1]}" + ("" if len(parts) > 1 else ", the only file at hand"))
+    remarks.append(f"used: {best[1]}" + ("" if len(parts) > 1 else ", the only file available"))
     yield from best[2]
 
 
@@ -80,7 +80,7 @@ def _links(path: Path) -> Links:
             f"{path.name} is not the original file: columns SOURCE_SUBREDDIT, TARGET_SUBREDDIT "
             "and TIMESTAMP were expected\nCopy or download it again."
         )
-    # Some subreddits have names that are numbers, so the first row must not decide.
+    # Some subreddits have numeric names, so types can't be inferred from the first row.
     read = read_columns(
         table,
         {
@@ -90,7 +90,7 @@ def _links(path: Path) -> Links:
         },
     )
     months = month_numbers(read["time"])
-    inside = WINDOW.contains(months)
+    inside = MONTHS.contains(months)
     chosen = pa.array(inside)
     return Links(months[inside], read["u"].filter(chosen), read["v"].filter(chosen))
 
@@ -99,7 +99,7 @@ def _cut(links: list[Links]) -> Iterator[Rows]:
     months = np.concatenate([part.months for part in links])
     heads = [chunk for part in links for chunk in part.heads.chunks]
     tails = [chunk for part in links for chunk in part.tails.chunks]
-    return WINDOW.rows(
+    return MONTHS.rows(
         months,
         pa.chunked_array(heads, pa.string()),
         pa.chunked_array(tails, pa.string()),

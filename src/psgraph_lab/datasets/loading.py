@@ -1,4 +1,4 @@
-"""Data sets as lists of snapshots."""
+"""Load data sets as lists of snapshots."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from psgraph.streams import read_stream
 from psgraph_lab.datasets.archives import unpack
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
 from psgraph_lab.datasets.counting import Counter
-from psgraph_lab.datasets.places import Located, directories, locate, originals_of
+from psgraph_lab.datasets.locations import Located, directories, locate, originals_of
 from psgraph_lab.datasets.rows import Rows, graph_rows
 from psgraph_lab.datasets.storage import Origin, read_origin
 
-__all__ = ["Loaded", "find_files", "is_at_hand", "load_dataset", "load_located", "read_dataset"]
+__all__ = ["Loaded", "find_files", "is_available", "load_dataset", "load_located", "read_dataset"]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The snapshots of a data set, how many nodes and edges they have, and where they came from."""
+    """The snapshots of a data set, their counts, and where they came from."""
 
     snapshots: list[Snapshot]
     counts: Counts
@@ -36,23 +36,22 @@ class Loaded:
 
 
 def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
-    """The snapshots of a data set; the nodes of each are those that have an edge, as in the paper.
+    """Load the snapshots of a data set; as in the paper, their nodes are those with an edge.
 
     Parameters
     ----------
     name
         One of `dataset_names`.
     directory
-        Where its files are: the Parquet form, the original files, or an archive of them. Without
-        it, the directory that ``PSGRAPH_DATA`` names is looked into, then the one that
-        ``psgraph datasets fetch`` writes to.
+        Where its files are: the Parquet file, the original files, or an archive of them. By
+        default ``PSGRAPH_DATA``, then the directory that ``psgraph datasets fetch`` writes to.
 
     Raises
     ------
     InvalidArgument
         There is no data set of this name.
     DataError
-        It is not at hand, or its files are incomplete or damaged.
+        It is not available, or its files are incomplete or damaged.
 
     Examples
     --------
@@ -61,17 +60,17 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     """
     dataset = find_dataset(name)
     located = find_files(dataset, directory)
-    # Counting is left out: this is what the experiments wait for.
+    # No counting here: the experiments wait for this.
     if located is None or located.form == "parquet":
         return _ready_snapshots(located)
     with _opened(dataset, located) as files:
         return [rows.snapshot() for rows in _rows(dataset, files, [])]
 
 
-def is_at_hand(name: str, *, directory: Path | None = None) -> bool:
-    """Whether a data set can be loaded without fetching it. Looks at names of files only.
+def is_available(name: str, *, directory: Path | None = None) -> bool:
+    """Whether a data set can be loaded without fetching it. Looks at file names only.
 
-    >>> is_at_hand("demo")
+    >>> is_available("demo")
     True
     """
     dataset = find_dataset(name)
@@ -95,7 +94,7 @@ def read_dataset(
 def load_located(
     dataset: Dataset, located: Located | None, *, advance: Callable[[], None] = lambda: None
 ) -> Loaded:
-    """Load and count what was found; nothing has to be found for a data set without files."""
+    """Load and count a data set that was located; None for one that needs no files."""
     snapshots: list[Snapshot] = []
     if located is None or located.form == "parquet":
         origin = Origin() if located is None else read_origin(located.path)
@@ -118,14 +117,14 @@ def load_located(
 
 
 def find_files(dataset: Dataset, directory: Path | None) -> Located | None:
-    """Where a data set is; None for the one that has no files. Refuses if it is nowhere whole."""
+    """Locate a data set; None for one that needs no files. Raises if no complete copy exists."""
     if not dataset.files:
         return None
-    places = directories(directory)
-    located = locate(dataset, places)
+    searched = directories(directory)
+    located = locate(dataset, searched)
     if located is None:
         raise DataError(
-            f"{dataset.title} is not at hand: looked in {', '.join(map(str, places))}\n"
+            f"{dataset.title} is not available: searched {', '.join(map(str, searched))}\n"
             f"Get it with `psgraph datasets fetch {dataset.name}`, or say where its files are: "
             "PSGRAPH_DATA=DIR or --from DIR."
         )
@@ -154,7 +153,7 @@ def _ready_snapshots(located: Located | None) -> list[Snapshot]:
 
 @contextmanager
 def _opened(dataset: Dataset, located: Located) -> Iterator[Mapping[str, Path]]:
-    """The original files, out of their archive for as long as they are needed."""
+    """The original files, extracted from their archive while they are needed."""
     originals = originals_of(dataset)
     assert originals is not None
     if located.form == "files":
@@ -167,7 +166,7 @@ def _opened(dataset: Dataset, located: Located) -> Iterator[Mapping[str, Path]]:
 
 
 def _rows(dataset: Dataset, files: Mapping[str, Path], remarks: list[str]) -> Iterator[Rows]:
-    """Read original files; what is to be known about them is added to `remarks`."""
+    """Read original files; remarks about them are appended to `remarks`."""
     if dataset.name == "cit-hepph":
         from psgraph_lab.datasets.citations import citation_rows
 

@@ -1,4 +1,4 @@
-"""Rows with a month each, cut into the months of a selection."""
+"""Split dated rows into consecutive months."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psgraph.errors import DataError
 from psgraph_lab.datasets.rows import Rows
 
-__all__ = ["Window", "month_numbers"]
+__all__ = ["MonthRange", "month_numbers"]
 
 
 def month_numbers(times: pa.ChunkedArray) -> NDArray[np.int64]:
@@ -28,8 +28,8 @@ def month_numbers(times: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Window:
-    """So many months from a first one."""
+class MonthRange:
+    """`count` consecutive months, starting at `first`."""
 
     first: str
     count: int
@@ -46,10 +46,10 @@ class Window:
     def rows(
         self, months: NDArray[np.int64], heads: pa.ChunkedArray, tails: pa.ChunkedArray, *, of: str
     ) -> Iterator[Rows]:
-        """Cut into months; one without rows is refused, since the file must be incomplete.
+        """Split rows by month; raises if a month has none, since the file must be incomplete.
 
         >>> ids = pa.chunked_array([[1, 2]])
-        >>> cut = Window("1970-01", 2).rows(np.array([1, 0]), ids, ids, of="a file")
+        >>> cut = MonthRange("1970-01", 2).rows(np.array([1, 0]), ids, ids, of="a file")
         >>> [(rows.time, rows.heads.to_pylist()) for rows in cut]
         [('1970-01', [2]), ('1970-02', [1])]
         """

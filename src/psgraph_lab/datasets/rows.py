@@ -1,4 +1,4 @@
-"""The rows of original files: ends of edges as they are written, one timestamp at a time."""
+"""Rows of original files: the ends of edges as written, one timestamp at a time."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = ["Rows", "graph_rows", "open_original", "read_columns"]
 
 @dataclass(frozen=True)
 class Rows:
-    """One timestamp, with direction, repeats and self-loops still in it."""
+    """One timestamp, still with directions, duplicates and self-loops."""
 
     time: str
     heads: pa.ChunkedArray
     tails: pa.ChunkedArray
 
     def snapshot(self) -> Snapshot:
-        """The undirected graph of those who have an edge, as the paper takes it."""
+        """The undirected graph over the nodes that have an edge, as in the paper."""
         return from_columns(
             self.heads, self.tails, kind=Snapshot, roster_from_edges=True, time=self.time
         )
 
     def self_loops(self) -> list[int | str]:
-        """The nodes that have one."""
+        """The nodes with a self-loop."""
         loops: list[int | str] = (
             self.heads.filter(pc.equal(self.heads, self.tails)).unique().to_pylist()
         )
@@ -42,7 +42,7 @@ class Rows:
 
 
 def open_original(path: Path, *, columns: int) -> TextFile:
-    """Open a text file that has rows of at least so many columns."""
+    """Open a text file whose rows have at least `columns` columns."""
     table = open_table(path)
     if not isinstance(table, TextFile) or table.empty or table.width < columns:
         raise DataError(
@@ -53,7 +53,7 @@ def open_original(path: Path, *, columns: int) -> TextFile:
 
 
 def read_columns(table: TextFile, columns: Columns) -> dict[str, pa.ChunkedArray]:
-    """Whole columns of a text file."""
+    """Read entire columns of a text file."""
     pieces: dict[str, list[pa.Array]] = {name: [] for name in columns}
     for batch in table.batches(columns):
         for name, column in batch.columns.items():
@@ -62,9 +62,9 @@ def read_columns(table: TextFile, columns: Columns) -> dict[str, pa.ChunkedArray
 
 
 def graph_rows(files: Iterable[Path]) -> Iterator[Rows]:
-    """Read edge lists of SNAP, one per day: two columns of ids, and maybe more.
+    """Read SNAP edge lists, one per day: two columns of ids, possibly followed by others.
 
-    The last eight digits of a name are its day.
+    The last eight digits of a file name are its day.
     """
     for file in files:
         table = open_original(file, columns=2)

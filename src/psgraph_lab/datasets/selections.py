@@ -1,7 +1,6 @@
-"""The days of the paper's selections: every 5th file of a source, in the order of names.
+"""The days of the paper's selections: every 5th file of a source, by name.
 
-They stand here by date, so that a directory needs to hold these files only, and what is missing
-has a name.
+They are listed by date, so that a directory needs only these files and missing ones can be named.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Parquet form of a data set: a row (t, label, u, v) for every edge of every timestamp.
+"""Data sets as Parquet: a row (t, label, u, v) for every edge of every timestamp.
 
-No direction, no repeats, no self-loops; u before v. What the original files said and the edges
-do not, the number of self-loops and remarks, stands in the metadata of the file.
+No directions, duplicates or self-loops; u < v. The file's metadata keeps what the edges don't show:
+the number of self-loops and remarks about the original files.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _KEY = b"psgraph.origin"
 
 @dataclass(frozen=True)
 class Origin:
-    """What a Parquet file remembers of the original files.
+    """What a Parquet file records about the original files.
 
     Attributes
     ----------
     self_loops
-        Distinct self-loops in all timestamps; None if they were gone already.
+        Distinct self-loops over all timestamps; None if they were dropped before.
     remarks
-        What a reader should know about the files.
+        Remarks about the original files.
     """
 
     self_loops: int | None = None
@@ -40,7 +40,7 @@ class Origin:
 
 
 def write_parquet(path: Path, snapshots: Sequence[Snapshot], origin: Origin) -> None:
-    """Write a data set, whole or not at all."""
+    """Write a data set, completely or not at all."""
     tables = []
     for number, snapshot in enumerate(snapshots):
         edges = snapshot.to_arrow()
@@ -58,7 +58,7 @@ def write_parquet(path: Path, snapshots: Sequence[Snapshot], origin: Origin) -> 
 
 
 def read_origin(path: Path) -> Origin:
-    """What a Parquet file remembers; nothing, if it was not written here."""
+    """Read the recorded origin; empty if the file was not written by `write_parquet`."""
     try:
         found = (pq.read_schema(path).metadata or {}).get(_KEY)
         if found is None:
@@ -67,5 +67,5 @@ def read_origin(path: Path) -> Origin:
         return Origin(fields["self_loops"], tuple(fields["remarks"]))
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
         raise DataError(
-            f"{path.name}: the Parquet data is damaged or cut off\nCopy or fetch it again."
+            f"{path.name}: the Parquet data is damaged or truncated\nCopy or fetch it again."
         ) from None

@@ -1,4 +1,4 @@
-"""One cell of an evaluation: a method on a data set under a guarantee, once, from a known seed."""
+"""Cells of an evaluation: one seeded run of a method on a data set under a guarantee."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Snapshot
 from psgraph.methods.base import find_method
-from psgraph.metrics.report import measure
+from psgraph.metrics.report import compute_fidelity
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 
@@ -22,23 +22,23 @@ __all__ = ["UNDEFINED", "Cell", "Outcome", "Parameter", "mean_over_time", "run_c
 
 Parameter = str | int | bool
 
-UNDEFINED = 1e6  # no relative error comes near it unless it is one of zero
+UNDEFINED = 1e6  # relative errors this large have a true value of zero
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is run. Two cells that are equal give equal numbers, on every machine.
+    """What is run. Equal cells give equal numbers on every machine.
 
     Attributes
     ----------
     parameters
-        Those of the method that differ from its defaults, by name.
+        Parameters of the method that differ from its defaults, by name.
     epsilon
-        As a decimal number, exactly as it is written in a definition.
+        A decimal number, exactly as written in a definition.
     timestamps
-        Only so many snapshots from the beginning; None for all.
+        The number of snapshots, from the beginning; None for all.
     share
-        The share of every snapshot's edges that is kept, as a decimal number; the roster stays.
+        The share of every snapshot's edges that is kept, a decimal number; the roster stays.
     """
 
     dataset: str
@@ -52,7 +52,7 @@ class Cell:
 
     @cached_property
     def seed(self) -> int:
-        """Drawn from all of the cell, so no two cells share their noise.
+        """Derived from the whole cell, so that no two cells share their noise.
 
         >>> Cell("demo", "tmf", "1", 5, 0).seed
         3256181517154641327
@@ -71,11 +71,11 @@ class Cell:
         return int.from_bytes(digest[:8]) >> 1
 
     def of(self, stream: list[Snapshot]) -> list[Snapshot]:
-        """The part of a data set that the cell is about."""
+        """The part of a data set that the cell uses."""
         kept = stream[: self.timestamps]
         if self.share == "1":
             return kept
-        # The same edges for every method and repetition, and a smaller share is part of a larger.
+        # The same edges for every method and repetition; smaller shares are subsets of larger ones.
         rng = np.random.default_rng(0)
         thinned = []
         for snapshot in kept:
@@ -88,7 +88,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cell gave: one number each, and numbers over time."""
+    """The result of a cell: metrics averaged over time, and optionally at every timestamp."""
 
     cell: Cell
     values: Mapping[str, float]
@@ -98,10 +98,10 @@ class Outcome:
 
 
 def mean_over_time(values: Sequence[float]) -> float:
-    """The mean over timestamps; those where the original is exactly zero are left out.
+    """The mean over timestamps, excluding those where the original value is exactly zero.
 
-    A relative error has no value there: the paper's γ (1e-15) stands in for the denominator, and
-    one month without a triangle would outweigh all others together.
+    A relative error is undefined there: the denominator is the paper's γ (1e-15), and one month
+    without a triangle would outweigh all others together.
 
     >>> mean_over_time([1.0, 2.0, 5e13])
     1.5
@@ -112,12 +112,12 @@ def mean_over_time(values: Sequence[float]) -> float:
 
 
 def run_cell(cell: Cell, stream: list[Snapshot]) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Publish a data set in memory and compare: means over time, and the metrics at every time.
+    """Publish a data set in memory; returns the metrics averaged over time and at every timestamp.
 
     Parameters
     ----------
     stream
-        The whole data set.
+        The complete data set.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def run_cell(cell: Cell, stream: list[Snapshot]) -> tuple[dict[str, float], dict
         begin = perf_counter()
         release = publisher.publish(snapshot)
         seconds += perf_counter() - begin
-        for name, value in measure(snapshot, release.graph).to_dict().items():
+        for name, value in compute_fidelity(snapshot, release.graph).to_dict().items():
             series.setdefault(name, []).append(value)
         found.append(bool(release.certificate.summary.get("communities_found", False)))
     values = {name: mean_over_time(over_time) for name, over_time in series.items()}

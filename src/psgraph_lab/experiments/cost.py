@@ -1,4 +1,4 @@
-"""Time and memory of a cell: alone on the machine, in a process of its own."""
+"""Time and memory of a cell: one run at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.runner import machine, result_of
 from psgraph_lab.experiments.store import Results
 
-__all__ = ["measure_missing"]
+__all__ = ["time_missing"]
 
 _MEGABYTE = 1e6
 
 
-def measure_missing(
+def time_missing(
     cells: Iterable[Cell],
     results: Results,
     *,
     directory: Path | None = None,
     done: Callable[[Cell], None] = lambda _: None,
 ) -> int:
-    """Measure the cells that `results` lacks, one after the other; returns how many there were."""
+    """Time the cells missing from `results`, one at a time; returns how many there were."""
     missing = [cell for cell in cells if cell not in results]
     for cell in missing:
-        # A process per cell, so that its memory is its own.
+        # A process per cell, so that its peak memory is its own.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            results.add(result_of(pool.submit(_measure, cell, directory), cell))
+            results.add(result_of(pool.submit(_time, cell, directory), cell))
         results.save()
         done(cell)
     return len(missing)
 
 
-def _measure(cell: Cell, directory: Path | None) -> Outcome:
-    """Publish in memory with everything loaded and compiled before the clock starts."""
+def _time(cell: Cell, directory: Path | None) -> Outcome:
+    """Publish in memory; everything is loaded and compiled before the clock starts."""
     from psgraph.publication.warmup import warm_up
 
     snapshots = cell.of(load_dataset(cell.dataset, directory=directory))

@@ -1,4 +1,4 @@
-"""What an experiment is: one TOML file per figure or table of the paper."""
+"""Experiments: one TOML file per figure or table of the paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psgraph.errors import InvalidArgument
 from psgraph.methods.base import find_method
 from psgraph_lab.experiments.cells import Cell, Parameter
 
-__all__ = ["Experiment", "Line", "experiment_names", "find_experiment"]
+__all__ = ["Experiment", "Line", "experiment_names", "find_experiment", "over_time_cells"]
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
 Kind = Literal["quality", "cost", "claims"]
@@ -39,7 +39,7 @@ class Line:
     Attributes
     ----------
     repetitions
-        Fewer than the experiment's, for a slow method; None for as many.
+        Fewer than the experiment's, for a slow method; None for the same number.
     """
 
     label: str
@@ -50,21 +50,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table: which cells it takes and how they are shown.
+    """A figure or table: its cells and how they are shown.
 
     Attributes
     ----------
     paper
-        Where the paper has it, for example "Fig. 2".
+        Its place in the paper, for example "Fig. 2".
     kind
-        ``quality`` compares with the truth; ``cost`` measures time and memory, one cell at a
-        time; ``claims`` runs nothing and reads what the others left.
+        ``quality`` compares with the truth; ``cost`` records time and memory, one cell at a time;
+        ``claims`` runs nothing and reads the results of the others.
     axis
-        What runs along the x-axis; what else varies makes lines.
+        The x-axis; whatever else varies becomes lines.
     metrics
-        Rows of the figure, columns of the table.
+        Rows of the figure, one table each.
     timestamps
-        Only so many snapshots from the beginning of every data set; None for all.
+        The number of snapshots, from the beginning of every data set; None for all.
     """
 
     name: str
@@ -91,9 +91,9 @@ class Experiment:
         epsilons: Sequence[str] | None = None,
         repetitions: int | None = None,
     ) -> Experiment:
-        """The same with other data sets, fewer methods, other budgets or repetitions.
+        """A copy with other data sets, fewer methods, other budgets or repetitions.
 
-        A number of repetitions that is asked for holds for slow methods too.
+        An explicit number of repetitions applies to slow methods too.
         """
         lines = self.lines
         if methods is not None:
@@ -116,15 +116,15 @@ class Experiment:
         )
 
     def cells(self) -> list[Cell]:
-        """All cells, one repetition after the other: an interruption leaves whole figures.
+        """All cells, repetition by repetition, so that an interruption leaves complete figures.
 
-        Within a repetition slow and fast ones are mixed, so that the time left can be told.
+        Slow and fast cells are mixed within a repetition, so that the time left can be estimated.
         """
         found = [cell for point in self.points() for cell in self.at(*point)]
         return sorted(found, key=lambda cell: (cell.repetition, cell.seed))
 
     def points(self) -> Iterator[tuple[str, Line, str, int, str | None, str]]:
-        """Every combination: data set, line, ε, w, threshold, share of edges."""
+        """Every combination of data set, line, ε, w, threshold and share of edges."""
         thresholds: tuple[str | None, ...] = self.thresholds or (None,)
         return product(
             self.datasets, self.lines, self.epsilons, self.windows, thresholds, self.shares
@@ -157,14 +157,14 @@ class Experiment:
 def _not_default(
     method: str, parameters: tuple[tuple[str, Parameter], ...]
 ) -> tuple[tuple[str, Parameter], ...]:
-    """Without those that say what holds anyway, so that equal cells are equal."""
+    """Drop parameters that equal their default, so that equal cells compare equal."""
     usual = find_method(method)().parameters()
     wanted = find_method(method)(**dict(parameters)).parameters()
     return tuple((name, value) for name, value in parameters if wanted[name] != usual[name])
 
 
 def experiment_names() -> tuple[str, ...]:
-    """In the paper's order.
+    """The names of all experiments, in the paper's order.
 
     >>> experiment_names()[0]
     'end-to-end'
@@ -173,7 +173,7 @@ def experiment_names() -> tuple[str, ...]:
 
 
 def find_experiment(name: str, *, quick: bool = False) -> Experiment:
-    """An experiment by its name; `quick` is one that ends within two minutes.
+    """Find an experiment by name; with `quick`, a version that takes at most two minutes.
 
     >>> find_experiment("threshold").thresholds
     ('0.01', '0.1', '1', '10', '100')
@@ -186,6 +186,23 @@ def find_experiment(name: str, *, quick: bool = False) -> Experiment:
     content = tomllib.loads(text)
     quickly = content.pop("quick", {})
     return _read(name, content | quickly if quick else content)
+
+
+def over_time_cells(
+    datasets: Sequence[str], *, quick: bool = False, repetitions: int | None = None
+) -> frozenset[Cell]:
+    """The cells that are drawn timestamp by timestamp, whichever experiment runs them first.
+
+    >>> len(over_time_cells(["as-733"])), len(over_time_cells(["demo"], quick=True))
+    (53, 12)
+    """
+    drawn = [find_experiment(name, quick=quick) for name in _ORDER]
+    return frozenset(
+        cell
+        for experiment in drawn
+        if experiment.axis == "timestamp"
+        for cell in experiment.narrowed(datasets=datasets, repetitions=repetitions).cells()
+    )
 
 
 def _read(name: str, content: dict[str, Any]) -> Experiment:

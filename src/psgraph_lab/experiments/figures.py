@@ -12,43 +12,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.durable import make_directory, write_whole
+from psgraph._runtime.numbers import abbreviated, tick
 from psgraph.errors import DataError
 from psgraph.metrics.groups import MetricInfo
-from psgraph.pictures.style import INK, PAPER, QUIET, Look, method_look, quiet, variant_look
+from psgraph.pictures.style import (
+    ALL_COLOURS,
+    INK,
+    QUIET,
+    WHITE,
+    Look,
+    method_look,
+    quiet,
+    variant_look,
+)
 from psgraph.reports.drawing import Drawing
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.bars import draw_bars
 from psgraph_lab.experiments.definition import Experiment
-from psgraph_lab.experiments.scales import Scale, choose_scale, name_row, tick_number
+from psgraph_lab.experiments.scales import Scale, choose_scale, name_row
 from psgraph_lab.experiments.summary import Curve
 from psgraph_lab.experiments.words import axis_words, found_metric, stand_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
-__all__ = ["compose", "draw", "line_looks", "save"]
+__all__ = ["compose", "draw", "line_looks", "save_png", "save_svg"]
 
 Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
 _DPI = 130
-#: Inches of a panel, and of what stands around all of them.
+_BLENDS, _COARSE = 80, 8
+#: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
-#: The band of a longer line is averaged over neighbours: nobody sees more, files stay small.
+#: The band of a longer line is averaged over neighbouring points to keep files small.
 _MOST_BAND = 50
-#: Markers of little ink are drawn larger.
+#: Light markers are drawn larger.
 _SIZES = {"*": 8.5, "X": 6, "P": 6}
 _DASHES = ("-", "--", ":", "-.")
 
 
 def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple[Path, Path]:
-    """Draw an experiment as far as it has been run.
+    """Draw the results of an experiment that exist so far.
 
     Parameters
     ----------
     target
-        Where to write, without a suffix: ``target.png`` and ``target.svg``.
+        The path without a suffix: writes ``target.png`` and ``target.svg``.
 
     Raises
     ------
@@ -70,12 +82,14 @@ def draw(experiment: Experiment, curves: Sequence[Curve], target: Path) -> tuple
     ...     [path.name for path in files]
     ['time.png', 'time.svg']
     """
-    png, svg, _ = save(compose(experiment, curves), target, label=experiment.title)
+    figure = compose(experiment, curves)
+    png = save_png(figure, target)
+    svg, _ = save_svg(figure, target, label=experiment.title)
     return png, svg
 
 
 def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
-    """The figure, not written anywhere yet; `DataError` if there is nothing to draw."""
+    """Compose the figure without writing it; `DataError` if there is nothing to draw."""
     from matplotlib.figure import Figure
 
     if not curves or not experiment.metrics:
@@ -88,7 +102,7 @@ def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
     looks = line_looks(experiment, curves)
     rows, columns = len(experiment.metrics), len(datasets)
     size = (columns * _PANEL[0] + _MARGIN[0], rows * _PANEL[1] + _MARGIN[1])
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=WHITE, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for row, name in zip(grid, experiment.metrics, strict=True):
         if experiment.axis == "none":
@@ -107,11 +121,11 @@ def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
 
 
 def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tuple[Look, str]]:
-    """Colour, marker and dashes by label; a method as it comes looks the same in every figure.
+    """Colour, marker and dashes by label; a method looks the same in every figure.
 
-    A variant of a method gets a look of its own, and so does each budget of a single line. The
-    budgets of several lines differ by their dashes. All in the order of the definition, so that
-    what has been run so far changes neither a colour nor a place.
+    A variant of a method gets its own look, and so does each budget of a single line. The budgets
+    of several lines differ by their dashes. The order is that of the definition, so that missing
+    results change neither colours nor positions.
     """
     lines = {line.label: line for line in experiment.lines}
     variants = [line.label for line in experiment.lines if line.parameters]
@@ -120,39 +134,61 @@ def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tup
     for curve in curves:
         turn = 0 if curve.epsilon is None else experiment.epsilons.index(curve.epsilon)
         label = curve.label.partition(", ε = ")[0]
-        place = list(lines).index(label) if label in lines else 0
+        index = list(lines).index(label) if label in lines else 0
         if alone and curve.epsilon is not None:
             look = variant_look(curve.label, turn)
         elif label in variants:
             look = variant_look(label, variants.index(label))
         else:
             look = method_look(curve.method)
-        found[place, turn] = curve.label, look
+        found[index, turn] = curve.label, look
     return {
         label: (look, _DASHES[0 if alone else turn % len(_DASHES)])
         for (_, turn), (label, look) in sorted(found.items(), key=lambda item: item[0])
     }
 
 
-def save(figure: Figure, target: Path, *, label: str) -> tuple[Path, Path, Drawing]:
-    """Write a figure as PNG and SVG; the drawing is the SVG, for a page."""
+def save_png(figure: Figure, target: Path) -> Path:
+    """Write a figure to ``target.png``."""
     from PIL import Image
 
     make_directory(target.parent)
-    png, svg = (target.with_name(f"{target.name}.{suffix}") for suffix in ("png", "svg"))
+    png = target.with_name(f"{target.name}.png")
     raw, sink = BytesIO(), BytesIO()
     figure.savefig(raw, format="png", dpi=_DPI)
-    figure.set_layout_engine("none")  # all has found its place: no need to lay it out again
-    # A few flat colours and their blends: a palette looks the same at a third of the size.
+    figure.set_layout_engine("none")  # the layout is final; don't compute it again
+    # A few flat colours and their blends: a palette looks the same at a quarter of the size.
     with Image.open(raw) as picture:
-        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        full = picture.convert("RGB")
+    few = full.quantize(palette=_palette(full), dither=Image.Dither.NONE)
     few.save(sink, format="png", optimize=True, dpi=(_DPI, _DPI))
     write_whole(png, sink.getvalue())
+    return png
+
+
+def _palette(picture: Image) -> Image:
+    """The colours of the house style, which must stay exact, and the most frequent others."""
+    from PIL import Image, ImageColor
+
+    exact = np.array([ImageColor.getrgb(name) for name in ALL_COLOURS])
+    found = picture.quantize(_BLENDS, dither=Image.Dither.NONE).getpalette() or []
+    blends = np.reshape(found, (-1, 3))
+    # Pillow matches colours coarsely: a blend close to white would replace it.
+    apart = np.abs(blends[:, None] - exact).max(axis=2).min(axis=1) >= _COARSE
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.concatenate([exact, blends[apart]]).ravel().tolist())
+    return palette
+
+
+def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing]:
+    """Write a figure to ``target.svg``; returns the path, and the drawing for an HTML page."""
+    make_directory(target.parent)
+    svg = target.with_name(f"{target.name}.svg")
     drawing = Drawing.from_figure(figure)
-    # Outside a page an SVG has to say what it is and which typeface it wants.
+    # Outside a page an SVG has to declare its namespace and its typeface.
     head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
     write_whole(svg, drawing.markup("", label=label).replace("<svg ", head, 1).encode())
-    return png, svg, drawing
+    return svg, drawing
 
 
 def _heading(dataset: str) -> str:
@@ -169,9 +205,9 @@ def _draw_row(
     looks: dict[str, tuple[Look, str]],
 ) -> None:
     scale = choose_scale(panels, info)
-    thin = experiment.axis == "timestamp"  # many points: no room for markers
-    for place, (axes, curves) in enumerate(zip(row, panels, strict=True)):
-        low, high = scale.limits[place]
+    thin = experiment.axis == "timestamp"  # too many points for markers
+    for column, (axes, curves) in enumerate(zip(row, panels, strict=True)):
+        low, high = scale.limits[column]
         for curve in curves:
             _draw_line(axes, curve, info.name, *looks[curve.label], lowest=low, thin=thin)
         if scale.kind == "symlog":
@@ -180,9 +216,11 @@ def _draw_row(
             axes.set_yscale(scale.kind)
         axes.set_ylim(low, high)
         quiet(axes)
-        _divide_x(experiment, axes, np.unique(np.concatenate([_places(curve) for curve in curves])))
+        _divide_x(
+            experiment, axes, np.unique(np.concatenate([_positions(curve) for curve in curves]))
+        )
         _divide_y(axes, info, scale)
-        if place and scale.shared:
+        if column and scale.shared:
             axes.tick_params(labelleft=False)
     name_row(row[0], info, scale.words)
 
@@ -191,10 +229,10 @@ def _draw_line(
     axes: Axes, curve: Curve, metric: str, look: Look, dashes: str, *, lowest: float, thin: bool
 ) -> None:
     mean, std = curve.mean[metric], curve.std[metric]
-    along = _places(curve)
+    along = _positions(curve)
     if (std > 0).any():
         x, upper, lower = (_thinned(part) for part in (along, mean + std, mean - std))
-        # A logarithmic axis has no place for what lies below 0.
+        # A logarithmic axis can't show values below 0.
         lower = np.maximum(lower, lowest)
         light = 0.13 if thin else 0.18
         axes.fill_between(x, lower, upper, color=look.colour, alpha=light, linewidth=0)
@@ -203,16 +241,16 @@ def _draw_line(
         line.set(linewidth=1.0)
     else:
         line.set(linewidth=1.6, marker=look.marker, markersize=_SIZES.get(look.marker, 5))
-        line.set(markeredgecolor=PAPER, markeredgewidth=0.5)
+        line.set(markeredgecolor=WHITE, markeredgewidth=0.5)
 
 
-def _places(curve: Curve) -> Floats:
-    """Where the points go: a share of the edges is shown by their number."""
+def _positions(curve: Curve) -> Floats:
+    """Positions of the points on the x-axis; a share of the edges is shown as their number."""
     return curve.mean.get("edges", curve.x)
 
 
 def _thinned(values: Floats) -> Floats:
-    """Means over neighbours; the ends stay, so that a band is as long as its line."""
+    """Average over neighbouring points; the ends stay, so that a band is as long as its line."""
     step = ceil(values.size / _MOST_BAND)
     if step == 1:
         return values
@@ -231,23 +269,11 @@ def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
     if experiment.axis == "share":
         axes.set_xlim(left=0)
         axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _abbreviated(x)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: abbreviated(x)))
         return
     few = FixedLocator(points.tolist()) if points.size <= 5 else MaxNLocator(5, integer=True)
     axes.xaxis.set_major_locator(few)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-
-
-def _abbreviated(count: float) -> str:
-    """A large number in few letters.
-
-    >>> _abbreviated(250_000), _abbreviated(1.5e6), _abbreviated(0.5)
-    ('250 k', '1.5 M', '0.5')
-    """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:g} {letter}"
-    return f"{count:g}"
 
 
 def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
@@ -259,10 +285,9 @@ def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
     if scale.kind == "log":
         lowest, highest = axes.get_ylim()
-        if highest < _FEW_DECADES * lowest:  # powers of ten alone would leave one or two ticks
+        if highest < _FEW_DECADES * lowest:  # powers of ten alone would give one or two ticks
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    unit, after = (100, " %") if info.is_share else (1, "")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_number(unit * y) + after))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(info.scaled(y))))
 
 
 def _add_legend(figure: Figure, looks: dict[str, tuple[Look, str]]) -> None:

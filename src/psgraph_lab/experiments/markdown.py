@@ -1,4 +1,4 @@
-"""A page of Markdown with the blocks of `psgraph.reports.page.Page`, as GitHub shows it."""
+"""A Markdown page with the blocks of `psgraph.reports.page.Page`, as GitHub renders it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS = (
 
 
 class Document(Protocol):
-    """What a page can be asked for, whatever it is written in."""
+    """The blocks that every page has, in Markdown and in HTML."""
 
     def heading(self, text: str, *, level: Literal[2, 3] = 2) -> None: ...
     def paragraph(self, text: str, *, kind: Literal["plain", "lead", "note"] = "plain") -> None: ...
@@ -41,7 +41,7 @@ class Document(Protocol):
 
 
 class Markdown:
-    """Blocks one below the other. Text is escaped; only `verbatim` is taken as it stands.
+    """A sequence of blocks. Text is escaped; only `verbatim` is not.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Markdown:
             self._blocks.append(_escaped(subtitle))
 
     def heading(self, text: str, *, level: Literal[2, 3] = 2) -> None:
-        """Begin a section, or with ``level=3`` a part of one."""
+        """Start a section, or a subsection with ``level=3``."""
         self._blocks.append(f"{'#' * level} {_escaped(text)}")
 
     def paragraph(self, text: str, *, kind: Literal["plain", "lead", "note"] = "plain") -> None:
@@ -74,7 +74,7 @@ class Markdown:
         self._blocks.append("\n".join(f"- {_escaped(item)}" for item in items))
 
     def text(self, content: str) -> None:
-        """Text as it stands, for commands and listings."""
+        """Preformatted text, for commands and listings."""
         longest = max((len(run) for run in re.findall("`+", content)), default=0)
         fence = "`" * max(3, longest + 1)
         self._blocks.append(f"{fence}\n{content}\n{fence}")
@@ -93,25 +93,25 @@ class Markdown:
         numeric: Collection[int] = (),
         caption: str = "",
     ) -> None:
-        """A table, its caption above."""
+        """A table with its caption above."""
         if caption:
             self._blocks.append(f"**{_escaped(caption)}**")
-        marks = ["---:" if place in numeric else ":---" for place in range(len(columns))]
+        marks = ["---:" if column in numeric else ":---" for column in range(len(columns))]
         lines = [[_escaped(cell) for cell in row] for row in (columns, *rows)]
         lines.insert(1, marks)
         self._blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
 
     def picture(self, name: str, *, alt: str) -> None:
-        """A picture that lies beside the page."""
+        """A picture in the same directory."""
         self._blocks.append(f"![{_escaped(alt)}]({name})")
 
     def verbatim(self, text: str) -> None:
-        """Markdown as somebody wrote it."""
+        """Hand-written Markdown, unchanged."""
         self._blocks.append(text.strip())
 
     @contextmanager
     def details(self, summary: str) -> Iterator[None]:
-        """What is added inside is folded away until it is asked for."""
+        """Collapse what is added inside the context."""
         self._blocks.append(f"<details><summary>{_escaped(summary)}</summary>")
         yield
         self._blocks.append("</details>")
@@ -121,15 +121,15 @@ class Markdown:
         return "\n\n".join(self._blocks) + "\n"
 
     def write(self, path: Path) -> Path:
-        """Write the page whole, in place of what was there."""
+        """Write the page, replacing an earlier one atomically."""
         write_whole(path, self.markdown().encode(errors="replace"))
         return path
 
 
 def plain_blocks(text: str) -> Iterator[str | list[str]]:
-    """Simple Markdown as plain paragraphs and lists, for a page that takes no markup.
+    """Simple Markdown as plain paragraphs and lists, for a page without markup.
 
-    Emphasis, code and links lose their marks; lines of one paragraph are joined.
+    Emphasis, code and links lose their markup; the lines of a paragraph are joined.
 
     >>> list(plain_blocks("Some *words*\\nand `code`.\\n\\n- one\\n- **two**"))
     ['Some words and code.', ['one', 'two']]
@@ -150,5 +150,5 @@ def _plain(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """On one line, every sign taken for itself."""
+    """Text on one line, with special characters escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

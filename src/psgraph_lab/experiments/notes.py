@@ -1,7 +1,7 @@
-"""What people wrote about results: ``notes.toml`` beside them.
+"""Hand-written notes on results: ``notes.toml`` in the same directory.
 
-``[experiments]`` holds a reading of a figure by the name of its experiment, ``[statements]`` an
-explanation by the name of a statement of the paper. Both go onto the pages.
+``[experiments]`` holds an interpretation of each figure, by experiment; ``[statements]`` an
+explanation of a verdict, by statement id. Both appear on the pages.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NAME = "notes.toml"
 
 @dataclass(frozen=True)
 class Notes:
-    """Texts in Markdown, by name."""
+    """Markdown texts, by name."""
 
     experiments: Mapping[str, str] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_notes(directory: Path) -> Notes:
-    """The notes in a directory; none if there is no file."""
+    """Read the notes in a directory; empty if there are none."""
     path = directory / NAME
     if not path.exists():
         return Notes()
@@ -37,7 +37,7 @@ def read_notes(directory: Path) -> Notes:
     except (OSError, ValueError):
         raise DataError(
             f"{path} can't be read\n"
-            "It is TOML with tables [experiments] and [statements], each of names and texts."
+            "It must be TOML with tables [experiments] and [statements], both of names and texts."
         ) from None
     return Notes(*parts)
 

@@ -1,4 +1,4 @@
-"""A page per experiment, in Markdown and HTML: the figure, how to read it, every number in it."""
+"""A page per experiment, in Markdown and on request in HTML: figure, explanation, numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from io import BytesIO
 from pathlib import Path
 
 from psgraph._runtime.durable import make_directory
+from psgraph._runtime.numbers import joined
 from psgraph.reports.page import Page
 from psgraph_lab.experiments.definition import Experiment
-from psgraph_lab.experiments.figures import compose, save
+from psgraph_lab.experiments.figures import compose, save_png, save_svg
 from psgraph_lab.experiments.markdown import Document, Markdown, plain_blocks
 from psgraph_lab.experiments.paper import MACHINE
 from psgraph_lab.experiments.summary import Curve
@@ -20,22 +21,24 @@ from psgraph_lab.experiments.tables import (
     stand_in_notes,
     tables_of,
 )
-from psgraph_lab.experiments.words import dataset_words, direction, found_metric, join_words
+from psgraph_lab.experiments.words import dataset_words, direction, found_metric
 
 __all__ = ["add_plainly", "write_index", "write_pages"]
 
 _NOT_PRIVATE = (
-    "Every run is seeded, so that it can be repeated. Seeded runs are for research: what they "
-    "make is not private, and it is compared with the original without noise."
+    "Every run is seeded, so that it can be repeated. Seeded runs are for research: their output "
+    "is not private, and it is compared with the original without noise."
 )
 _ONLY_RATIOS = (
-    f"The paper's numbers come from another machine ({MACHINE}) and other implementations. "
-    "Only the ratios between methods can be compared: beside every number stands how many times "
-    "PSGraph's it is."
+    f"The paper's numbers come from a different machine ({MACHINE}) and different "
+    "implementations. Only ratios between methods are comparable: next to every number is its "
+    "multiple of PSGraph's."
 )
-#: A larger drawing goes onto the page as pixels.
+#: A larger drawing is embedded as pixels.
 _LARGEST_DRAWING = 600_000
-_COLUMN_PIXELS, _THUMBNAIL = 185, (480, 360)
+_COLUMN_PIXELS = 185
+#: Pixels of the corner of a figure that its thumbnail shows, and of the thumbnail.
+_CORNER, _THUMBNAIL = (800, 600), (480, 360)
 
 
 def write_pages(
@@ -46,21 +49,29 @@ def write_pages(
     command: str,
     facts: Mapping[str, str],
     reading: str = "",
-) -> tuple[Path, Path]:
-    """Write ``NAME.md`` and ``NAME.html``, with the figure ``NAME.png`` and ``NAME.svg``.
+    html: bool = False,
+) -> tuple[Path, ...]:
+    """Write ``NAME.md`` with its figure ``NAME.png``, and on request ``NAME.html``.
 
     Parameters
     ----------
     curves
-        As far as the experiment has been run; the page says what is missing.
+        The results so far; the page says what is missing.
     out
-        The directory, made if it is not there.
+        The directory; created if necessary.
     command
-        What was typed to get this page.
+        The command that wrote this page.
     facts
-        What else to know about how it was made: version, machine, date.
+        Other facts about its origin: version, machine, date.
     reading
-        What is to be seen in the figure, in Markdown: paragraphs and lists.
+        What the figure shows, in Markdown: paragraphs and lists.
+    html
+        Write ``NAME.html`` and the figure as ``NAME.svg`` as well.
+
+    Returns
+    -------
+    tuple of Path
+        The Markdown page, and the HTML page if it was asked for.
 
     Raises
     ------
@@ -79,39 +90,52 @@ def write_pages(
     >>> outcomes = {cell: Outcome(cell, {"seconds": 0.5}) for cell in experiment.cells()}
     >>> curves = summarise(experiment, outcomes)
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     text, _ = write_pages(experiment, curves, Path(directory), command="…", facts={})
+    ...     (text,) = write_pages(experiment, curves, Path(directory), command="…", facts={})
     ...     text.read_text().splitlines()[0]
     '# Time against the number of edges'
     """
     figure = compose(experiment, curves)
     alt = f"{experiment.title}: the numbers are in the tables below"
-    png, svg, drawing = save(figure, out / experiment.name, label=alt)
+    png = save_png(figure, out / experiment.name)
     subtitle = f"{experiment.paper} of the paper · experiment {experiment.name}"
     about = " ".join(experiment.about.split())
     text = Markdown(experiment.title, subtitle=subtitle)
-    page = Page(experiment.title, subtitle=subtitle)
     text.paragraph(about)
     text.picture(png.name, alt=alt)
+    if reading.strip():
+        text.heading("What we see")
+        text.verbatim(reading)
+    _add_body(text, experiment, curves, command, facts)
+    written = text.write(out / f"{experiment.name}.md")
+    if not html:
+        return (written,)
+    page = Page(experiment.title, subtitle=subtitle)
     page.paragraph(about, kind="lead")
+    svg, drawing = save_svg(figure, out / experiment.name, label=alt)
     picture = drawing if svg.stat().st_size <= _LARGEST_DRAWING else png.read_bytes()
     columns = len({curve.dataset for curve in curves})
     page.figure(picture, alt=alt, least_width=_COLUMN_PIXELS * columns)
     if reading.strip():
-        text.heading("What we see")
-        text.verbatim(reading)
         page.heading("What we see")
         add_plainly(page, reading)
-    documents: tuple[Document, Document] = text, page
-    for document in documents:
-        _explain(document, experiment, curves)
-        _add_numbers(document, experiment, curves)
-        _tell_how(document, command, facts)
-    written = text.write(out / f"{experiment.name}.md")
+    _add_body(page, experiment, curves, command, facts)
     return written, page.write(out / f"{experiment.name}.html")
 
 
+def _add_body(
+    document: Document,
+    experiment: Experiment,
+    curves: Sequence[Curve],
+    command: str,
+    facts: Mapping[str, str],
+) -> None:
+    _explain(document, experiment, curves)
+    _add_numbers(document, experiment, curves)
+    _add_provenance(document, command, facts)
+
+
 def add_plainly(page: Page, reading: str) -> None:
-    """Put a text in Markdown onto an HTML page: paragraphs and lists, other marks left out."""
+    """Add a Markdown text to an HTML page as paragraphs and lists, without other markup."""
     for block in plain_blocks(reading):
         if isinstance(block, str):
             page.paragraph(block)
@@ -120,27 +144,27 @@ def add_plainly(page: Page, reading: str) -> None:
 
 
 def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
-    """How to read the figure, how far it has been run, and what the data sets are."""
+    """Explain how to read the figure, how often it was run, and what the data sets are."""
     document.heading("How to read it")
     metrics = [found_metric(name) for name in experiment.metrics]
     if experiment.axis == "none":
         document.paragraph(
-            "A column per data set, a bar per method; where there are several repetitions, a line "
-            "across its end is one standard deviation to either side."
+            "One column per data set, one bar per method. With several repetitions, the line "
+            "across the end of a bar is ± one standard deviation."
         )
     else:
         document.paragraph(
-            "A column per data set. Lines are means over repetitions, bands one standard deviation "
-            "to either side. A row whose values span several magnitudes has a logarithmic axis, "
-            "which its label says."
+            "One column per data set. Lines are means over repetitions, bands are ± one standard "
+            "deviation. Rows that span several orders of magnitude have a logarithmic axis; the "
+            "label says so."
         )
     if experiment.kind == "quality":
         document.paragraph(
-            "An error is relative to the original's own value. Where that value is zero there is "
-            "no relative error, and the timestamp is left out."
+            "Errors are relative to the original's value. Where that is zero the relative error is "
+            "undefined, and the timestamp is excluded."
         )
     document.bullets(
-        [f"{info.words} ({direction(info)}). {info.reading}".strip() for info in metrics]
+        [f"{info.heading} ({direction(info)}). {info.reading}".strip() for info in metrics]
     )
     if (table := ablation_table(experiment)) is not None:
         _add_table(document, table)
@@ -148,7 +172,7 @@ def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]
     document.bullets(list(missing_notes(experiment, curves)))
     stand_ins = stand_in_notes(curves)
     if stand_ins:
-        document.paragraph("Stand-ins, which are not the paper's data:")
+        document.paragraph("Stand-ins for data sets of the paper that are not available:")
         document.bullets(stand_ins)
 
 
@@ -157,7 +181,7 @@ def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Cu
     if experiment.axis == "none":
         document.paragraph(_ONLY_RATIOS)
     if experiment.axis == "timestamp":
-        document.paragraph("Means over the repetitions, which stand beside each name.")
+        document.paragraph("Means over repetitions; their number is next to each name.")
     for dataset in dict.fromkeys(curve.dataset for curve in curves):
         if experiment.axis == "timestamp":
             with document.details(dataset_words(dataset)):
@@ -179,7 +203,7 @@ def _add_table(document: Document, table: Table) -> None:
     document.table(table.columns, table.rows, numeric=numeric, caption=table.caption)
 
 
-def _tell_how(document: Document, command: str, facts: Mapping[str, str]) -> None:
+def _add_provenance(document: Document, command: str, facts: Mapping[str, str]) -> None:
     document.heading("How it was made")
     document.text(command)
     if facts:
@@ -187,13 +211,10 @@ def _tell_how(document: Document, command: str, facts: Mapping[str, str]) -> Non
     document.paragraph(_NOT_PRIVATE)
 
 
-def write_index(out: Path, experiments: Sequence[Experiment]) -> Path:
-    """Write ``README.md`` and ``index.html``, which lead to the pages that are there.
+def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = False) -> Path:
+    """Write ``README.md``, with a link to every page in the directory; returns its path.
 
-    Returns
-    -------
-    Path
-        The HTML page.
+    With `html`, ``index.html`` is written as well and links to the HTML pages.
 
     Examples
     --------
@@ -206,29 +227,32 @@ def write_index(out: Path, experiments: Sequence[Experiment]) -> Path:
     True
     """
     make_directory(out)
-    title = "The paper's evaluation, run here"
-    about = "What the paper shows, measured with this package: a page per figure or table."
+    title = "Reproducing the paper's evaluation"
+    about = "One page per figure or table of the paper, with results from this package."
     there = [each for each in experiments if (out / f"{each.name}.md").exists()]
+    missing = [each.name for each in experiments if each not in there]
+    note = f"Not run yet: {joined(missing)}." if missing else ""
     text = Markdown(title)
     text.paragraph(about)
-    page = Page(title, subtitle=about)
     for each in there:
         text.verbatim(_entry(each, has_figure=(out / f"{each.name}.png").exists()))
-    page.links(
-        [
-            (f"{each.name}.html", each.title, _where(each), _thumbnail(out / f"{each.name}.png"))
-            for each in there
-        ]
-    )
-    if len(there) < len(experiments):
-        missing = [each.name for each in experiments if each not in there]
-        note = f"Not run yet: {join_words(missing)}."
+    if note:
         text.paragraph(note)
-        page.paragraph(note, kind="note")
     text.paragraph(_NOT_PRIVATE)
-    page.paragraph(_NOT_PRIVATE)
-    text.write(out / "README.md")
-    return page.write(out / "index.html")
+    if html:
+        page = Page(title, subtitle=about)
+        page.links([_card(out, each) for each in there if (out / f"{each.name}.html").exists()])
+        if note:
+            page.paragraph(note, kind="note")
+        page.paragraph(_NOT_PRIVATE)
+        page.write(out / "index.html")
+    return text.write(out / "README.md")
+
+
+def _card(out: Path, experiment: Experiment) -> tuple[str, str, str, bytes | None]:
+    """A card of the HTML index: address, title, description, thumbnail."""
+    thumbnail = _thumbnail(out / f"{experiment.name}.png")
+    return f"{experiment.name}.html", experiment.title, _where(experiment), thumbnail
 
 
 def _where(experiment: Experiment) -> str:
@@ -236,21 +260,22 @@ def _where(experiment: Experiment) -> str:
 
 
 def _entry(experiment: Experiment, *, has_figure: bool) -> str:
-    """Markdown of one link, with its figure small."""
+    """Markdown for one link with a small figure."""
     link = f"## [{experiment.title}]({experiment.name}.md)\n\n{_where(experiment)}"
-    shown = f'<img src="{experiment.name}.png" width="480" alt="">'
+    shown = f'<img src="{experiment.name}.png" width="800" alt="">'
     return f"{link}\n\n[{shown}]({experiment.name}.md)" if has_figure else link
 
 
 def _thumbnail(path: Path) -> bytes | None:
-    """A figure small enough to be on a page with all the others."""
+    """The top left corner of a figure, small, with text that is still legible."""
     from PIL import Image
 
     if not path.exists():
         return None
     sink = BytesIO()
     with Image.open(path) as picture:
-        small = picture.convert("RGB")
+        width, height = map(min, picture.size, _CORNER)
+        small = picture.convert("RGB").crop((0, 0, width, height))
         small.thumbnail(_THUMBNAIL)
         small.quantize(64, dither=Image.Dither.NONE).save(sink, format="png", optimize=True)
     return sink.getvalue()

@@ -1,4 +1,4 @@
-"""What the paper measured (Tables 4 and 5), to stand beside our own numbers."""
+"""The paper's time and memory (Tables 4 and 5), for comparison with ours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TABLES = {"seconds": _SECONDS, "peak_megabytes": _MEGABYTES}
 
 
 def find_published(metric: str, method: str, dataset: str) -> float | None:
-    """The paper's number; None where it has none.
+    """The paper's number; None if it has none.
 
     >>> find_published("seconds", "psgraph", "as-caida"), find_published("seconds", "tmf", "demo")
     (1242.34, None)

@@ -1,13 +1,14 @@
-"""Runs the cells that are not there yet, in parallel processes, and keeps what comes."""
+"""Run the missing cells in parallel processes and store their outcomes."""
 
 from __future__ import annotations
 
 import os
 import platform
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -23,7 +24,7 @@ from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, Outcome, run_cell
 from psgraph_lab.experiments.store import Results
 
-__all__ = ["machine", "result_of", "run_missing"]
+__all__ = ["machine", "missing_cells", "result_of", "run_missing"]
 
 SAVE_EVERY = 10.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -31,7 +32,7 @@ _AHEAD = 2  # tasks handed out per process: enough to keep it busy, few enough t
 
 
 def machine() -> str:
-    """What ran it, in a few words."""
+    """Describe this machine in a few words."""
     return (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}, NumPy {np.__version__}"
@@ -42,28 +43,33 @@ def run_missing(
     cells: Iterable[Cell],
     results: Results,
     *,
+    over_time: Container[Cell] = (),
     directory: Path | None = None,
     workers: int | None = None,
     done: Callable[[Cell], None] = lambda _: None,
 ) -> int:
-    """Run the cells that `results` lacks; returns how many there were.
+    """Run the cells missing from `results`; returns how many there were.
 
     Parameters
     ----------
     results
-        Open for writing. Saved every ten seconds, and by whoever opened it at the end: what an
-        interruption costs is the last seconds.
+        Open for writing. Saved every ten seconds, and at the end by the caller who opened it: an
+        interruption loses the last few seconds.
+    over_time
+        Cells whose metrics are stored for every timestamp; of the others only the means are.
+        Series take twenty times the space of means, and only figures over time draw them.
     directory
         Where data sets are looked for first.
     workers
-        Processes; one per core if not given.
+        Number of processes; one per core by default.
     done
         Called after every cell.
     """
-    missing = [cell for cell in cells if cell not in results]
+    missing = missing_cells(cells, results, over_time=over_time)
     saved = monotonic()
     for outcome in _outcomes(missing, directory, workers or os.cpu_count() or 1):
-        results.add(outcome)
+        kept = outcome if outcome.cell in over_time else replace(outcome, series={})
+        results.add(kept)
         done(outcome.cell)
         if monotonic() - saved > SAVE_EVERY:
             results.save()
@@ -71,14 +77,25 @@ def run_missing(
     return len(missing)
 
 
+def missing_cells(
+    cells: Iterable[Cell], results: Mapping[Cell, Outcome], *, over_time: Container[Cell] = ()
+) -> list[Cell]:
+    """The cells that have to be run: no outcome is stored, or not the series that is needed."""
+    return [
+        cell
+        for cell in cells
+        if cell not in results or (cell in over_time and not results[cell].series)
+    ]
+
+
 def _outcomes(cells: list[Cell], directory: Path | None, workers: int) -> Iterator[Outcome]:
-    """The outcomes in the order in which they come."""
+    """Yield outcomes in order of completion."""
     if not cells:
         return
-    # Every core has a process; threads of linear algebra beside them would only get in their way.
+    # Every core has a process already; linear-algebra threads would only compete with them.
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
-    # Started anew rather than forked: threads of Arrow and numba don't survive a fork.
+    # Spawned rather than forked: threads of Arrow and numba don't survive a fork.
     pool = ProcessPoolExecutor(
         min(workers, len(cells)), mp_context=get_context("spawn"), initializer=_prepare
     )
@@ -107,31 +124,31 @@ def _outcomes(cells: list[Cell], directory: Path | None, workers: int) -> Iterat
 
 
 def result_of(future: Future[Outcome], cell: Cell) -> Outcome:
-    """What a process found, or that it did not come to an end."""
+    """Return the outcome of a process, or raise if the process was killed."""
     try:
         return future.result()
     except BrokenProcessPool:
         raise PsgraphError(
-            f"a process that ran {cell.method} on {cell.dataset} was ended from outside, maybe for "
-            "lack of memory\nWhat was finished is kept. Run the same command again, with fewer "
+            f"a process that ran {cell.method} on {cell.dataset} was killed, possibly because "
+            "memory ran out\nFinished cells are kept. Run the same command again with fewer "
             "--workers."
         ) from None
 
 
 def _prepare() -> None:
-    """A fresh process: Ctrl-C is for the one that leads, and kernels are loaded once."""
+    """Initialise a worker: leave Ctrl-C to the parent and load the kernels once."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_the_leader, daemon=True).start()
+    Thread(target=_exit_with_parent, daemon=True).start()
     from psgraph.metrics.warmup import warm_up_metrics
 
     warm_up_metrics()
 
 
-def _end_with_the_leader() -> None:
-    """Who leads may be killed, and nobody would ever tell the others."""
-    leader = parent_process()
-    if leader is not None:
-        leader.join()
+def _exit_with_parent() -> None:
+    """Exit when the parent process dies; a killed parent sends no signal."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
         os._exit(1)
 
 

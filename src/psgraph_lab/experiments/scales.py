@@ -1,4 +1,4 @@
-"""How the axes of a figure are divided and named: the scale of a row, numbers at ticks."""
+"""The scale of a row of panels, and the label of its axis."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ from psgraph_lab.experiments.words import direction
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Scale", "choose_scale", "name_row", "tick_number"]
+__all__ = ["Scale", "choose_scale", "name_row"]
 
-#: From this ratio of largest to smallest on, errors are drawn on a logarithmic axis.
+#: Errors that span at least this ratio are drawn on a logarithmic axis.
 _WIDE_RANGE = 20.0
-#: A logarithmic axis shows no more than this; what is smaller is as good as nothing.
+#: A logarithmic axis spans at most this ratio; smaller values are negligible.
 _MOST_RANGE = 1e5
-#: Panels whose largest values differ by more than this get axes of their own.
+#: Panels whose largest values differ by more than this factor get separate axes.
 _APART = 3.0
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the axes of a row are divided, and from where to where each of them runs.
+    """The scale of a row, and the limits of each of its axes.
 
     Attributes
     ----------
     limits
         One pair per panel.
     smallest
-        Where a logarithmic axis that shows 0 too becomes linear.
+        The value below which a logarithmic axis that includes 0 becomes linear.
     """
 
     kind: Literal["linear", "log", "symlog"]
@@ -45,34 +44,36 @@ class Scale:
 
     @property
     def shared(self) -> bool:
-        """Whether the panels can be compared by eye."""
+        """Whether all panels have the same limits and can be compared by eye."""
         return len(set(self.limits)) == 1
 
     @property
     def words(self) -> str:
-        """What a reader has to know about it."""
+        """A remark about the scale, for the label of the axis."""
         kinds = {"log": "log scale", "symlog": "log scale, with 0", "linear": ""}
         return kinds[self.kind] or ("" if self.shared else "scales differ")
 
 
 def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
-    """Linear from 0, or logarithmic for errors of several magnitudes.
+    """Choose a linear scale from 0, or a logarithmic one for errors of several magnitudes.
 
-    A row is logarithmic as a whole and then has the same limits everywhere. So has a linear one,
-    unless the largest values of its panels are far apart.
+    A logarithmic row has the same limits in all panels. So does a linear one, unless the largest
+    values of its panels are far apart.
     """
     means, tops = [], []
     for curves in panels:
         mean = np.concatenate([curve.mean[info.name] for curve in curves])
         upper = mean + np.concatenate([curve.std[info.name] for curve in curves])
         means.append(mean[np.isfinite(mean)])
-        tops.append(float(upper[np.isfinite(upper)].max(initial=0.0)) or 1.0)
+        top = float(upper[np.isfinite(upper)].max(initial=0.0)) or 1.0
+        # A band may pass the best value, 1; the axis need not.
+        tops.append(min(top, 1.0) if info.better == "higher" else top)
     every, top = np.concatenate(means), max(tops)
     positive = every[every > 0]
     if info.better == "lower" and positive.size and top > _WIDE_RANGE * positive.min():
         smallest = max(float(positive.min()), top / _MOST_RANGE)
         if (every == 0).any():
-            # Linear up to a power of ten: the first tick above 0 is there, well apart from it.
+            # Linear up to a power of ten: that is the first tick, well apart from 0.
             smallest = float(10.0 ** np.floor(np.log10(smallest)))
             return Scale("symlog", ((-0.3 * smallest, 1.5 * top),) * len(panels), smallest)
         return Scale("log", ((0.7 * smallest, 1.5 * top),) * len(panels), smallest)
@@ -81,19 +82,6 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
 
 
 def name_row(axes: Axes, info: MetricInfo, scale: str) -> None:
-    """What a row shows, which way is better and how it is divided, at its left."""
-    lines = [info.words, direction(info), scale]
+    """Label a row at its left: the metric, which direction is better, and the scale."""
+    lines = [info.heading, direction(info), scale]
     axes.set_ylabel("\n".join(line for line in lines if line), fontsize=10, color=INK)
-
-
-def tick_number(value: float) -> str:
-    """A number at a tick.
-
-    >>> tick_number(2.5), tick_number(10_000), tick_number(1e6), tick_number(2e-5)
-    ('2.5', '10,000', '10⁶', '2 × 10⁻⁵')
-    """
-    if value == 0 or 9.9e-5 < abs(value) < 9.9e4:
-        return f"{value:,.6g}"
-    mantissa, _, exponent = f"{value:.1e}".partition("e")
-    power = "10" + str(int(exponent)).translate(_SUPERSCRIPT)
-    return power if mantissa == "1.0" else f"{mantissa.removesuffix('.0')} × {power}"

@@ -1,7 +1,7 @@
-"""Results in one Parquet file, a row per cell, written anew as they come.
+"""Results in one Parquet file, a row per cell, rewritten as they arrive.
 
-Parquet can't be appended to. The file is small, so it is replaced as a whole, atomically: a reader
-or a crash sees the rows of some moment, never half of one.
+Parquet files can't be appended to. The file is small, so it is replaced as a whole, atomically: a
+reader or a crash sees a complete earlier version, never half a file.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ class Results(Mapping[Cell, Outcome]):
     def __init__(self, path: Path, outcomes: Mapping[Cell, Outcome]) -> None:
         self.path = path
         self._outcomes = dict(outcomes)
+        self._unsaved = False
 
     @classmethod
     def read(cls, path: Path) -> Results:
-        """What a file holds; nothing if it is not there."""
+        """Read the outcomes in a file; there are none if it does not exist."""
         if not path.exists():
             return cls(path, {})
         try:
@@ -60,33 +61,32 @@ class Results(Mapping[Cell, Outcome]):
         except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
             raise DataError(
                 f"{path} is not a file of results, or it is damaged\n"
-                "Move it away; what it held will be run again."
+                "Move it away; its cells will be run again."
             ) from None
 
     @classmethod
     @contextmanager
     def writing(cls, path: Path) -> Iterator[Results]:
-        """Results to add to, for one process at a time; saved at the end whatever happens."""
+        """Open results for adding, one process at a time; they are saved even after an error."""
         make_directory(path.parent)
         with _only_writer(path):
             results = cls.read(path)
-            before = len(results)
             try:
                 yield results
             finally:
-                if len(results) > before or not path.exists():
+                if results._unsaved or not path.exists():
                     results.save()
 
     def add(self, outcome: Outcome) -> None:
-        """Take in an outcome; `save` makes it last."""
+        """Add an outcome, or replace one; `save` writes it."""
         self._outcomes[outcome.cell] = outcome
+        self._unsaved = True
 
     def save(self) -> None:
-        """Replace the file by all there is now, in an order that does not depend on luck."""
+        """Replace the file by all outcomes, in a deterministic order."""
         rows = sorted(self._outcomes.values(), key=_order)
-        sink = pa.BufferOutputStream()
-        pq.write_table(_table(rows), sink, compression="zstd", compression_level=9)
-        write_whole(self.path, sink.getvalue())
+        write_whole(self.path, _packed(_table(rows)))
+        self._unsaved = False
 
     def __getitem__(self, cell: Cell) -> Outcome:
         return self._outcomes[cell]
@@ -100,7 +100,7 @@ class Results(Mapping[Cell, Outcome]):
 
 @contextmanager
 def _only_writer(path: Path) -> Iterator[None]:
-    """Hold the directory; the system lets go of it when the process ends, however it ends."""
+    """Lock the directory; the system releases the lock when the process ends."""
     try:
         directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -149,6 +149,23 @@ def _table(outcomes: list[Outcome]) -> pa.Table:
         series = [outcome.series.get(name) for outcome in outcomes]
         columns[name + _SERIES] = pa.array(series, type=pa.list_(pa.float32()))
     return pa.table(columns)
+
+
+def _packed(table: pa.Table) -> pa.Buffer:
+    """Write a table as small as Parquet can: floats are split by byte before compression."""
+    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    series = [field.name for field in table.schema if pa.types.is_list(field.type)]
+    split = {*floats, *series}
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        compression_level=15,
+        use_dictionary=[name for name in table.column_names if name not in split],
+        use_byte_stream_split=[*floats, *(f"{name}.list.element" for name in series)],
+    )
+    return sink.getvalue()
 
 
 def _outcome(row: dict[str, Any]) -> Outcome:

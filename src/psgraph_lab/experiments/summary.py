@@ -1,4 +1,4 @@
-"""From cells to lines: means and standard deviations over repetitions."""
+"""Turn cells into lines: means and standard deviations over repetitions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Curve:
     Attributes
     ----------
     label
-        Of the line, with ε where several budgets are drawn.
+        The name of the line, with ε where several budgets are drawn.
     epsilon
-        None where ε runs along the axis.
+        None where ε is the axis.
     x
-        Along the axis: ε, w, threshold, share of edges, or the ordinal of the timestamp.
+        Positions on the axis: ε, w, threshold, share of edges, or the ordinal of the timestamp.
     mean, std
         By metric, one value per x; NaN where a relative error is undefined. The deviation is the
-        sample's over repetitions; 0 for one.
-        Where shares of the edges run along the axis, ``edges`` says how many those are.
+        sample's, over repetitions; 0 for a single one. If the axis is a share of the edges,
+        ``edges`` is their number.
     repetitions
-        How many results stand behind each x; points without any are left out.
+        Number of results for each x; points without results are omitted.
     """
 
     dataset: str
@@ -47,7 +47,7 @@ class Curve:
 
 
 def summarise(experiment: Experiment, results: Mapping[Cell, Outcome]) -> list[Curve]:
-    """The curves of an experiment, as far as its cells have been run.
+    """The curves of an experiment, from the cells that have been run.
 
     In the order of the definition: data sets, then lines, then budgets.
     """
@@ -55,6 +55,8 @@ def summarise(experiment: Experiment, results: Mapping[Cell, Outcome]) -> list[C
     for point in experiment.points():
         dataset, line, epsilon, window, threshold, share = point
         outcomes = [results[cell] for cell in experiment.at(*point) if cell in results]
+        if experiment.axis == "timestamp":
+            outcomes = [outcome for outcome in outcomes if outcome.series]
         if not outcomes:
             continue
         x = {
@@ -94,7 +96,7 @@ def _curve(
         if experiment.axis == "timestamp":
             ((_, outcomes),) = points
             values = np.array([outcome.series[metric] for outcome in outcomes], dtype=float)
-            values[values >= UNDEFINED] = np.nan  # a relative error of zero has no value
+            values[values >= UNDEFINED] = np.nan  # the relative error of a zero is undefined
             mean[metric], std[metric] = values.mean(axis=0), _deviation(values)
             x = np.arange(values.shape[1], dtype=float)
             repetitions = np.full(x.size, len(outcomes))
@@ -108,7 +110,7 @@ def _curve(
 
 
 def _deviation(values: Floats) -> Floats:
-    """Over the first axis, of a sample."""
+    """Sample standard deviation over the first axis."""
     if values.shape[0] < 2:
         return np.zeros(values.shape[1:])
     return np.asarray(values.std(axis=0, ddof=1))

@@ -1,4 +1,4 @@
-"""The numbers behind a figure, as tables of text, and what has to be said about them."""
+"""The numbers of a figure as text tables, and notes on what is missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psgraph._runtime.numbers import NO_VALUE, count, joined, with_deviation
 from psgraph.metrics.groups import MetricInfo
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
@@ -16,19 +17,15 @@ from psgraph_lab.experiments.words import (
     dataset_words,
     direction,
     found_metric,
-    join_words,
-    number,
     shown_point,
 )
 
-__all__ = ["NONE", "Table", "ablation_table", "missing_notes", "stand_in_notes", "tables_of"]
-
-NONE = "–"
+__all__ = ["Table", "ablation_table", "missing_notes", "stand_in_notes", "tables_of"]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text; all columns but the first hold numbers."""
+    """A table of text; all columns except the first hold numbers."""
 
     caption: str
     columns: tuple[str, ...]
@@ -43,24 +40,24 @@ def tables_of(experiment: Experiment, curves: Sequence[Curve], dataset: str) -> 
 
 
 def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
-    """A row per line, a column per place on the axis, mean ± standard deviation."""
-    places = np.unique(np.concatenate([curve.x for curve in curves]))
+    """A row per line, a column per position on the axis, mean ± standard deviation."""
+    positions = np.unique(np.concatenate([curve.x for curve in curves]))
     rows = []
     for curve in curves:
         columns = (curve.x, curve.mean[info.name], curve.std[info.name], curve.repetitions)
         shown = {
             # A single run has no deviation.
-            x: number(mean, std if count > 1 else None, is_share=info.is_share)
-            for x, mean, std, count in zip(*columns, strict=True)
+            x: _cell(info, mean, std if runs > 1 else None)
+            for x, mean, std, runs in zip(*columns, strict=True)
         }
-        cells = (shown.get(x, NONE) for x in places)
+        cells = (shown.get(x, NO_VALUE) for x in positions)
         rows.append((curve.label, *cells, _between(curve.repetitions)))
-    heads = (_head(experiment, curves, x) for x in places)
+    heads = (_head(experiment, curves, x) for x in positions)
     return Table(_caption(info, "mean ± standard deviation"), ("", *heads, "runs"), tuple(rows))
 
 
 def _head(experiment: Experiment, curves: Sequence[Curve], x: float) -> str:
-    """A place on the axis; for a share of the edges also how many they are."""
+    """The heading of a position on the axis; a share of the edges includes their number."""
     for curve in curves:
         if "edges" in curve.mean and x in curve.x:
             return f"{shown_point(experiment, x)} ({curve.mean['edges'][curve.x == x][0]:,.0f})"
@@ -68,23 +65,21 @@ def _head(experiment: Experiment, curves: Sequence[Curve], x: float) -> str:
 
 
 def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
-    """A row per timestamp and a column per line: means only, or the page would have no end."""
+    """A row per timestamp and a column per line; means only, to keep the page readable."""
     last = max(curve.x.size for curve in curves)
     rows = []
     for time in range(last):
         means = (
-            number(curve.mean[info.name][time], is_share=info.is_share)
-            if time < curve.x.size
-            else NONE
+            _cell(info, curve.mean[info.name][time]) if time < curve.x.size else NO_VALUE
             for curve in curves
         )
         rows.append((str(time), *means))
-    heads = (f"{curve.label} ({_between(curve.repetitions)} runs)" for curve in curves)
+    heads = (f"{curve.label} ({_runs(curve.repetitions)})" for curve in curves)
     return Table(_caption(info, "means"), ("timestamp", *heads), tuple(rows))
 
 
 def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
-    """Ours and the paper's, and how many times PSGraph's each is."""
+    """Our values and the paper's, each also as a multiple of PSGraph's."""
     ours = {curve.method: float(curve.mean[info.name][0]) for curve in curves}
     dataset = curves[0].dataset
     theirs = {method: find_published(info.name, method, dataset) for method in ours}
@@ -94,27 +89,35 @@ def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> T
     for curve in curves:
         mean, std = curve.mean[info.name][0], curve.std[info.name][0]
         repetitions = int(curve.repetitions[0])
-        cells = [number(mean, std if repetitions > 1 else None)]
+        cells = [_cell(info, mean, std if repetitions > 1 else None)]
         cells.append(_ratio(mean, ours.get("psgraph")))
         if published:
             value = theirs[curve.method]
-            cells.append(NONE if value is None else number(value))
+            cells.append(NO_VALUE if value is None else _cell(info, value))
             cells.append(_ratio(value, own_theirs))
         rows.append((curve.label, *cells, str(repetitions)))
     heads = ["", "here", "÷ PSGraph"]
     if published:
         heads += ["the paper", "÷ PSGraph"]
-    words = "mean ± standard deviation" if published else "the paper has no numbers to compare"
+    words = "mean ± standard deviation" + ("" if published else "; the paper has no such numbers")
     return Table(_caption(info, words), (*heads, "runs"), tuple(rows))
 
 
 def _ratio(value: float | None, base: float | None) -> str:
-    return NONE if value is None or not base else f"{value / base:.3g} ×"
+    return NO_VALUE if value is None or not base else f"{value / base:.3g} ×"
+
+
+def _cell(info: MetricInfo, mean: float, deviation: float | None = None) -> str:
+    spread = None if deviation is None else info.scaled(deviation)
+    return with_deviation(info.scaled(mean), spread)
 
 
 def _caption(info: MetricInfo, what: str) -> str:
-    unit = ", per cent" if info.is_share else ""
-    return f"{info.words}{unit} ({direction(info)}), {what}"
+    return f"{info.heading} ({direction(info)}): {what}"
+
+
+def _runs(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    return f"{_between(counts)} {'run' if max(counts) == 1 else 'runs'}"
 
 
 def _between(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
@@ -123,7 +126,7 @@ def _between(counts: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]])
 
 
 def ablation_table(experiment: Experiment) -> Table | None:
-    """The paper's Table 3: which line has which component; None if none leaves any out."""
+    """The paper's Table 3: the components of each line; None if every line has all of them."""
     parts = {"fusion": "fusion", "postprocess": "post-processing"}
     settings = [dict(line.parameters) for line in experiment.lines]
     if not any(name in parts and not value for each in settings for name, value in each.items()):
@@ -132,23 +135,25 @@ def ablation_table(experiment: Experiment) -> Table | None:
         (line.label, *("✓" if each.get(name, True) else "×" for name in parts))
         for line, each in zip(experiment.lines, settings, strict=True)
     )
-    return Table("Table 3 of the paper: the parts of each variant", ("", *parts.values()), rows)
+    return Table(
+        "Table 3 of the paper: the components of each variant", ("", *parts.values()), rows
+    )
 
 
 def missing_notes(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
-    """Sentences on how many repetitions there are, and on what is not there."""
+    """Sentences on the number of repetitions and on missing results."""
     wanted = experiment.repetitions
     each = "the mean of " if wanted > 1 else ""
     few = [curve for curve in curves if curve.repetitions.min() < wanted]
-    so_far = " where nothing else is said" if few else ""
-    yield f"Every point is {each}{wanted} repetition{'s' * (wanted > 1)}{so_far}."
+    so_far = " unless stated otherwise" if few else ""
+    yield f"Every point is {each}{count(wanted, 'repetition')}{so_far}."
     for label in dict.fromkeys(curve.label for curve in few):
         by_count: dict[str, list[str]] = {}
         for curve in few:
             if curve.label == label:
                 words = by_count.setdefault(_between(curve.repetitions), [])
                 words.append(find_dataset(curve.dataset).title)
-        parts = [f"{count} on {join_words(names)}" for count, names in by_count.items()]
+        parts = [f"{count} on {joined(names)}" for count, names in by_count.items()]
         yield f"{label} has fewer than {wanted} repetitions: {'; '.join(parts)}."
     yield from _gaps(experiment, curves)
 
@@ -159,10 +164,10 @@ def _gaps(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
     lacking = [name for name in experiment.datasets if name not in there]
     if lacking:
         titles = [find_dataset(name).title for name in lacking]
-        yield f"There are no results on {join_words(titles)}."
+        yield f"There are no results for {joined(titles)}."
     never = [line.label for line in experiment.lines if not _was_run(line.label, labels)]
     if never and len(experiment.lines) > 1:
-        yield f"Not run at all: {join_words(never)}."
+        yield f"Not run: {joined(never)}."
     absent: dict[str, list[str]] = {}
     shorter: dict[str, list[str]] = {}
     for dataset in there:
@@ -176,9 +181,9 @@ def _gaps(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[str]:
                 words = f"{here[label].x.size} of {longest} points on {title}"
                 shorter.setdefault(label, []).append(words)
     for label, titles in absent.items():
-        yield f"{label} was not run on {join_words(titles)}."
+        yield f"{label} was not run on {joined(titles)}."
     for label, words_of in shorter.items():
-        yield f"{label} has {join_words(words_of)}."
+        yield f"{label} has {joined(words_of)}."
 
 
 def _was_run(label: str, labels: Sequence[str]) -> bool:
@@ -186,7 +191,7 @@ def _was_run(label: str, labels: Sequence[str]) -> bool:
 
 
 def stand_in_notes(curves: Sequence[Curve]) -> list[str]:
-    """What every stand-in is, and how it differs from the paper's data set."""
+    """How each stand-in differs from the paper's data set."""
     notes = []
     for name in dict.fromkeys(curve.dataset for curve in curves):
         dataset = find_dataset(name)

@@ -52,14 +52,14 @@ def test_list(tmp_path, monkeypatch):
     assert set(dataset_names()) <= set(rows)
     assert "the paper's" in rows["as-733"]
     assert "7,473 22,705 147 original files:" in rows["as-733"]
-    assert "incomplete, 24 files are missing" in rows["as-caida"]
+    assert "incomplete, 24 files missing" in rows["as-caida"]
     assert "12,905 764,525 36 no" in rows["cit-hepph"]
     assert "stand-in for reddit" in rows["wiki-talk"]
     assert "made when asked for" in rows["demo"]
     listed = json.loads(psgraph_here("datasets", "list", "--json").out)["datasets"]
     assert [each["name"] for each in listed] == list(dataset_names())
-    at_hand = {each["name"] for each in listed if each["at_hand"]}
-    assert at_hand == {"as-733", "demo"}
+    available = {each["name"] for each in listed if each["available"]}
+    assert available == {"as-733", "demo"}
     assert listed[0]["paper"] == {"nodes": 7473, "edges": 22705, "timestamps": 147}
     assert listed[0]["path"] == str(tmp_path / "data")
 
@@ -71,7 +71,7 @@ def test_info_of_what_is_not_there(name):
     assert "Selection" in shown.out
     told = json.loads(psgraph_here("datasets", "info", name, "--json").out)
     assert told["name"] == name
-    assert told["at_hand"] == (name == "demo")
+    assert told["available"] == (name == "demo")
     if name != "demo":
         assert f"psgraph datasets fetch {name}" in shown.out
         assert told["counts"] is None
@@ -84,10 +84,10 @@ def test_fetch_then_info(tmp_path, cache):
     write_citations(tmp_path / "data")
     shown = psgraph_here("datasets", "fetch", "Cit-HepPh", "--from", tmp_path / "data")
     assert shown.code == 0, shown.err
-    assert "Cit-HepPh is at hand" in shown.out
+    assert "Cit-HepPh is available" in shown.out
     assert str(cache / "cit-hepph.parquet") in shown.out
     assert "a partial copy" in shown.out
-    assert "which are 48" in flat(shown.out)
+    assert "which is 48" in flat(shown.out)
     assert "764,525" in shown.out
     told = json.loads(psgraph_here("datasets", "info", "cit-hepph", "--json").out)
     assert told["form"] == "parquet"
@@ -127,9 +127,9 @@ def test_fetch_as_json(tmp_path):
         (("fetch", "nope"), 2, "Choose one of: as-733"),
         (("fetch",), 2, "NAME"),
         (("bogus",), 2, "bogus"),
-        (("fetch", "demo"), 2, "made when it is asked for"),
+        (("fetch", "demo"), 2, "generated on demand"),
         (("fetch", "as-733", "--from", "nowhere"), 1, "nowhere does not exist"),
-        (("fetch", "as-733", "--from", "."), 1, "As-733 is not at hand"),
+        (("fetch", "as-733", "--from", "."), 1, "As-733 is not available"),
         (("fetch", "wiki-talk"), 1, "--from DIR"),
     ],
 )

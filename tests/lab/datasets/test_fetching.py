@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.errors import DataError, InvalidArgument, OutputError
-from psgraph_lab.datasets import fetch_dataset, find_dataset, is_at_hand, load_dataset
+from psgraph_lab.datasets import fetch_dataset, find_dataset, is_available, load_dataset
 from psgraph_lab.datasets.loading import read_dataset
 
 from .handmade import edges_of, pack, union, write_citations, write_graphs, write_links
@@ -46,7 +46,7 @@ def test_the_parquet_form_is_the_same_stream(tmp_path, cache, name):
     assert fetched.counts == original.counts
     assert (fetched.counts.nodes, fetched.counts.edges) == union(expected)
     shutil.rmtree(tmp_path / "files")
-    assert is_at_hand(name)
+    assert is_available(name)
     assert edges_of(load_dataset(name)) == expected
     assert load_dataset(name) == original.snapshots
     # Counts and remarks outlive the files, self-loops too, and a copy of the copy.
@@ -78,7 +78,7 @@ def test_stand_ins_come_as_parquet_only(tmp_path):
     assert fetched.path.name == "wiki-talk.parquet"
     with pytest.raises(DataError, match=r"can't be downloaded\n.*hepph\.parquet.*--from DIR"):
         fetch_dataset("hepph-partial")
-    with pytest.raises(InvalidArgument, match="made when it is asked for"):
+    with pytest.raises(InvalidArgument, match="generated on demand"):
         fetch_dataset("demo")
 
 
@@ -94,13 +94,13 @@ def test_local_files_of_the_variable_go_before_a_download(tmp_path, monkeypatch)
 def test_wrong_sources(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         fetch_dataset("as-733", source=tmp_path / "nowhere")
-    with pytest.raises(DataError, match="not at hand"):
+    with pytest.raises(DataError, match="not available"):
         fetch_dataset("as-733", source=tmp_path)
     (tmp_path / "as-733.parquet").write_bytes(b"PAR1 but no more")
     with pytest.raises(DataError, match="damaged"):
         fetch_dataset("as-733", source=tmp_path)
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(DataError, match="not at hand"):
+    with pytest.raises(DataError, match="not available"):
         fetch_dataset("as-733", source=tmp_path / "notes.txt")
     write_graphs(tmp_path / "files", "as-caida")
     with pytest.raises(OutputError):
@@ -156,7 +156,7 @@ def test_a_file_that_changed_at_its_source_is_reported(served, cache, tmp_path):
     behaviour.files["as-caida.tar.gz"] = other
     second = fetch_dataset("as-caida")
     (warning,) = second.warnings
-    assert "another SHA-256" in warning
+    assert "SHA-256 of as-caida.tar.gz differs" in warning
     assert first.checksums["as-caida.tar.gz"] in warning
     assert second.checksums["as-caida.tar.gz"] == hashlib.sha256(other).hexdigest()
 
@@ -168,7 +168,7 @@ def test_a_file_that_changed_here_is_downloaded_again(served, cache):
         file.write(b"more")
     second = fetch_dataset("as-caida")
     assert second.checksums == first.checksums
-    assert "downloaded again" in second.warnings[0]
+    assert "downloading it again" in second.warnings[0]
 
 
 def test_a_known_checksum_is_checked(served, monkeypatch):
@@ -202,7 +202,7 @@ def test_no_network_names_the_address_and_the_way_around(served, cache):
     behaviour.status = 404
     with pytest.raises(DataError) as failed:
         fetch_dataset("as-caida")
-    assert "/as-caida.tar.gz by hand, then: psgraph datasets fetch as-caida --from DIR" in str(
+    assert "/as-caida.tar.gz manually, then: psgraph datasets fetch as-caida --from DIR" in str(
         failed.value
     )
     (cache / "originals").mkdir(exist_ok=True, parents=True)

@@ -16,12 +16,12 @@ from psgraph_lab.datasets import (
     dataset_names,
     fetch_dataset,
     find_dataset,
-    is_at_hand,
+    is_available,
     load_dataset,
 )
 from psgraph_lab.datasets.citations import paper_months
 from psgraph_lab.datasets.loading import read_dataset
-from psgraph_lab.datasets.months import Window
+from psgraph_lab.datasets.months import MonthRange
 from psgraph_lab.datasets.selections import AS_733_DAYS, AS_CAIDA_DAYS
 
 from .handmade import (
@@ -61,7 +61,7 @@ def test_the_paper_s_four_come_first_and_every_stand_in_stands_for_one_of_them()
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    for call in (find_dataset, load_dataset, is_at_hand, fetch_dataset):
+    for call in (find_dataset, load_dataset, is_available, fetch_dataset):
         with pytest.raises(InvalidArgument, match=r"no data set 'as733'\n.*as-733, as-caida"):
             call("as733")
 
@@ -85,7 +85,7 @@ def test_daily_files(tmp_path, name, packed, inside):
     folder = tmp_path / "data" / (name if inside else "")
     expected, loops = write_graphs(folder, name, packed=packed)
     (folder / "as20000102.txt").write_text("not even read")
-    assert is_at_hand(name, directory=tmp_path / "data")
+    assert is_available(name, directory=tmp_path / "data")
     snapshots = load_dataset(name, directory=tmp_path / "data")
     assert edges_of(snapshots) == expected
     assert [each.time for each in snapshots] == list(expected)
@@ -104,7 +104,7 @@ def test_archives_are_read_and_never_write_outside(tmp_path, archive, inside):
     before = set(tmp_path.iterdir())
     (tmp_path / "data").mkdir()
     pack(tmp_path / "files", tmp_path / "data" / archive, inside=inside)
-    assert is_at_hand("as-caida", directory=tmp_path / "data")
+    assert is_available("as-caida", directory=tmp_path / "data")
     assert edges_of(load_dataset("as-caida", directory=tmp_path / "data")) == expected
     assert edges_of(load_dataset("as-caida", directory=tmp_path / "data" / archive)) == expected
     assert set(tmp_path.iterdir()) == before | {tmp_path / "data"}
@@ -153,7 +153,7 @@ def test_a_file_twice_in_an_archive(tmp_path):
     archive = pack(tmp_path / "files", tmp_path / "as-caida.zip")
     with zipfile.ZipFile(archive, "a") as zipped:
         zipped.writestr("other/as-caida20040105.txt", "1\t2\n")
-    with pytest.raises(DataError, match=r"holds as-caida20040105\.txt twice"):
+    with pytest.raises(DataError, match=r"contains as-caida20040105\.txt twice"):
         load_dataset("as-caida", directory=tmp_path)
 
 
@@ -161,7 +161,7 @@ def test_missing_files_are_named(tmp_path):
     write_graphs(tmp_path, "as-733")
     for day in AS_733_DAYS[3:10]:
         (tmp_path / f"as{day}.txt").unlink()
-    assert not is_at_hand("as-733", directory=tmp_path)
+    assert not is_available("as-733", directory=tmp_path)
     with pytest.raises(DataError) as failed:
         load_dataset("as-733", directory=tmp_path)
     assert f"lacks 7 of the 147 files of As-733: as{AS_733_DAYS[3]}.txt" in str(failed.value)
@@ -200,7 +200,7 @@ def test_citations(tmp_path, packed, end):
     assert (loaded.counts.nodes, loaded.counts.edges) == union(expected)
     assert loaded.counts.self_loops == 1
     assert "a partial copy" in loaded.remarks[0]
-    assert loaded.remarks[1] == "citations left out because a paper has no date: 1"
+    assert loaded.remarks[1] == "citations omitted because a paper has no date: 1"
 
 
 @given(
@@ -249,7 +249,7 @@ def test_wrong_files_of_citations(tmp_path):
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(0, 4))
 def test_months_are_cut_as_a_dictionary_would(months, first):
     ids = pa.chunked_array([list(range(len(months)))])
-    window = Window(f"1970-{first + 1:02}", 2)
+    window = MonthRange(f"1970-{first + 1:02}", 2)
     inside = np.array(months, dtype=np.int64)
     expected = [[i for i, m in enumerate(months) if m == month] for month in (first, first + 1)]
     if all(expected):
@@ -273,10 +273,10 @@ def test_links_of_one_file(tmp_path, part, packed):
     assert [each.time for each in loaded.snapshots] == sorted(expected)
     assert (loaded.counts.nodes, loaded.counts.edges) == union(expected)
     assert (loaded.counts.timestamps, loaded.counts.self_loops) == (24, 1)
-    assert "the only file at hand" in loaded.remarks[-1]
+    assert "the only file available" in loaded.remarks[-1]
 
 
-def test_of_both_files_the_reading_nearest_to_the_paper_is_taken(tmp_path, monkeypatch):
+def test_of_both_files_the_reading_closest_to_the_paper_is_used(tmp_path, monkeypatch):
     from dataclasses import replace
 
     titles = write_links(tmp_path, "title", seed=1)
@@ -288,7 +288,7 @@ def test_of_both_files_the_reading_nearest_to_the_paper_is_taken(tmp_path, monke
         monkeypatch.setattr("psgraph_lab.datasets.hyperlinks.find_dataset", lambda _, d=wanted: d)
         loaded = read_dataset("reddit", directory=tmp_path)
         assert edges_of(loaded.snapshots) == expected
-        assert loaded.remarks[-1] == f"taken: {name}"
+        assert loaded.remarks[-1] == f"used: {name}"
         assert len(loaded.remarks) == 4
         assert any(f"{paper.nodes:,} nodes, {paper.edges:,} edges" in r for r in loaded.remarks)
 
@@ -319,11 +319,11 @@ def test_wrong_files_of_links(tmp_path, old, new, words):
 
 
 def test_the_demo_is_always_there_and_the_rest_is_not(elsewhere):
-    assert is_at_hand("demo")
+    assert is_available("demo")
     assert len(load_dataset("demo")) == 12
     for name in dataset_names()[:-1]:
-        assert not is_at_hand(name)
-        with pytest.raises(DataError, match="not at hand") as failed:
+        assert not is_available(name)
+        with pytest.raises(DataError, match="not available") as failed:
             load_dataset(name)
         assert str(elsewhere) in str(failed.value)
         assert f"psgraph datasets fetch {name}" in str(failed.value)
@@ -333,18 +333,18 @@ def test_the_directory_given_then_the_variable_then_the_cache(tmp_path, elsewher
     first, _ = write_graphs(tmp_path / "first", "as-caida")
     write_links(elsewhere, "title", seed=1)
     monkeypatch.setenv("PSGRAPH_DATA", str(tmp_path / "first"))
-    assert is_at_hand("as-caida")
-    assert is_at_hand("reddit")
+    assert is_available("as-caida")
+    assert is_available("reddit")
     assert edges_of(load_dataset("as-caida")) == first
-    assert not is_at_hand("as-caida", directory=elsewhere)
+    assert not is_available("as-caida", directory=elsewhere)
     # What is incomplete in one place does not hide what is whole in the next.
     write_graphs(elsewhere, "as-caida")
     (tmp_path / "first" / "as-caida20040105.txt").unlink()
-    assert is_at_hand("as-caida")
+    assert is_available("as-caida")
 
 
 def test_the_cache_is_in_the_user_s_data_directory(monkeypatch, tmp_path):
-    from psgraph_lab.datasets.places import cache_directory
+    from psgraph_lab.datasets.locations import cache_directory
 
     monkeypatch.delenv("PSGRAPH_CACHE")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -360,7 +360,7 @@ def test_importing_the_catalogue_loads_nothing_heavy():
 
     code = (
         "import sys, psgraph_lab.datasets as d; d.dataset_names()\n"
-        "import psgraph_lab.datasets.places\n"
+        "import psgraph_lab.datasets.locations\n"
         "print([m for m in ('numpy', 'pyarrow') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

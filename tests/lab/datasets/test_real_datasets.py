@@ -1,4 +1,4 @@
-"""The real data sets, where they are at hand: ``PSGRAPH_DATA`` names the directory."""
+"""The real data sets, where they are available: ``PSGRAPH_DATA`` names the directory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from psgraph.errors import DataError
-from psgraph_lab.datasets import Counts, find_dataset, is_at_hand, load_dataset
-from psgraph_lab.datasets.counting import beside_the_paper
+from psgraph_lab.datasets import Counts, find_dataset, is_available, load_dataset
+from psgraph_lab.datasets.counting import compare_with_paper
 from psgraph_lab.datasets.loading import read_dataset
 from psgraph_lab.datasets.rows import graph_rows
 
@@ -33,7 +33,7 @@ def need(path: Path) -> Path:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_counts(real_data, name):
-    if not is_at_hand(name, directory=real_data):
+    if not is_available(name, directory=real_data):
         pytest.skip(f"{name} is not in the directory that PSGRAPH_DATA names")
     loaded = read_dataset(name, directory=real_data)
     assert loaded.counts == KNOWN[name]
@@ -42,18 +42,18 @@ def test_known_counts(real_data, name):
         assert union(edges_of(loaded.snapshots)) == (loaded.counts.nodes, loaded.counts.edges)
 
 
-def test_counts_beside_the_paper_s():
+def test_counts_compare_with_paper_s():
     verdicts = {
-        name: [line.verdict for line in beside_the_paper(find_dataset(name), counts)]
+        name: [line.verdict for line in compare_with_paper(find_dataset(name), counts)]
         for name, counts in KNOWN.items()
     }
     assert verdicts["as-733"][:2] == verdicts["as-caida"][:2] == ["exact", "exact"]
     assert verdicts["as-caida"][2] == "exact"
-    assert verdicts["as-733"][2].startswith("-2,539, as many as the self-loops")
+    assert verdicts["as-733"][2].startswith("-2,539, the number of self-loops")
     assert verdicts["wiki-talk"] == ["", "", ""]
     told = Counts(7_473, 20_166, 147, 2_539)
     other = Counts(7_473, 20_166, 147, 2_538)
-    edges = [beside_the_paper(find_dataset("as-733"), counts)[2] for counts in (told, other)]
+    edges = [compare_with_paper(find_dataset("as-733"), counts)[2] for counts in (told, other)]
     assert [line.verdict for line in edges] == ["exact with 2,539 self-loops", "-2,539"]
 
 

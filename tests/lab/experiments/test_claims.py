@@ -584,7 +584,12 @@ def test_all_is_decided_that_two_data_sets_can_decide(quick: bool) -> None:
 
 def written(verdicts: list[Verdict], out: Path, notes: Mapping[str, str]) -> tuple[str, str]:
     pages = write_claims_pages(
-        verdicts, out, notes=notes, command="psgraph experiment run claims", facts={"machine": "m"}
+        verdicts,
+        out,
+        notes=notes,
+        command="psgraph experiment run claims",
+        facts={"machine": "m"},
+        html=True,
     )
     assert [page.name for page in pages] == ["claims.md", "claims.html"]
     for name in ("claims.png", "claims.svg"):

@@ -55,6 +55,15 @@ def test_bytes_do_not_depend_on_the_order_of_arrival(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
+def test_an_outcome_that_replaces_another_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "cells.parquet"
+    with Results.writing(path) as results:
+        results.add(Outcome(outcome().cell, {"density_error": 0.5}))
+    with Results.writing(path) as results:
+        results.add(outcome())
+    assert Results.read(path)[outcome().cell].series
+
+
 def test_rows_with_other_values_stand_beside_each_other(tmp_path: Path) -> None:
     path = tmp_path / "mixed.parquet"
     with Results.writing(path) as results:

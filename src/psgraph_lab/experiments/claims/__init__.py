@@ -1,4 +1,4 @@
-"""The paper's comparative statements, each checked against measured results."""
+"""The paper's comparative statements, each checked against our results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From results to verdicts."""
+"""Derive verdicts from results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from psgraph._runtime.numbers import joined
 from psgraph_lab.datasets import dataset_names, find_dataset
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.claims.findings import Finding, Predicate
@@ -14,14 +15,14 @@ from psgraph_lab.experiments.claims.panel import Missing, Panel
 from psgraph_lab.experiments.claims.statements import Demand, Statement, Verdict, read_statements
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 from psgraph_lab.experiments.summary import Curve, summarise
-from psgraph_lab.experiments.words import found_metric, join_words
+from psgraph_lab.experiments.words import found_metric
 
 __all__ = ["check_claims", "meets"]
 
 _NEARLY_ALL = 0.8
-#: The paper's other two data sets can't be had as it has them.
+#: The paper's other two data sets are not available in its form.
 _EXACT = ("as-733", "as-caida")
-#: The paper says "clustering coefficient" and "degree distribution"; these are other readings.
+#: Alternative readings of the paper's "clustering coefficient" and "degree distribution".
 _READINGS = {
     "clustering_error": "average_clustering_error",
     "degree_divergence": "degree_divergence_smoothed",
@@ -35,17 +36,17 @@ def check_claims(
     *,
     statements: Sequence[Statement] | None = None,
 ) -> list[Verdict]:
-    """Hold every statement of the paper against what was measured.
+    """Check every statement of the paper against results.
 
     Parameters
     ----------
     quality, costs
-        Results of the experiments that compare with the truth, and of those that measure time
-        and memory.
+        Results of the experiments that compare with the truth, and of those that record time and
+        memory.
     experiments
-        By name, as they were run; the full ones if not given.
+        By name, as they were run; the full experiments by default.
     statements
-        Others than the paper's.
+        Statements to check instead of the paper's.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def check_claims(
     """
     if experiments is None:
         experiments = {name: find_experiment(name) for name in experiment_names()}
-    # The time series of an experiment over timestamps has the same metrics as its means.
+    # An alternative reading needs to be stored for every cell.
     read = {
         metric: other
         for metric, other in _READINGS.items()
@@ -86,7 +87,7 @@ def _with_readings(experiment: Experiment, read: Mapping[str, str]) -> Experimen
 
 
 def meets(demand: Demand, findings: Sequence[Finding]) -> bool:
-    """Whether findings bear a statement out as often as it demands; data sets weigh the same.
+    """Whether findings support a statement as often as it demands; data sets weigh the same.
 
     >>> meets("most", [Finding("as-733", None, (1, 1, 1, -1), "")])
     True
@@ -108,7 +109,7 @@ def meets(demand: Demand, findings: Sequence[Finding]) -> bool:
 
 
 def _share(findings: Sequence[Finding], wanted: int) -> float:
-    """How often an outcome was seen: the mean over data sets."""
+    """The share of an outcome, averaged over data sets."""
     by_dataset: dict[str | None, list[int]] = {}
     for finding in findings:
         by_dataset.setdefault(finding.dataset, []).extend(finding.outcomes)
@@ -118,7 +119,7 @@ def _share(findings: Sequence[Finding], wanted: int) -> float:
 
 @dataclass(frozen=True)
 class _Seen:
-    """Findings, and what would have been needed for more."""
+    """Findings, and the results that were missing for more."""
 
     findings: list[Finding]
     missing: list[Missing]
@@ -157,21 +158,21 @@ def _verdict(
     groups = _groups(statement, seen.findings)
     holds = all(meets(statement.demand, group) for group in groups.values())
     if not holds and statement.all_needed and absent:
-        seen_on, unseen = join_words(_titles(there)), join_words(_titles(absent))
-        return replace(verdict, reason=f"not seen on {seen_on}; {unseen} may differ")
+        seen_on, unseen = joined(_titles(there)), joined(_titles(absent))
+        return replace(verdict, reason=f"not observed on {seen_on}; {unseen} may differ")
     shares = [
-        f"{metric}so in {100 * _share(group, 1):.0f} %, opposite in {100 * _share(group, -1):.0f} %"
+        f"{metric}true in {_share(group, 1):.0%}, opposite in {_share(group, -1):.0%}"
         for metric, group in groups.items()
     ]
-    reason = f"{'; '.join(shares)}; demanded: {statement.demand}"
+    reason = f"{'; '.join(shares)}; required: {statement.demand}".replace("%", " %")
     not_run = [*_titles([name for name in absent if name in _EXACT]), *map(str, seen.missing)]
     if not_run:
-        reason += f"; not run: {join_words(not_run)}"
+        reason += f"; not run: {joined(not_run)}"
     return replace(verdict, verdict="holds" if holds else "does not hold", reason=reason)
 
 
 def _groups(statement: Statement, findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Findings that have to meet the demand together, by what they are about if there are more."""
+    """Findings grouped by metric where the demand applies to each metric separately."""
     groups: dict[str, list[Finding]] = {}
     several = len(statement.metrics) > 1 and not statement.pooled
     for finding in findings:
@@ -181,7 +182,7 @@ def _groups(statement: Statement, findings: Sequence[Finding]) -> dict[str, list
 
 
 def _look(check: Predicate, panel: Panel, datasets: Sequence[str]) -> _Seen:
-    """What the panel says on data sets: each by itself, so that one may be missing."""
+    """Check each data set separately, so that one may be missing."""
     seen = _Seen([], [])
     together = [tuple(datasets)] if check.spans else [(name,) for name in datasets]
     for names in together:
@@ -194,7 +195,7 @@ def _look(check: Predicate, panel: Panel, datasets: Sequence[str]) -> _Seen:
 
 
 def _beside(check: Predicate, panel: Panel, run: set[str], datasets: Sequence[str]) -> str:
-    """What stand-ins say, against those methods that ran on them."""
+    """The findings on stand-ins, with the methods that ran on them."""
     stand_ins = [
         name
         for name in dataset_names()
@@ -207,7 +208,7 @@ def _beside(check: Predicate, panel: Panel, run: set[str], datasets: Sequence[st
     for name in stand_ins:
         seen = _look(check, panel, [name])
         whole = bool(seen.findings)
-        if not whole:  # slow methods do not run on all data sets: compare with those that did
+        if not whole:  # slow methods may be missing: compare with those that ran
             lines = {panel.line(curve) for curve in panel.curves if curve.dataset == name}
             labels = tuple(label for label in panel.labels if label in lines)
             seen = _look(check, replace(panel, labels=labels), [name])
@@ -216,13 +217,13 @@ def _beside(check: Predicate, panel: Panel, run: set[str], datasets: Sequence[st
 
 
 def _why_not(absent: Sequence[str], missing: Sequence[Missing]) -> str:
-    """Why nothing could be decided: data sets that can't be had, or runs that were not made."""
+    """Why nothing could be decided: unavailable data sets, or missing runs."""
     lacking = next((each.datasets for each in missing if each.datasets), tuple(absent))
     if (not missing or missing[0].datasets) and not set(lacking) & set(_EXACT):
-        titles = join_words(_titles(lacking))
-        has = "it" if len(lacking) == 1 else "them"
-        return f"no results on {titles}, which can't be had as the paper has {has}"
-    return f"not run: {join_words([str(each) for each in missing] or _titles(lacking))}"
+        titles = joined(_titles(lacking))
+        are = "is" if len(lacking) == 1 else "are"
+        return f"no results on {titles}, which {are} not available in the paper's form"
+    return f"not run: {joined([str(each) for each in missing] or _titles(lacking))}"
 
 
 def _titles(datasets: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Checks that set lines, or a line and a value, beside each other at every place of the axis."""
+"""Checks that compare lines with each other, or with a value, at every point of the axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from psgraph_lab.datasets import find_dataset
-from psgraph_lab.experiments.claims.findings import Finding, each_line, means, named, places, shown
+from psgraph_lab.experiments.claims.findings import (
+    Finding,
+    each_line,
+    means,
+    named,
+    pairs_of,
+    shown,
+)
 from psgraph_lab.experiments.claims.panel import (
     STANDARD_ERRORS,
     Floats,
@@ -26,7 +33,7 @@ Lines = tuple[str, ...] | Literal["others"]
 
 @dataclass(frozen=True)
 class Better:
-    """Every one of `methods` is better than `beats` of the lines in `than` (all, if not given)."""
+    """Each of `methods` is better than `beats` of the lines in `than` (all by default)."""
 
     spans: ClassVar[bool] = False
     methods: Lines
@@ -35,7 +42,7 @@ class Better:
     factor: float = 1.0
 
     def findings(self, panel: Panel) -> list[Finding]:
-        return [self._finding(panel, *place) for place in places(panel)]
+        return [self._finding(panel, *pair) for pair in pairs_of(panel)]
 
     def _finding(self, panel: Panel, dataset: str, metric: str) -> Finding:
         ours, theirs = _sides(panel, dataset, metric, self.methods, self.than)
@@ -51,13 +58,13 @@ class Better:
             metric,
             tuple(worst.tolist()),
             f"{means(ours)} against {means(theirs)}",
-            ("better", "level", "worse") if needed == len(theirs) else ("so", "open", "not so"),
+            ("better", "level", "worse") if needed == len(theirs) else ("true", "open", "false"),
         )
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """`methods` stay between two values at every place, but for noise."""
+    """`methods` stay between two values at every point, within noise."""
 
     spans: ClassVar[bool] = False
     methods: tuple[str, ...]
@@ -66,7 +73,7 @@ class Bounds:
 
     def findings(self, panel: Panel) -> list[Finding]:
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             lines = panel.aligned(dataset, metric, self.methods)
             mean = np.array([line.mean for line in lines])
             noise = STANDARD_ERRORS * np.array([line.error for line in lines])
@@ -84,7 +91,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Close:
-    """Every one of `methods` is within a factor of the best of `than`, or level with it."""
+    """Each of `methods` is within a factor of the best of `than`, or level with it."""
 
     spans: ClassVar[bool] = False
     methods: tuple[str, ...]
@@ -93,11 +100,11 @@ class Close:
 
     def findings(self, panel: Panel) -> list[Finding]:
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             ours, theirs = _sides(panel, dataset, metric, self.methods, self.than)
             beaten = [compare(other, one, factor=self.factor) for one in ours for other in theirs]
             outcomes = np.where((np.array(beaten) < 1).all(axis=0), 1, -1).tolist()
-            numbers = f"{means(ours)} beside {means(theirs)}"
+            numbers = f"{means(ours)} compared with {means(theirs)}"
             counted = ("close", "", "not close")
             found.append(Finding(dataset, metric, tuple(outcomes), numbers, counted))
         return found
@@ -105,7 +112,7 @@ class Close:
 
 @dataclass(frozen=True)
 class CloseToBest:
-    """At one place on the axis a line is within a factor of its best, or level with it."""
+    """At one point of the axis a line is within a factor of its best, or level with it."""
 
     spans: ClassVar[bool] = False
     methods: tuple[str, ...]
@@ -114,7 +121,7 @@ class CloseToBest:
 
     def findings(self, panel: Panel) -> list[Finding]:
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             outcomes, texts = [], []
             for line in each_line(panel, dataset, metric, self.methods):
                 if self.at not in line.x:
@@ -143,11 +150,11 @@ class Advantage:
 
     def findings(self, panel: Panel) -> list[Finding]:
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             one, other = panel.aligned(dataset, metric, (self.method, self.over))
             half = one.x.size // 2
             if not half:
-                raise Missing(f"more than one place on {find_dataset(dataset).title}")
+                raise Missing(f"more than one point on {find_dataset(dataset).title}")
             lead = (one.mean - other.mean) * (1 if one.higher_is_better else -1)
             low, high = lead[:half].mean(), lead[-half:].mean()
             error = np.hypot(one.error, other.error)
@@ -164,10 +171,10 @@ class Advantage:
 
 @dataclass(frozen=True)
 class Across:
-    """A line's mean, its range along the axis, or its lead over another, between data sets.
+    """A line's mean, range along the axis, or lead over another, compared between data sets.
 
-    It is larger (or smaller) on each data set of `on` than on each of `against`. A stand-in is
-    taken where its original is named.
+    It is larger (or smaller) on each data set of `on` than on each of `against`. A stand-in
+    counts as its original.
     """
 
     spans: ClassVar[bool] = True
@@ -212,7 +219,7 @@ class Across:
         return there
 
     def _value(self, panel: Panel, dataset: str, metric: str) -> tuple[float, float]:
-        """The statistic on a data set, and its noise."""
+        """The statistic on a data set and its noise."""
         if self.statistic == "lead":
             one, other = panel.aligned(dataset, metric, (self.method, self.over))
             lead = float(abs(one.mean - other.mean).mean())
@@ -228,7 +235,7 @@ class Across:
 def _sides(
     panel: Panel, dataset: str, metric: str, methods: Lines, than: Lines
 ) -> tuple[list[Series], list[Series]]:
-    """Both sides of a comparison, "others" being all lines that the other side does not name."""
+    """Both sides of a comparison; "others" are all lines that the other side does not name."""
     ours: Sequence[str] = panel.others(than) if methods == "others" else methods
     theirs: Sequence[str] = panel.others(ours) if than == "others" else than
     if not ours or not theirs:
@@ -238,5 +245,5 @@ def _sides(
 
 
 def _noise(error: Floats) -> float:
-    """Of a mean of independent values."""
+    """The noise of a mean of independent values."""
     return float(STANDARD_ERRORS * np.sqrt((error**2).sum()) / error.size)

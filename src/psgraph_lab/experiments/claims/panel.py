@@ -1,4 +1,4 @@
-"""The measured lines of one experiment, as statements about them need them: with their noise."""
+"""The lines of one experiment with their noise, restricted to what a statement is about."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["Missing", "Panel", "Series", "compare", "direction_of", "rank_correl
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: A difference counts from this many standard errors on; within them two means are level.
+#: Two means differ if they are at least this many standard errors apart; otherwise they are level.
 STANDARD_ERRORS = 2.0
-#: Ranks that go along with each other at least so closely make a trend.
+#: The rank correlation from which a line has a trend.
 CLEAR_RANK_CORRELATION = 0.5
 
 
 class Missing(Exception):
-    """A line that a statement is about has no results; its text says which.
+    """Results that a statement needs are missing; the message says which.
 
     Attributes
     ----------
     datasets
-        Any one of these would have done, if it is for lack of data sets.
+        If data sets are missing: any one of these would be enough.
     """
 
     def __init__(self, what: str, *, datasets: tuple[str, ...] = ()) -> None:
@@ -44,7 +44,7 @@ class Series:
     Attributes
     ----------
     epsilon
-        None where ε runs along the axis.
+        None where ε is the axis.
     error
         The standard error of each mean; 0 for a single repetition.
     """
@@ -63,12 +63,12 @@ class Series:
         return found_metric(self.metric).better == "higher"
 
     def at(self, x: Floats) -> Series:
-        """The same at some of its places."""
+        """The line restricted to some of its points."""
         kept = np.isin(self.x, x)
         return replace(self, x=self.x[kept], mean=self.mean[kept], error=self.error[kept])
 
     def repeated(self, x: float) -> Series:
-        """A line with the value of one place at all places."""
+        """A constant line with the value at one point."""
         here = int(np.flatnonzero(self.x == x)[0])
         size = self.x.size
         return replace(
@@ -78,16 +78,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves of one experiment on some data sets, cut to the part a statement speaks of.
+    """Curves of one experiment on some data sets, restricted to what a statement is about.
 
     Attributes
     ----------
     labels
-        Of all lines of the experiment, whether they have been run or not.
+        The labels of all lines of the experiment, run or not.
     start, stop
-        The first and last place on the axis that counts.
+        The first and last point of the axis that counts.
     epsilons
-        Only these budgets, where ε does not run along the axis; empty for all.
+        Only these budgets, where ε is not the axis; empty for all.
     """
 
     labels: tuple[str, ...]
@@ -99,11 +99,11 @@ class Panel:
     epsilons: tuple[str, ...] = ()
 
     def others(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """All lines but these."""
+        """All lines except these."""
         return tuple(label for label in self.labels if label not in labels)
 
     def series(self, dataset: str, metric: str, label: str) -> list[Series]:
-        """A line, once for every budget where that is not the axis."""
+        """A line, one series per budget where ε is not the axis."""
         found = []
         for curve in self.curves:
             if curve.dataset != dataset or self.line(curve) != label:
@@ -129,19 +129,19 @@ class Panel:
         return found
 
     def aligned(self, dataset: str, metric: str, labels: Sequence[str]) -> list[Series]:
-        """Several lines at the places that all of them have."""
+        """Several lines, restricted to the points they have in common."""
         lines = [self.series(dataset, metric, label)[0] for label in labels]
         common = lines[0].x
         for line in lines:
             common = np.intersect1d(common, line.x)
         if not common.size:
             raise Missing(
-                f"{', '.join(labels)} at the same places on {find_dataset(dataset).title}"
+                f"{', '.join(labels)} at the same points on {find_dataset(dataset).title}"
             )
         return [line.at(common) for line in lines]
 
     def line(self, curve: Curve) -> str:
-        """The label of a curve's line, without the budget that is added where there are several."""
+        """The label of a curve's line, without the budget that distinguishes several."""
         if len(self.labels) == 1:
             return self.labels[0]
         return next(
@@ -155,12 +155,12 @@ class Panel:
 
 
 def compare(one: Series, other: Series, *, factor: float = 1.0) -> Integers:
-    """At every place: 1 where `one` is better beyond noise, −1 where it is worse, else 0.
+    """For every point: 1 where `one` is better beyond noise, −1 where it is worse, else 0.
 
     Parameters
     ----------
     factor
-        By how much better it has to be in proportion; where it is less, the two are level.
+        The factor by which it has to be better; otherwise the two are level.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def compare(one: Series, other: Series, *, factor: float = 1.0) -> Integers:
 
 
 def rank_correlation(one: Floats, other: Floats) -> float:
-    """Spearman's, of values without ties; 0 for a single one.
+    """Spearman's rank correlation of values without ties; 0 for a single one.
 
     >>> rank_correlation(np.array([1.0, 2.0, 9.0]), np.array([5.0, 6.0, 7.0]))
     1.0
@@ -190,9 +190,9 @@ def rank_correlation(one: Floats, other: Floats) -> float:
 
 
 def direction_of(series: Series) -> int:
-    """1 for a line that rises, −1 for one that falls, 0 for neither.
+    """1 for a rising line, −1 for a falling one, 0 for neither.
 
-    Its ranks have to follow the axis, and its ends to differ beyond noise.
+    Its ranks must follow the axis, and its ends must differ beyond noise.
     """
     correlation = rank_correlation(series.x, series.mean)
     change = series.mean[-1] - series.mean[0]

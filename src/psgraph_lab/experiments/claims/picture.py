@@ -1,11 +1,11 @@
-"""All verdicts at a glance: a row per section, a square per statement."""
+"""All verdicts in one figure: a row per section, a square per statement."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from psgraph.pictures.style import INK, PAPER, QUIET
+from psgraph.pictures.style import INK, QUIET, WHITE
 from psgraph_lab.experiments.claims.statements import Verdict
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOKS", "compose_verdicts"]
 
-#: Colour and sign: told apart in print and with every kind of colour vision.
+#: Colour and sign, distinguishable in print and with every kind of colour vision.
 LOOKS = {
     "holds": ("#009e73", "✓"),
     "does not hold": ("#d55e00", "✗"),
@@ -23,7 +23,7 @@ _ROW, _SQUARE = 0.34, 0.84
 
 
 def compose_verdicts(verdicts: Sequence[Verdict]) -> Figure:
-    """The figure, not written anywhere yet."""
+    """Compose the figure without writing it."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
@@ -33,21 +33,21 @@ def compose_verdicts(verdicts: Sequence[Verdict]) -> Figure:
     figure = Figure(
         figsize=(2.9 + _ROW * longest, 0.8 + _ROW * len(rows)),
         dpi=130,
-        facecolor=PAPER,
+        facecolor=WHITE,
         layout="constrained",
     )
     axes = figure.subplots()
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         for column, verdict in enumerate(row):
             colour, sign = LOOKS[verdict.verdict]
             axes.add_patch(
-                Rectangle((column, place), _SQUARE, _SQUARE, facecolor=colour, edgecolor="none")
+                Rectangle((column, index), _SQUARE, _SQUARE, facecolor=colour, edgecolor="none")
             )
-            ink = INK if verdict.verdict == "not testable here" else PAPER
-            middle = (column + _SQUARE / 2, place + _SQUARE / 2)
+            ink = INK if verdict.verdict == "not testable here" else WHITE
+            middle = (column + _SQUARE / 2, index + _SQUARE / 2)
             axes.annotate(sign, middle, ha="center", va="center", color=ink, fontsize=10)
     axes.set(xlim=(-0.2, longest + 0.2), ylim=(len(rows) + 0.05, -0.15), aspect="equal", xticks=[])
-    axes.set_yticks([place + _SQUARE / 2 for place in range(len(rows))], sections)
+    axes.set_yticks([index + _SQUARE / 2 for index in range(len(rows))], sections)
     axes.tick_params(axis="y", length=0, labelsize=10, labelcolor=INK)
     for side in axes.spines.values():
         side.set_visible(False)

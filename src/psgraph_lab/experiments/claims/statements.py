@@ -1,4 +1,4 @@
-"""The paper's statements, read from ``statements.toml``, and what can be said about one."""
+"""The paper's statements, read from ``statements.toml``, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ class Statement:
     Attributes
     ----------
     text
-        In our words.
+        The statement in our words.
     experiment
-        Whose results decide.
+        The experiment whose results decide.
     datasets
-        Those of the paper that it is about.
+        The paper's data sets it is about.
     check, demand
-        What is looked at, and how often it has to be so. None for what no result can decide.
+        What is checked, and how often it must be true. None if no result can decide it.
     start, stop, epsilons
-        The part of the axis that it speaks of, and the budgets where these are lines.
+        The part of the axis it is about, and the budgets where these are lines.
     pooled
-        Whether metrics may make up for each other; otherwise the demand is made of each.
+        Whether metrics are pooled; otherwise the demand applies to each.
     all_needed
-        Whether it can be refuted on all of its data sets only, since it speaks of how they differ.
+        Whether it can be refuted only on all of its data sets, because it is about differences.
     untestable
         Why no result can decide it.
     """
@@ -86,20 +86,20 @@ class Statement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our results say about a statement.
+    """The verdict of our results on a statement.
 
     Attributes
     ----------
     numbers
-        The values that decided, a line for each data set and metric.
+        The deciding values, a line for each data set and metric.
     reason
-        How often it was so and how often it had to be, or why it can't be tested.
+        How often it was true and how often it had to be, or why it can't be tested.
     beside
-        The same values for stand-ins, which decide nothing.
+        The same values for stand-ins, which don't count.
     shortened
         Whether only the beginnings of streams were run.
     otherwise
-        The verdict under another reading of its metrics, where there is one; it decides nothing.
+        The verdict under an alternative reading of its metrics, if any; it does not count.
     """
 
     statement: Statement
@@ -113,7 +113,7 @@ class Verdict:
 
 @cache
 def read_statements() -> tuple[Statement, ...]:
-    """All statements, in the paper's order.
+    """Read all statements, in the paper's order.
 
     >>> read_statements()[2].id
     'eigen-1'

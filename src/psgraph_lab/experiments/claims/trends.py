@@ -1,4 +1,4 @@
-"""Checks of where lines go along the axis."""
+"""Checks of trends along the axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from psgraph_lab.datasets import find_dataset
-from psgraph_lab.experiments.claims.findings import Finding, each_line, named, places, told_ends
+from psgraph_lab.experiments.claims.findings import Finding, each_line, named, pairs_of, told_ends
 from psgraph_lab.experiments.claims.panel import (
     CLEAR_RANK_CORRELATION,
     STANDARD_ERRORS,
@@ -38,7 +38,7 @@ class Trend:
     def findings(self, panel: Panel) -> list[Finding]:
         wanted = 1 if self.direction == "rising" else -1
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             lines = each_line(panel, dataset, metric, self.methods)
             outcomes = tuple(wanted * direction_of(line) for line in lines)
             found.append(Finding(dataset, metric, outcomes, "; ".join(map(told_ends, lines))))
@@ -54,7 +54,7 @@ class Together:
 
     def findings(self, panel: Panel) -> list[Finding]:
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             lines = panel.aligned(dataset, metric, self.methods)
             agreement = rank_correlation(lines[0].mean, lines[1].mean)
             outcome = int(np.sign(agreement)) if abs(agreement) >= CLEAR_RANK_CORRELATION else 0
@@ -65,7 +65,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Growth:
-    """Values grow at most as the axis to this power: 1 is in proportion."""
+    """Values grow at most like a power of the axis; 1 is proportional growth."""
 
     spans: ClassVar[bool] = False
     methods: tuple[str, ...]
@@ -73,30 +73,32 @@ class Growth:
 
     def findings(self, panel: Panel) -> list[Finding]:
         found = []
-        for dataset, metric in places(panel):
+        for dataset, metric in pairs_of(panel):
             outcomes, texts = [], []
             for line in each_line(panel, dataset, metric, self.methods):
                 along, grown = line.x[-1] / line.x[0], line.mean[-1] / line.mean[0]
                 if along <= 1:
-                    raise Missing(f"more than one place on {find_dataset(dataset).title}")
+                    raise Missing(f"more than one point on {find_dataset(dataset).title}")
                 relative = (line.error / line.mean)[[0, -1]]
                 least = grown * (1 - STANDARD_ERRORS * np.hypot(*relative))
                 limit = along**self.power
                 outcomes.append(1 if grown <= limit else 0 if least <= limit else -1)
-                texts.append(f"{named(line)} × {grown:.2f} while the axis grows × {along:g}")
+                texts.append(
+                    f"{named(line)} grows {grown:.2f}-fold while the axis grows {along:g}-fold"
+                )
             found.append(Finding(dataset, metric, tuple(outcomes), "; ".join(texts)))
         return found
 
 
 @dataclass(frozen=True)
 class NoSingleBest:
-    """Wherever one stops on the axis, some line has a place that is better beyond noise."""
+    """At every point of the axis, some line is better beyond noise at another point."""
 
     spans: ClassVar[bool] = True
     methods: tuple[str, ...]
 
     def findings(self, panel: Panel) -> list[Finding]:
-        lines = [line for place in places(panel) for line in each_line(panel, *place, self.methods)]
+        lines = [line for pair in pairs_of(panel) for line in each_line(panel, *pair, self.methods)]
         beaten = {float(x): 0 for line in lines for x in line.x}
         for line in lines:
             for x in line.x:
@@ -108,9 +110,9 @@ class NoSingleBest:
 
 @dataclass(frozen=True)
 class MixedTrends:
-    """Lines that differ only in their data set (or budget, or metric) go opposite ways.
+    """Lines that differ only in their data set (or budget, or metric) have opposite trends.
 
-    Better and worse are what counts, so that metrics can be set beside each other.
+    Trends are towards better or worse, so that metrics can be compared.
     """
 
     spans: ClassVar[bool] = True
@@ -118,7 +120,7 @@ class MixedTrends:
     across: Literal["dataset", "epsilon", "metric"]
 
     def findings(self, panel: Panel) -> list[Finding]:
-        lines = [line for place in places(panel) for line in each_line(panel, *place, self.methods)]
+        lines = [line for pair in pairs_of(panel) for line in each_line(panel, *pair, self.methods)]
 
         def group(line: Series) -> list[str]:
             facts = _facts(line)
@@ -135,19 +137,20 @@ class MixedTrends:
             outcomes.append(1 if ways[1] and ways[-1] else 0)
             if outcomes[-1]:
                 examples.append(
-                    f"{', '.join(filter(None, shared))}: better along the axis for "
+                    f"{', '.join(filter(None, shared))}: improving along the axis for "
                     f"{', '.join(ways[1])}, worse for {', '.join(ways[-1])}"
                 )
         numbers = (
-            f"{sum(outcomes)} of {len(outcomes)} groups of lines go both ways (in all, {totals[1]} "
-            f"lines get better along the axis, {totals[-1]} worse, {totals[0]} neither)"
+            f"{sum(outcomes)} of {len(outcomes)} groups of lines have opposite trends (in total, "
+            f"{totals[1]} lines improve along the axis, {totals[-1]} get worse, {totals[0]} do "
+            "neither)"
         )
         told = "; ".join([numbers, *examples[:_MOST_EXAMPLES]])
         return [Finding(None, None, tuple(outcomes), told)]
 
 
 def _facts(line: Series) -> dict[str, str]:
-    """What tells a line from others, in words."""
+    """What distinguishes a line, in words."""
     return {
         "label": line.label,
         "dataset": find_dataset(line.dataset).title,

@@ -1,4 +1,4 @@
-"""Where the files of data sets are looked for, and where fetched ones go."""
+"""Where the files of data sets are searched, and where fetched ones go."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Originals:
     Attributes
     ----------
     stem
-        The name of the directory that holds them, and of an archive of them.
+        Name of the directory or archive that contains them.
     files
-        Their names; each may be gzipped, with ``.gz`` behind its name.
+        Their names; each may be gzipped, with ``.gz`` appended.
     any_of
         Whether one of them is enough.
     """
@@ -35,7 +35,7 @@ class Originals:
     any_of: bool = False
 
     def missing(self, present: Iterable[str]) -> tuple[str, ...]:
-        """Those that have to be there and are not."""
+        """The required files that are not present."""
         have = set(present)
         lacking = tuple(file for file in self.files if file not in have)
         return () if self.any_of and len(lacking) < len(self.files) else lacking
@@ -64,9 +64,9 @@ class Located:
     form
         ``parquet``, ``archive`` or ``files``.
     files
-        The original files by their names, if they lie there unpacked.
+        The original files by name, if they are unpacked.
     missing
-        Original files that ought to lie beside them.
+        Original files that should be there too.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class Located:
 
 
 def originals_of(dataset: Dataset) -> Originals | None:
-    """The original files of a data set; None for one that has only its Parquet form."""
+    """The original files of a data set; None for one that exists only as Parquet."""
     return _ORIGINALS.get(dataset.name)
 
 
@@ -85,47 +85,47 @@ def cache_directory() -> Path:
     if given := os.environ.get("PSGRAPH_CACHE"):
         return Path(given)
     home = os.environ.get("XDG_DATA_HOME", "")
-    # The specification has relative paths ignored.
+    # The XDG specification ignores relative paths.
     base = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
     return base / "psgraph"
 
 
 def directories(directory: Path | None = None) -> tuple[Path, ...]:
-    """The places to look in: the one given; otherwise ``PSGRAPH_DATA``, then the cache."""
+    """The directories to search: the one given; otherwise ``PSGRAPH_DATA``, then the cache."""
     if directory is not None:
         return (Path(directory),)
     given = os.environ.get("PSGRAPH_DATA")
     return (*((Path(given),) if given else ()), cache_directory())
 
 
-def locate(dataset: Dataset, places: Iterable[Path]) -> Located | None:
-    """Find a data set: its Parquet form, its original files, or an archive of them.
+def locate(dataset: Dataset, paths: Iterable[Path]) -> Located | None:
+    """Find a data set: its Parquet file, its original files, or an archive of them.
 
-    A place is a directory, or a file that is one of these. The first complete find is taken; if
-    there is none, the first that lacks files.
+    A path is a directory, or one of these files. Returns the first complete match; if there is
+    none, the first incomplete one.
     """
     incomplete = None
-    for place in places:
-        for found in _finds(dataset, place):
+    for path in paths:
+        for found in _matches(dataset, path):
             if not found.missing:
                 return found
             incomplete = incomplete or found
     return incomplete
 
 
-def _finds(dataset: Dataset, place: Path) -> Iterable[Located]:
+def _matches(dataset: Dataset, path: Path) -> Iterable[Located]:
     try:
-        if place.is_file():
-            yield from _file(dataset, place)
+        if path.is_file():
+            yield from _file(dataset, path)
             return
-        names = _names(place)
+        names = _names(path)
         for file in dataset.files:
             if file in names:
-                yield Located(place / file, "parquet")
+                yield Located(path / file, "parquet")
         originals = originals_of(dataset)
         if originals is None:
             return
-        folders = [place, *(place / name for name in (originals.stem, dataset.name))]
+        folders = [path, *(path / name for name in (originals.stem, dataset.name))]
         for folder in dict.fromkeys(folders):
             names = _names(folder)
             files = {
@@ -141,19 +141,19 @@ def _finds(dataset: Dataset, place: Path) -> Iterable[Located]:
                     yield Located(folder / f"{originals.stem}{ending}", "archive")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "the name can't be used"
-        raise DataError(f"{place} can't be looked into: {reason}\nCheck the path.") from None
+        raise DataError(f"{path} can't be searched: {reason}\nCheck the path.") from None
 
 
 def _names(folder: Path) -> set[str]:
-    """What lies in a directory: nothing if there is none."""
+    """The names in a directory; none if it does not exist."""
     try:
-        return set(os.listdir(folder))  # noqa: PTH208, in one call, for is_at_hand is to be cheap
+        return set(os.listdir(folder))  # noqa: PTH208, one call: is_available is cheap
     except (FileNotFoundError, NotADirectoryError):
         return set()
 
 
 def _file(dataset: Dataset, path: Path) -> Iterable[Located]:
-    """A single file, by its name."""
+    """Recognise a single file by its name."""
     originals = originals_of(dataset)
     plain = path.name.removesuffix(".gz")
     if path.suffix == ".parquet":
