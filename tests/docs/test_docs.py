@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("proofs/*.md")])
 TEXT = {".cfg", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
-FOLDERS = (".ci", "benchmarks", "docs", "proofs", "src", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "proofs", "src", "tests")
 
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -45,6 +45,7 @@ def repository_files() -> list[Path]:
         if path.is_file()
         and path.suffix in TEXT
         and "__pycache__" not in path.parts
+        and path.name != ".git"  # in a linked worktree a file that points to the repository
         and not path.name.startswith(".coverage")
     ]
 
