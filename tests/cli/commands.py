@@ -6,7 +6,7 @@ import csv
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -57,12 +57,13 @@ def psgraph_here(*arguments: object) -> Result:
 def small_stream(*, timestamps: int = 3, nodes: int = 60) -> list[list[tuple[int, int]]]:
     """Rings with chords that move a little: edges of every timestamp."""
     rng = np.random.default_rng(4)
-    chords = [tuple(map(int, rng.choice(nodes, 2, replace=False))) for _ in range(2 * nodes)]
+    pairs = [rng.choice(nodes, 2, replace=False) for _ in range(2 * nodes)]
+    chords = [(int(u), int(v)) for u, v in pairs]
     ring = [(node, (node + 1) % nodes) for node in range(nodes)]
     return [[*ring, *chords[step : nodes + step]] for step in range(timestamps)]
 
 
-def write_csv(path: Path, header: str, rows: list[tuple[object, ...]]) -> Path:
+def write_csv(path: Path, header: str, rows: Sequence[tuple[object, ...]]) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         if header:
@@ -71,7 +72,7 @@ def write_csv(path: Path, header: str, rows: list[tuple[object, ...]]) -> Path:
     return path
 
 
-def rows_of(stream: list[list[tuple[int, int]]]) -> list[tuple[object, ...]]:
+def rows_of(stream: list[list[tuple[int, int]]]) -> list[tuple[int, int, int]]:
     return [(t, u, v) for t, edges in enumerate(stream) for u, v in edges]
 
 
