@@ -1,4 +1,4 @@
-"""Running the real command, and small streams to run it on."""
+"""Run the real command, and write small streams to run it on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def psgraph(*arguments: object, cwd: Path | None = None, env: Mapping[str, str] 
 
 
 def psgraph_here(*arguments: object) -> Result:
-    """The same without a process of its own, where what is tested is not the start of one."""
+    """Run the command in this process, for tests that are not about starting one."""
     from psgraph.cli import run
 
     out, err = StringIO(), StringIO()
@@ -55,7 +55,7 @@ def psgraph_here(*arguments: object) -> Result:
 
 
 def small_stream(*, timestamps: int = 3, nodes: int = 60) -> list[list[tuple[int, int]]]:
-    """Rings with chords that move a little: edges of every timestamp."""
+    """The edges of every timestamp: a ring with chords, a few of which change each time."""
     rng = np.random.default_rng(4)
     pairs = [rng.choice(nodes, 2, replace=False) for _ in range(2 * nodes)]
     chords = [(int(u), int(v)) for u, v in pairs]
@@ -77,7 +77,7 @@ def rows_of(stream: list[list[tuple[int, int]]]) -> list[tuple[int, int, int]]:
 
 
 def write_inputs(directory: Path) -> dict[str, Path]:
-    """The same stream in every form, and its roster."""
+    """Write one stream in every form, and its roster; return the paths."""
     stream = small_stream()
     rows = rows_of(stream)
     folder = directory / "days"
