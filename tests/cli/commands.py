@@ -1,4 +1,4 @@
-"""Running the real command, and small streams to run it on."""
+"""Run the real command, and write small streams to run it on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -45,7 +45,7 @@ def psgraph(*arguments: object, cwd: Path | None = None, env: Mapping[str, str] 
 
 
 def psgraph_here(*arguments: object) -> Result:
-    """The same without a process of its own, where what is tested is not the start of one."""
+    """Run the command in this process, for tests that are not about starting one."""
     from psgraph.cli import run
 
     out, err = StringIO(), StringIO()
@@ -61,14 +61,15 @@ def before_others(directory: Path) -> dict[str, str]:
 
 
 def small_stream(*, timestamps: int = 3, nodes: int = 60) -> list[list[tuple[int, int]]]:
-    """Rings with chords that move a little: edges of every timestamp."""
+    """The edges of every timestamp: a ring with chords, a few of which change each time."""
     rng = np.random.default_rng(4)
-    chords = [tuple(map(int, rng.choice(nodes, 2, replace=False))) for _ in range(2 * nodes)]
+    pairs = [rng.choice(nodes, 2, replace=False) for _ in range(2 * nodes)]
+    chords = [(int(u), int(v)) for u, v in pairs]
     ring = [(node, (node + 1) % nodes) for node in range(nodes)]
     return [[*ring, *chords[step : nodes + step]] for step in range(timestamps)]
 
 
-def write_csv(path: Path, header: str, rows: list[tuple[object, ...]]) -> Path:
+def write_csv(path: Path, header: str, rows: Sequence[tuple[object, ...]]) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         if header:
@@ -77,12 +78,12 @@ def write_csv(path: Path, header: str, rows: list[tuple[object, ...]]) -> Path:
     return path
 
 
-def rows_of(stream: list[list[tuple[int, int]]]) -> list[tuple[object, ...]]:
+def rows_of(stream: list[list[tuple[int, int]]]) -> list[tuple[int, int, int]]:
     return [(t, u, v) for t, edges in enumerate(stream) for u, v in edges]
 
 
 def write_inputs(directory: Path) -> dict[str, Path]:
-    """The same stream in every form, and its roster."""
+    """Write one stream in every form, and its roster; return the paths."""
     stream = small_stream()
     rows = rows_of(stream)
     folder = directory / "days"

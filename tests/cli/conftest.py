@@ -1,4 +1,4 @@
-"""Inputs that many tests read and none changes."""
+"""Input files that many tests read and no test changes."""
 
 from __future__ import annotations
 

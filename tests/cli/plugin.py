@@ -1,4 +1,4 @@
-"""A plug-in method that misbehaves as its environment asks, installed by a folder on the path."""
+"""A plug-in method that misbehaves as the environment variable ODD says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psgraph.methods.psgraph import PSGraph
 
 
 class Odd(PSGraph):
-    """PSGraph in other clothes."""
+    """PSGraph under another name."""
 
     name = "odd"
     calls = 0
@@ -39,7 +39,7 @@ class Odd(PSGraph):
 
 
 def install(directory: Path) -> dict[str, str]:
-    """Lay the plug-in out as an installed distribution; the environment that finds it."""
+    """Write the plug-in as an installed distribution; return the environment that finds it."""
     (directory / "odd_method.py").write_text(_MODULE)
     info = directory / "odd_method-1.0.dist-info"
     info.mkdir()

@@ -50,7 +50,7 @@ def test_help_says_what_roster_from_edges_makes_public() -> None:
     assert "what the paper does" in words
 
 
-def test_help_of_compare_is_marked() -> None:
+def test_help_of_compare_says_that_it_is_for_the_curator_only() -> None:
     assert "CURATOR ONLY: CONTAINS THE TRUTH" in psgraph("compare", "--help").out
 
 
@@ -64,7 +64,7 @@ def test_wrong_usage_exits_2_and_points_to_help(arguments: tuple[str, ...]) -> N
     assert "Traceback" not in failed.err
 
 
-def test_a_reader_that_leaves_early_is_no_error_message() -> None:
+def test_a_closed_pipe_prints_no_error_message() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as gone:
@@ -75,7 +75,7 @@ def test_a_reader_that_leaves_early_is_no_error_message() -> None:
     assert done.stderr == ""
 
 
-def test_a_terminal_without_greek_letters_is_no_failure() -> None:
+def test_a_terminal_that_cannot_show_greek_letters_is_served_too() -> None:
     shown = psgraph(
         *("plan", "--nodes", 10, "--epsilon", 1, "--window", 2), env={"PYTHONIOENCODING": "ascii"}
     )

@@ -45,7 +45,7 @@ def test_methods_lists_plug_ins(tmp_path: Path) -> None:
     methods = {method["name"]: method for method in json.loads(shown.out)["methods"]}
     assert methods["psgraph"]["package"] == "psgraph-dp"
     assert methods["odd"]["package"] == "odd-method"
-    assert methods["odd"]["description"] == "PSGraph in other clothes."
+    assert methods["odd"]["description"] == "PSGraph under another name."
 
 
 def test_a_broken_plug_in_does_not_hide_the_others(tmp_path: Path) -> None:

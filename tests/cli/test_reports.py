@@ -67,15 +67,15 @@ def test_more_all_is_every_group(inputs, published):
     assert "structure" in wrong.err
 
 
-def test_the_private_page_must_not_lie_among_the_releases(inputs, published):
-    for place in (published / "report.html", published / ".." / published.name / "r.html"):
-        done = psgraph_here(*comparing(inputs, published), "--report", place)
+def test_the_quality_report_is_refused_among_the_releases(inputs, published):
+    for path in (published / "report.html", published / ".." / published.name / "r.html"):
+        done = psgraph_here(*comparing(inputs, published), "--report", path)
         assert done.code == 2
         assert "must not lie among the releases" in done.err
-        assert not place.exists()
+        assert not path.exists()
 
 
-def test_releases_without_certificates(inputs, published, tmp_path):
+def test_releases_without_certificates_can_be_compared(inputs, published, tmp_path):
     bare = tmp_path / "bare"
     shutil.copytree(published, bare, ignore=shutil.ignore_patterns("*.json", "ledger*"))
     done = psgraph_here(*comparing(inputs, bare), "--report", tmp_path / "report.html")
@@ -83,7 +83,7 @@ def test_releases_without_certificates(inputs, published, tmp_path):
     assert "without the certificates" in checked((tmp_path / "report.html").read_text()).text
 
 
-def test_a_changed_certificate_is_no_source(inputs, published, tmp_path):
+def test_a_changed_certificate_is_refused(inputs, published, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(published, copy)
     (copy / "000001.json").write_text("{}")
@@ -93,7 +93,7 @@ def test_a_changed_certificate_is_no_source(inputs, published, tmp_path):
     assert not (tmp_path / "report.html").exists()
 
 
-def test_verify_writes_the_page(published, tmp_path):
+def test_verify_writes_the_public_report(published, tmp_path):
     report = tmp_path / "public.html"
     done = psgraph("verify", published, "--report", report)
     assert done.code == 0, done.err
@@ -105,7 +105,7 @@ def test_verify_writes_the_page(published, tmp_path):
     assert data["report"] == str(report)
 
 
-def test_when_verifying_fails_there_is_no_page(published, tmp_path):
+def test_no_report_is_written_when_verification_fails(published, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(published, copy)
     (copy / "000001.parquet").write_bytes(b"other")
@@ -115,7 +115,7 @@ def test_when_verifying_fails_there_is_no_page(published, tmp_path):
         assert not (tmp_path / "public.html").exists()
 
 
-def test_the_ledger_alone_makes_no_page(published, tmp_path):
+def test_a_ledger_without_its_releases_gives_no_report(published, tmp_path):
     done = psgraph_here("verify", published / "ledger.sqlite", "--report", tmp_path / "p.html")
     assert done.code == 2
     assert "Give their directory" in done.err
@@ -123,7 +123,7 @@ def test_the_ledger_alone_makes_no_page(published, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "code", "message"),
+    ("path", "code", "message"),
     [
         ("missing/page.html", 1, "is not a directory"),
         ("page.txt", 2, "a report is written as .html"),
@@ -131,10 +131,12 @@ def test_the_ledger_alone_makes_no_page(published, tmp_path):
         (f"{'x' * 300}.html", 1, "can't be used"),
     ],
 )
-def test_places_are_checked_before_any_work(inputs, published, tmp_path, place, code, message):
+def test_the_report_path_is_checked_before_any_work(
+    inputs, published, tmp_path, path, code, message
+):
     (tmp_path / "folder.html").mkdir()
     for command in (comparing(inputs, published), ("verify", published)):
-        done = psgraph_here(*command, "--report", tmp_path / place)
+        done = psgraph_here(*command, "--report", tmp_path / path)
         assert done.code == code, done.err
         assert message in done.err
         assert done.out == ""

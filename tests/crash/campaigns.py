@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def random_kills(*, kills: int = 200, timestamps: int = 6, seed: int = 0) -> dic
     return {"kills": done, "runs": runs, "starts": starts, "violations": violations}
 
 
-CAMPAIGNS = {
+CAMPAIGNS: dict[str, Callable[..., dict[str, Any]]] = {
     "kill-points": kill_points,
     "kill-system-calls": kill_system_calls,
     "random-kills": random_kills,

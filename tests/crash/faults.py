@@ -78,11 +78,11 @@ def installed(faults: Faults) -> Iterator[Faults]:
     """Put the faults into the file writer and into the ledger's file."""
     methods = {name: getattr(Database, name) for name in ("_take_lock", "_connect", "_commit")}
     try:
-        durable.os = _System(faults)  # type: ignore[assignment]
+        durable.os = _System(faults)  # type: ignore[assignment, attr-defined]
         for name, method in methods.items():
             setattr(Database, name, faults.around(name.strip("_"), method))
         yield faults
     finally:
-        durable.os = os
+        durable.os = os  # type: ignore[attr-defined]
         for name, method in methods.items():
             setattr(Database, name, method)

@@ -15,13 +15,13 @@ def write_in_place() -> None:
     """Releases are written where they can be seen, bit by bit."""
 
     def write(path: Path, content: memoryview) -> None:
-        system: Any = durable.os
+        system: Any = vars(durable)["os"]
         file = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         system.write(file, memoryview(content))
         system.fsync(file)
         system.close(file)
 
-    releases.write_whole = write  # type: ignore[assignment]
+    releases.write_whole = write  # type: ignore[assignment, attr-defined]
 
 
 def show_before_sealing() -> None:
@@ -37,18 +37,16 @@ def show_before_sealing() -> None:
             seal(self, **waiting.pop())
         record(self, timestamp, certificate)
 
-    Ledger.seal = put_off  # type: ignore[method-assign]
+    Ledger.seal = put_off  # type: ignore[assignment, method-assign]
     Ledger.record_release = both  # type: ignore[method-assign]
 
 
 def draw_again() -> None:
-    """What was sealed and not released is forgotten, and measured anew."""
-    sealed = Ledger.sealed.fget
+    """What was sealed and not released is forgotten, and measured again."""
 
-    def forget(self: Ledger) -> int:
+    def forget(self: Ledger) -> None:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM seals WHERE certificate IS NULL")
-        return sealed(self)  # type: ignore[misc]
 
     def opened(self: Ledger, *arguments: Any, **options: Any) -> None:
         begin(self, *arguments, **options)
@@ -56,7 +54,7 @@ def draw_again() -> None:
             forget(self)
 
     begin = Ledger.__init__
-    Ledger._refuse_damage = lambda _: None  # type: ignore[method-assign]
+    Ledger._refuse_damage = lambda _: None  # type: ignore[assignment, method-assign]
     Ledger.__init__ = opened  # type: ignore[method-assign]
 
 

@@ -34,7 +34,7 @@ def race(*, processes: int = 16, timestamps: int = 4, locks: bool = True) -> dic
         out = base / "out"
         start = time.time() + 0.2
         children = [
-            forked(lambda number=number: _run(out, base, number, start, timestamps, locks))
+            forked(partial(_run, out, base, number, start, timestamps, locks))
             for number in range(processes)
         ]
         codes = [ended(child) for child in children]
@@ -67,7 +67,9 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
 
     Ledger.seal = counted  # type: ignore[method-assign]
     if not locks:
-        Database._take_lock = lambda _: out.mkdir(exist_ok=True)  # type: ignore[method-assign]
+        Database._take_lock = (  # type: ignore[method-assign]
+            lambda _: out.mkdir(exist_ok=True)  # type: ignore[assignment]
+        )
     chance = random.Random(number)
     time.sleep(max(0.0, start - time.time()))
     digests, refusals, longest = [], 0, 0.0

@@ -1,4 +1,4 @@
-"""The words are tested like code: examples run, and whatever is named exists."""
+"""Documentation is tested like code: examples run, and everything it names exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("proofs/*.md")])
 TEXT = {".cfg", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
-FOLDERS = (".ci", "benchmarks", "docs", "proofs", "src", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "proofs", "src", "tests")
 
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -26,7 +26,7 @@ def name(path: Path) -> str:
 
 
 def blocks(path: Path, *languages: str) -> list[str]:
-    """Fenced blocks whose info string is one of `languages`, to the letter."""
+    """Fenced blocks whose info string is exactly one of `languages`."""
     return [body for info, body in FENCE.findall(path.read_text()) if info.strip() in languages]
 
 
@@ -45,6 +45,7 @@ def repository_files() -> list[Path]:
         if path.is_file()
         and path.suffix in TEXT
         and "__pycache__" not in path.parts
+        and path.name != ".git"  # in a linked worktree a file that points to the repository
         and not path.name.startswith(".coverage")
     ]
 
@@ -56,9 +57,9 @@ WITH_EXAMPLES = [path for path in DOCUMENTS if blocks(path, "python")]
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name)
 def test_python_examples_run(path, tmp_path):
-    """All blocks of a document, one after the other, in an empty directory, as a reader would.
+    """Run all blocks of a document in order, in an empty directory, as a reader would.
 
-    A block that can't stand alone is fenced as ``python no-run`` and only has to be Python.
+    A block that can't run on its own is fenced as ``python no-run`` and only has to compile.
     """
     script = tmp_path / "example.py"
     script.write_text("\n".join(blocks(path, "python")))
@@ -74,7 +75,7 @@ def test_python_examples_run(path, tmp_path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
-def test_examples_that_are_not_run_are_python(path):
+def test_examples_that_are_not_run_compile(path):
     for block in blocks(path, "python no-run"):
         compile(block, name(path), "exec")
 
@@ -156,7 +157,7 @@ def test_make_targets_exist(path):
 
 
 def anchors(path: Path) -> set[str]:
-    """The names of a document's headings, as GitHub makes them."""
+    """Anchors of a document's headings, as GitHub derives them."""
     headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
     kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.strip().replace(" ", "-") for heading in kept}
@@ -169,7 +170,7 @@ def test_links_resolve(path):
             continue
         target, _, anchor = link.partition("#")
         found = (path.parent / target) if target else path
-        assert found.exists(), f"{name(path)} links to {link}, which is not there"
+        assert found.exists(), f"{name(path)} links to {link}, which does not exist"
         if anchor:
             assert anchor in anchors(found), f"{name(path)} links to {link}: no such heading"
 
@@ -199,8 +200,8 @@ def test_code_and_tests_named_in_documents_exist(path):
     for folder in re.findall(r"`(tests/[\w/]+/)`", text):
         assert any((ROOT / folder).glob("*.py")), f"{name(path)} names {folder}"
     for file in re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text):
-        places = (ROOT / "src/psgraph" / file, ROOT / file, *(ROOT / "src").rglob(file))
-        assert any(place.exists() for place in places), f"{name(path)} names {file}"
+        candidates = (ROOT / "src/psgraph" / file, ROOT / file, *(ROOT / "src").rglob(file))
+        assert any(candidate.exists() for candidate in candidates), f"{name(path)} names {file}"
 
 
 @cache
@@ -211,7 +212,7 @@ def identifiers() -> frozenset[str]:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_names_in_documents_are_names_in_the_code(path):
-    """`Class.method` and `function(` as they stand between backticks, outside of tables too."""
+    """`Class.method` and `function(` in backticks, inside tables and outside."""
     for code in re.findall(r"`([^`\n]+)`", prose(path)):
         dotted = re.fullmatch(r"(\w+(?:\.\w+)+)(?:\(.*\))?", code)
         called = re.fullmatch(r"(\w+)\(.*\)", code)
@@ -224,7 +225,7 @@ def test_names_in_documents_are_names_in_the_code(path):
         assert not missing, f"{name(path)}: `{code}` is not in the code any more"
 
 
-def test_notation_names_what_is_there():
+def test_names_in_the_notation_table_are_names_in_the_code():
     rows = [
         line.split("|")[2]
         for line in (ROOT / "docs/notation.md").read_text().replace(r"\|", "").splitlines()
@@ -236,11 +237,11 @@ def test_notation_names_what_is_there():
         assert set(names) <= identifiers(), cell
 
 
-# ---- nothing of the machine it was made on ----
+# ---- nothing about the machine it was developed on ----
 
 
 def test_no_paths_or_hosts_of_a_machine():
-    places = re.compile(r"(?<![\w./~])/(?:home|root|Users|work|mnt|opt|srv)/\w")
+    paths = re.compile(r"(?<![\w./~])/(?:home|root|Users|work|mnt|opt|srv)/\w")
     hosts = re.compile(
         r"--(?:extra-)?index-url|trusted-host|(?:^|[/.])(?:artifactory|nexus|devpi|registry)[./]\w"
         r"|https?://[\w.:-]+/\S*\bsimple\b",
@@ -250,6 +251,6 @@ def test_no_paths_or_hosts_of_a_machine():
         if path == Path(__file__):
             continue
         text = path.read_text(errors="replace")
-        for pattern in (places, hosts):
+        for pattern in (paths, hosts):
             found = pattern.search(text)
-            assert found is None, f"{name(path)} holds {found[0]!r}"
+            assert found is None, f"{name(path)} contains {found[0]!r}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from psgraph.graph import Snapshot
+from psgraph.methods.base import Method
 from psgraph.metrics import Fidelity, compute_fidelity
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 
 EVERY = 30
+AnyMethod = Method[Any, Any]
 
 
 def as733(directory: Path) -> list[Snapshot]:
@@ -25,7 +28,7 @@ def as733(directory: Path) -> list[Snapshot]:
     ]
 
 
-def mean_fidelity(method, snapshots, *, epsilon: str) -> Fidelity:
+def mean_fidelity(method: AnyMethod, snapshots: list[Snapshot], *, epsilon: str) -> Fidelity:
     """The metrics of one seeded run with w = 5, averaged over the snapshots."""
     with Publisher(method, WEventPrivacy(epsilon, window=5), seed=7) as publisher:
         rows = [
@@ -36,7 +39,7 @@ def mean_fidelity(method, snapshots, *, epsilon: str) -> Fidelity:
     return Fidelity(**{name: float(np.mean([getattr(r, name) for r in rows])) for name in names})
 
 
-def surplus(method, snapshots, *, epsilon: str) -> float:
+def surplus(method: AnyMethod, snapshots: list[Snapshot], *, epsilon: str) -> float:
     """Edges published for every true edge."""
     with Publisher(method, WEventPrivacy(epsilon, window=5), seed=7) as publisher:
         published = sum(release.graph.edge_count for release in publisher.publish_all(snapshots))

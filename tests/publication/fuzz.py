@@ -413,7 +413,7 @@ _roster = st.sampled_from(
 )
 _promise = ["--epsilon", "1", "--window", "2"]
 _input = st.sampled_from([f"BASE/{name}" for name in _PATHS.split()])
-_more = st.one_of(st.just([]), st.lists(_word, max_size=2))
+_more: st.SearchStrategy[list[str]] = st.one_of(st.just([]), st.lists(_word, max_size=2))
 _sensible = st.one_of(
     st.builds(
         lambda path, roster, more: [

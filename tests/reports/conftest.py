@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from psgraph.graph import Snapshot
 from psgraph.methods.base import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
@@ -13,12 +14,14 @@ from psgraph.streams.demo import demo_stream
 
 
 @pytest.fixture(scope="session")
-def stream():
+def stream() -> list[Snapshot]:
     return list(demo_stream(nodes=300, timestamps=5))
 
 
 @pytest.fixture(scope="session")
-def publications(tmp_path_factory, stream) -> dict[str, Path]:
+def publications(
+    tmp_path_factory: pytest.TempPathFactory, stream: list[Snapshot]
+) -> dict[str, Path]:
     """The same stream published by methods that have communities and one that has none."""
     made = {}
     for name, seed in (("psgraph", None), ("tmf", None), ("privgraph", 3)):

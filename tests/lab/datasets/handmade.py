@@ -8,9 +8,10 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+from psgraph.graph import Snapshot
 from psgraph_lab.datasets.selections import AS_733_DAYS, AS_CAIDA_DAYS
 
-Edges = dict[str, set[tuple[object, object]]]
+Edges = dict[str | None, set[tuple[object, object]]]
 
 
 def iso(day: str) -> str:
@@ -115,7 +116,7 @@ def pack(directory: Path, archive: Path, *, inside: str = "") -> Path:
     return archive
 
 
-def edges_of(snapshots: list) -> Edges:
+def edges_of(snapshots: list[Snapshot]) -> Edges:
     """Every timestamp's edges as pairs in order, by its time."""
     return {each.time: {(min(pair), max(pair)) for pair in each.to_edges()} for each in snapshots}
 

@@ -1,0 +1,40 @@
+"""The files around the code agree with the package: version, licence, supported Pythons."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from psgraph._version import __version__
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_citation_names_the_version_of_the_package():
+    found = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert found is not None
+    assert found[1] == __version__
+
+
+def test_the_licence_is_the_one_the_package_declares():
+    text = (ROOT / "LICENSE").read_text()
+    assert PROJECT["license"] == "Apache-2.0"
+    assert "Apache License\n" in text
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_the_workflow_tests_every_python_version_the_package_declares():
+    workflow = (ROOT / ".github/workflows/test.yml").read_text()
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert re.findall(r'"(3\.\d+)"', workflow) == declared
+    assert PROJECT["requires-python"] == f">={declared[0]}"
+    assert "run: make test" in workflow
+
+
+def test_hooks_use_the_environment_of_the_project():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert re.findall(r"repo: (\S+)", hooks) == ["local"]
+    assert all(entry.startswith(".venv/bin/") for entry in re.findall(r"entry: (\S+)", hooks))
