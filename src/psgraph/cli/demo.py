@@ -96,7 +96,13 @@ def _clear(out: Path) -> None:
                 f"{out} is not empty and not from an earlier demo\nChoose another for --out."
             )
         if (out / _MARK).exists():
-            for pattern in ("[0-9]*.parquet", "[0-9]*.json", ".*.part", "ledger.sqlite*"):
+            for pattern in (
+                "[0-9]*.parquet",
+                "[0-9]*.json",
+                "nodes/*.parquet",
+                ".*.part",
+                "ledger.sqlite*",
+            ):
                 for path in releases.glob(pattern):
                     path.unlink()
         out.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
 
     path = ledger_at(ledger)
     with Publisher.resume(path) as publisher:
-        method, out, sealed = publisher.method, publisher.out, publisher.budget.timestamps
+        method, out, sealed = publisher.method, publisher.out, publisher.spending.timestamps
     tally = publish_source(source, method, partial(Publisher.resume, path, replay=True))
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:

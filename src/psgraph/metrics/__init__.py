@@ -11,7 +11,6 @@ from psgraph.metrics.groups import GROUPS, PAPER, Group, MetricInfo
 from psgraph.metrics.mixing import assortativity, assortativity_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.relative import GAMMA, relative_error
-from psgraph.metrics.releases import read_releases
 from psgraph.metrics.report import Comparison, Fidelity, Row, compare, measure
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 from psgraph.metrics.structure import (
@@ -54,7 +53,6 @@ __all__ = [
     "mutual_information",
     "node_degrees",
     "path_lengths",
-    "read_releases",
     "relative_error",
     "smoothed_degree_divergence",
     "triangle_count",

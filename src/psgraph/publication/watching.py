@@ -179,7 +179,7 @@ def watch(
             queue.append(file)
             snapshot = next(snapshots)
             new = stem(file) not in places
-            place = publisher.budget.timestamps if new else places[stem(file)]
+            place = publisher.spending.timestamps if new else places[stem(file)]
             try:
                 release = publisher.publish(snapshot, timestamp=place)
             except ReplayConflict:
