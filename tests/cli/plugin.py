@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 SECRET = "SECRET-4711"
@@ -23,9 +24,19 @@ class Odd(PSGraph):
     def parameters(self):
         return {{}}
 
+    def request(self, state, accountant):
+        if os.environ.get("ODD") == "uneven":  # all of a window's budget at its first timestamp
+            first = accountant.timestamps % accountant.guarantee.window == 0
+            return accountant.guarantee.epsilon * first
+        if os.environ.get("ODD") == "hunger":
+            return accountant.guarantee.epsilon
+        return super().request(state, accountant)
+
     def measure(self, snapshot, state, budget, engine):
         Odd.calls += 1
         mood = os.environ.get("ODD", "")
+        if mood == "uneven" and not budget.remaining:
+            return state  # nothing to spend: what was learned before stays
         if mood == "crash":
             raise RuntimeError("{SECRET}")
         if mood == "greed":
@@ -43,4 +54,5 @@ def install(directory: Path) -> dict[str, str]:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-method\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[psgraph.methods]\nodd = odd_method:Odd\n")
-    return {"PYTHONPATH": str(directory)}
+    paths = [str(directory), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

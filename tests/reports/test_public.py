@@ -182,7 +182,7 @@ def test_what_changed_since_it_was_verified_is_refused(publications, tmp_path):
         public_page(copy, found)
     (copy / "000000.parquet").write_bytes(b"no Parquet")
     shutil.copy(publications["tmf"] / path.name, path)
-    with pytest.raises(DataError, match="can't be read as Parquet"):
+    with pytest.raises(VerificationFailed, match=r"000000\.parquet was changed"):
         public_page(copy, found)
 
 
