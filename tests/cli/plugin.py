@@ -32,6 +32,11 @@ class Odd(PSGraph):
             return accountant.guarantee.epsilon
         return super().request(state, accountant)
 
+    def update(self, state, measurement):
+        if type(measurement) is type(state):
+            return measurement
+        return super().update(state, measurement)
+
     def measure(self, snapshot, state, budget, engine):
         Odd.calls += 1
         mood = os.environ.get("ODD", "")

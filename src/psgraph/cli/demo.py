@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,9 +75,9 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
     ):
 
         def published() -> Iterator[Release]:
-            for snapshot in stream:
-                releases.append(publisher.publish(snapshot))
-                yield releases[-1]
+            for release in publisher.publish_all(stream):
+                releases.append(release)
+                yield release
                 advance()
 
         comparison = compare(stream, published())
@@ -105,6 +106,8 @@ def _clear(out: Path) -> None:
             ):
                 for path in releases.glob(pattern):
                     path.unlink()
+            with suppress(OSError):  # it is not there, or holds something else
+                (releases / "nodes").rmdir()
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text("Made by `psgraph demo`, which may replace it.\n")
     except OSError as error:

@@ -11,10 +11,11 @@ from psgraph.methods.base import Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.history import History, MemoryHistory
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.noise import check_noise
 from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
 from psgraph.publication.terms import Terms
 
-__all__ = ["open_history", "resumed"]
+__all__ = ["check_history", "open_history", "resumed"]
 
 
 def open_history(
@@ -42,6 +43,29 @@ def open_history(
         opened.close()
         raise
     return opened
+
+
+def check_history(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path,
+    out: str | Path | None,
+    seed: int | None,
+    noise: str,
+) -> None:
+    """Refuse what a publisher would refuse: sampler, directory, terms, lock. Begins nothing.
+
+    It is quick, so a command can call it before it reads its input and compiles kernels.
+    """
+    check_noise(noise, seed)
+    directory = None if out is None else ReleaseDirectory(out)
+    if directory is not None:
+        directory.check_usable(ledger=ledger)
+    if ledger.exists():
+        open_history(
+            method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise
+        ).close()
 
 
 def _terms(

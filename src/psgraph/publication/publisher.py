@@ -101,6 +101,11 @@ class Publisher:
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
             self._roster_kind = self._history.roster_kind()
+            if self._history.sealed != self._accountant.timestamps:
+                raise OutOfOrder(  # what was read may not fit together
+                    "another process published with this ledger while it was opened\n"
+                    "Files can't be locked here. Let one process publish at a time."
+                )
             self._synthesis = Synthesis(
                 method,
                 guarantee,
@@ -170,6 +175,7 @@ class Publisher:
         self,
         stream: Iterable[Snapshot],
         *,
+        times: str | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
         """Publish every snapshot of a stream, each when its release is asked for.
@@ -179,12 +185,14 @@ class Publisher:
         Parameters
         ----------
         stream
-            Snapshots in order. A `psgraph.streams.Stream` also states where its times come from,
-            and certificates repeat that.
+            Snapshots in order.
+        times
+            A few public words on where the times of the stream come from, for the certificates;
+            what a `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
-        times: str | None = getattr(stream, "times", None)
+        times = getattr(stream, "times", None) if times is None else times
         snapshots = iter(stream)
         while True:
             with phase("read"):

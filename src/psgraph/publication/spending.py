@@ -32,7 +32,10 @@ class Spending:
 
     Examples
     --------
-    >>> accountant = Accountant(WEventPrivacy("1", window=2)).record(Fraction(1, 4))
+    >>> accountant = Accountant(WEventPrivacy("1", window=2))
+    >>> Spending.of(accountant)
+    Spending(nothing spent, 1 available for timestamp 0)
+    >>> accountant = accountant.record(Fraction(1, 4))
     >>> Spending.of(accountant.record(Fraction(1, 2)))
     Spending(0.75 of 1 spent in timestamps 0 to 1, 0.5 available for timestamp 2)
     """
@@ -59,13 +62,12 @@ class Spending:
         """The timestamps of the current window in words."""
         last = self.timestamps - 1
         if not self.spends:
-            return "no timestamp"
+            return "before the first timestamp"
         first = self.timestamps - len(self.spends)
         return f"timestamp {last}" if first == last else f"timestamps {first} to {last}"
 
     def __repr__(self) -> str:
         spent, epsilon = exact_decimal(self.spent), exact_decimal(self.guarantee.epsilon)
-        return (
-            f"Spending({spent} of {epsilon} spent in {self.window}, "
-            f"{exact_decimal(self.remaining)} available for timestamp {self.timestamps})"
-        )
+        so_far = f"{spent} of {epsilon} spent in {self.window}" if self.spends else "nothing spent"
+        available = f"{exact_decimal(self.remaining)} available for timestamp {self.timestamps}"
+        return f"Spending({so_far}, {available})"
