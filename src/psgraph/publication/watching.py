@@ -110,7 +110,7 @@ class Inbox:
         names = [stem(file) for file in looks]
         if len(set(names)) < len(names):
             raise DataError(
-                f"{self.path}: two files differ in their ending only\n"
+                f"{self.path}: two files have the same name but different endings\n"
                 "A timestamp can occur only once. Remove one of them."
             )
         return looks
