@@ -36,6 +36,7 @@ NAMES = [
     "compare",
     "demo_stream",
     "plan",
+    "read_releases",
     "read_roster",
     "read_stream",
     "verify",

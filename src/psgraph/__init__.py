@@ -17,13 +17,16 @@ A guided tour::
     # is sealed in the ledger (releases/ledger.sqlite) is never drawn twice.
     with pg.Publisher(pg.PSGraph(), guarantee, out="releases") as publisher:
         releases = list(publisher.publish_all(stream))
-        publisher.budget.remaining
+        publisher.spending
 
     releases[0].graph.to_networkx()
     releases[0].certificate.spent
 
-    # Has anyone changed a byte? And, for the curator only, since it contains the truth: how good?
+    # Analysts read the directory back; every file is checked against its certificate.
     pg.verify("releases")
+    pg.read_releases("releases")[0].graph
+
+    # For the curator only, since it contains the truth: how good are they?
     pg.compare(stream, releases).mean
 
 Everything below is imported when first used, so that ``import psgraph`` is instant.
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
     from psgraph.publication.publisher import Publisher
+    from psgraph.publication.reading import read_releases
     from psgraph.publication.verification import verify
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
@@ -86,6 +90,7 @@ __all__ = [
     "compare",
     "demo_stream",
     "plan",
+    "read_releases",
     "read_roster",
     "read_stream",
     "verify",
@@ -114,6 +119,7 @@ _HOME = {
     "compare": "metrics.report",
     "demo_stream": "streams.demo",
     "plan": "publication.planning",
+    "read_releases": "publication.reading",
     "read_roster": "streams.rosters",
     "read_stream": "streams",
     "verify": "publication.verification",

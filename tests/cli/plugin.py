@@ -25,9 +25,24 @@ class Odd(PSGraph):
     def parameters(self):
         return {{}}
 
+    def request(self, state, accountant):
+        if os.environ.get("ODD") == "uneven":  # all of a window's budget at its first timestamp
+            first = accountant.timestamps % accountant.guarantee.window == 0
+            return accountant.guarantee.epsilon * first
+        if os.environ.get("ODD") == "hunger":
+            return accountant.guarantee.epsilon
+        return super().request(state, accountant)
+
+    def update(self, state, measurement):
+        if type(measurement) is type(state):
+            return measurement
+        return super().update(state, measurement)
+
     def measure(self, snapshot, state, budget, engine):
         Odd.calls += 1
         mood = os.environ.get("ODD", "")
+        if mood == "uneven" and not budget.remaining:
+            return state  # nothing to spend: what was learned before stays
         if mood == "crash":
             raise RuntimeError("{SECRET}")
         if mood == "greed":

@@ -147,7 +147,7 @@ class TestBudget:
     def test_in_a_pipe_there_is_no_chart(self, published: Path) -> None:
         done = psgraph_here("budget", published / "out")
         assert done.code == 0
-        assert "1 in the current window, timestamps 0 to 2" in done.out
+        assert "1 in the current window (timestamps 0 to 2)" in done.out
         assert "█" not in done.out
 
     def test_a_chart_on_a_terminal(self, published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +285,7 @@ class TestWatch:
         again = psgraph(*options, "--once")
         assert again.code == 0, again.err
         assert again.out.startswith("3.txt: timestamp 2")
-        assert "2 files were known already" in again.err
+        assert "2 files had been published before" in again.err
 
     @staticmethod
     def wait_for(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from .commands import PSGRAPH, psgraph
+from psgraph.publication.verification import verify
+
+from .commands import PSGRAPH, psgraph, psgraph_here
 from .plugin import SECRET, install
 from .test_publish import GUARANTEE, released
 
@@ -45,11 +48,33 @@ def test_a_method_that_wants_too_much_is_refused_with_3(odd, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_method_that_asks_for_the_next_window_too_is_refused_with_3(odd, tmp_path: Path) -> None:
+    """All of ε at the first timestamp is granted; the same again in its window is not."""
+    command, environment = odd
+    failed = psgraph(*command, env={**environment, "ODD": "hunger"})
+    assert failed.code == 3
+    for word in ("timestamp 1", "requested", "remaining   0", "Nothing was measured"):
+        assert word in failed.err
+    assert sorted(released(tmp_path / "out")) == ["000000.json", "000000.parquet"]
+    assert verify(tmp_path / "out").timestamps == 1
+
+
+def test_uneven_spends_are_shown_as_they_are(odd, tmp_path: Path) -> None:
+    command, environment = odd
+    done = psgraph(*command, env={**environment, "ODD": "uneven"})
+    assert done.code == 0, done.err
+    report = json.loads(psgraph_here("budget", tmp_path / "out", "--json").out)
+    window, epsilon = report["window"], report["epsilon"]
+    expected = [epsilon if number % window == 0 else "0" for number in range(3)]
+    assert [row["spent"] for row in report["current_window"]] == expected[-window:]
+    assert verify(tmp_path / "out").largest_window_spent == epsilon
+
+
 def test_ctrl_c_between_timestamps_and_on_again(odd, tmp_path: Path) -> None:
     command, environment = odd
     stopped = psgraph(*command, env={**environment, "ODD": "interrupt"})
     assert stopped.code == 130
-    assert "1 of 3 timestamps are published" in stopped.err
+    assert "1 of 3 timestamps is published" in stopped.err
     assert stopped.err.endswith("error: stopped\n")
     assert "Traceback" not in stopped.err
     before = released(tmp_path / "out")

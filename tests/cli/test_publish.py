@@ -145,7 +145,7 @@ def test_what_was_dropped_is_told_to_the_curator_only(tmp_path: Path) -> None:
         *("publish", source, "--roster-from-edges", *GUARANTEE, "--out", tmp_path / "out")
     )
     assert done.code == 0, done.err
-    assert "1 self-loops and 2 repeated edges" in done.err
+    assert "1 self-loop and 2 repeated edges" in done.err
     assert "self-loops" not in done.out
     for path in (tmp_path / "out").glob("*.json"):
         assert "loops" not in path.read_text()

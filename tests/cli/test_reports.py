@@ -75,12 +75,12 @@ def test_the_quality_report_is_refused_among_the_releases(inputs, published):
         assert not path.exists()
 
 
-def test_releases_without_certificates_can_be_compared(inputs, published, tmp_path):
+def test_graphs_without_certificates_are_not_releases(inputs, published, tmp_path):
     bare = tmp_path / "bare"
     shutil.copytree(published, bare, ignore=shutil.ignore_patterns("*.json", "ledger*"))
-    done = psgraph_here(*comparing(inputs, bare), "--report", tmp_path / "report.html")
-    assert done.code == 0, done.err
-    assert "without the certificates" in checked((tmp_path / "report.html").read_text()).text
+    done = psgraph_here(*comparing(inputs, bare))
+    assert done.code == 1
+    assert "000000.json is missing" in done.err
 
 
 def test_a_changed_certificate_is_refused(inputs, published, tmp_path):

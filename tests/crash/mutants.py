@@ -8,6 +8,7 @@ from typing import Any
 
 from psgraph._runtime import durable
 from psgraph.publication import releases
+from psgraph.publication.history import Measured, Seal, seal_of
 from psgraph.publication.ledger import Ledger
 
 
@@ -27,14 +28,15 @@ def write_in_place() -> None:
 def show_before_sealing() -> None:
     """The seal is put off until the release is written."""
     seal, record = Ledger.seal, Ledger.record_release
-    waiting: list[dict[str, Any]] = []
+    waiting: list[Measured] = []
 
-    def put_off(_: Ledger, **values: Any) -> None:
-        waiting.append(values)
+    def put_off(_: Ledger, measured: Measured) -> Seal:
+        waiting.append(measured)
+        return seal_of(measured, measured.spent)
 
-    def both(self: Ledger, timestamp: int, certificate: bytes) -> None:
+    def both(self: Ledger, timestamp: int, certificate: str) -> None:
         while waiting:
-            seal(self, **waiting.pop())
+            seal(self, waiting.pop())
         record(self, timestamp, certificate)
 
     Ledger.seal = put_off  # type: ignore[assignment, method-assign]

@@ -13,6 +13,7 @@ from typing import Any
 
 from psgraph.errors import LedgerBusy, LedgerError, PsgraphError
 from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.history import Measured, Seal
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.ledger.database import Database
 from psgraph.publication.publisher import Publisher
@@ -61,9 +62,10 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
     sealed: list[int] = []
     seal = Ledger.seal
 
-    def counted(self: Ledger, **values: Any) -> None:
-        seal(self, **values)
-        sealed.append(values["timestamp"])
+    def counted(self: Ledger, measured: Measured) -> Seal:
+        done = seal(self, measured)
+        sealed.append(measured.timestamp)
+        return done
 
     Ledger.seal = counted  # type: ignore[method-assign]
     if not locks:

@@ -138,6 +138,8 @@ class Observer:
         files: dict[str, str] = {}
         for path in sorted(self.out.iterdir()) if self.out.is_dir() else []:
             match = _RELEASE.fullmatch(path.name)
+            if path.name == "nodes":
+                self._look_at_nodes(path)
             if match is None:
                 continue
             content = path.read_bytes()
@@ -158,6 +160,12 @@ class Observer:
                 self.violations.append(f"{name} changed after it could be seen")
         self._files = files
 
+    def _look_at_nodes(self, directory: Path) -> None:
+        """Node lists are named by their content, so a name with other content is half written."""
+        for path in directory.glob("[!.]*"):
+            if hashlib.sha256(path.read_bytes()).hexdigest() != path.stem:
+                self.violations.append(f"the node list {path.name} is half written")
+
     def look_at_end(self, timestamps: int) -> None:
         """Look at a finished run: nothing is missing, and all of it verifies."""
         self.look()
@@ -167,6 +175,6 @@ class Observer:
                 self.violations.append("releases are missing at the end")
         except PsgraphError as error:
             self.violations.append(f"does not verify: {error}")
-        parts = [path.name for path in self.out.glob(".*")]
+        parts = [path.name for path in self.out.rglob(".*")]
         if parts:
             self.violations.append(f"left behind: {parts}")

@@ -146,8 +146,8 @@ def read_only() -> dict[str, Any]:
         base.chmod(0o755)
         out = base / "out"
         publish(out, 2)
-        for path in out.iterdir():
-            path.chmod(0o444)
+        for path in out.rglob("*"):
+            path.chmod(0o555 if path.is_dir() else 0o444)
         out.chmod(0o555)
         before = sorted(path.name for path in out.iterdir())
         codes = {
@@ -156,7 +156,8 @@ def read_only() -> dict[str, Any]:
             "reading": _as_nobody(partial(verify, out)),
         }
         untouched = sorted(path.name for path in out.iterdir()) == before
-        out.chmod(0o755)
+        for path in (out, out / "nodes"):
+            path.chmod(0o755)
     return {**codes, "untouched": untouched}
 
 

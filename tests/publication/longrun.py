@@ -58,7 +58,7 @@ def long_run(ledger: Path, timestamps: int) -> dict[str, Any]:
     connection.close()
     begin = time.perf_counter()
     with Publisher.resume(ledger) as publisher:
-        assert publisher.budget.timestamps == timestamps
+        assert publisher.spending.timestamps == timestamps
     resumed = time.perf_counter() - begin
     p50, p99 = np.percentile(seals, [50, 99]) * 1000
     tenth = timestamps // 10

@@ -43,7 +43,7 @@ class Tamperer:
     def flip(self, times: int) -> None:
         """Change one byte and verify, so many times."""
         for _ in range(times):
-            kind = self._chance.choice(["parquet", "json", "ledger"])
+            kind = self._chance.choice(["parquet", "json", "nodes", "ledger"])
             where, undo = self._flip_cell() if kind == "ledger" else self._flip_file(kind)
             self.tried[where] += 1
             try:
@@ -59,15 +59,16 @@ class Tamperer:
         changed = content[place] ^ self._chance.randrange(1, 256)
         return content[:place] + bytes([changed]) + content[place + 1 :]
 
-    def _flip_file(self, ending: str) -> tuple[str, Undo]:
-        path = self._chance.choice(sorted(self.out.glob(f"*.{ending}")))
+    def _flip_file(self, kind: str) -> tuple[str, Undo]:
+        files = "nodes/*.parquet" if kind == "nodes" else f"*.{kind}"
+        path = self._chance.choice(sorted(self.out.glob(files)))
         content = path.read_bytes()
         path.write_bytes(self._flipped(content))
 
         def undo() -> None:
             path.write_bytes(content)
 
-        return ending, undo
+        return kind, undo
 
     def _all_cells(self) -> dict[tuple[str, str], list[Any]]:
         cells: dict[tuple[str, str], list[Any]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psgraph.publication.ledger.database import TABLES
+from psgraph.publication.ledger.formats import TABLES
 from tests.crash.scenario import ROSTER, publish, snapshot
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
@@ -58,6 +58,7 @@ def test_facts_rosters_and_the_chain(out: Path, ledger: dict[str, list[dict[str,
     assert json.dumps(fields, sort_keys=True, separators=(",", ":")).encode() == terms
     assert fields["out"] == "."
     assert (fields["epsilon"], fields["window"], fields["seed"]) == ("1", 3, None)
+    assert (fields["distribution_version"], fields["noise"]) == (1, "exact")
 
     (roster,) = ledger["rosters"]
     ids = sorted(ROSTER.ids.tolist())
@@ -85,6 +86,8 @@ def test_facts_rosters_and_the_chain(out: Path, ledger: dict[str, list[dict[str,
         assert digest == sha256(text.encode()).hex() == row["certificate"].hex()
         graph = (out / f"{timestamp:06d}.parquet").read_bytes()
         assert certificate["graph_sha256"] == sha256(graph).hex()
+        nodes = (out / "nodes" / f"{certificate['nodes_sha256']}.parquet").read_bytes()
+        assert certificate["nodes_sha256"] == sha256(nodes).hex()
         mark = mac(key, b"certificate %d " % timestamp, row["certificate"])
         assert row["certificate_mark"] == mark
         before, previous = row["digest"], row["certificate"]

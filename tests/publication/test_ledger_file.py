@@ -16,7 +16,7 @@ from psgraph._runtime.durable import put_in_place
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
 from psgraph.methods.psgraph import PSGraph
-from psgraph.publication.ledger import Ledger, database
+from psgraph.publication.ledger import Ledger, formats
 from psgraph.publication.ledger.packing import pack_roster, unpack_roster
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
@@ -51,7 +51,7 @@ class TestFormats:
     @pytest.fixture
     def newer_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A later version of psgraph, which keeps a note with every timestamp."""
-        later = database.TABLES["seals"].replace("seals (", "seals (note TEXT, ")
+        later = formats.TABLES["seals"].replace("seals (", "seals (note TEXT, ")
 
         def migrate(connection: sqlite3.Connection) -> None:
             old = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(seals)"))
@@ -60,14 +60,15 @@ class TestFormats:
             connection.execute(f"INSERT INTO seals ({old}) SELECT {old} FROM old")
             connection.execute("DROP TABLE old")
 
-        monkeypatch.setattr(database, "FORMAT", 2)
-        monkeypatch.setitem(database.TABLES, "seals", later)
-        monkeypatch.setitem(database.MIGRATIONS, 1, migrate)
+        monkeypatch.setattr(formats, "FORMAT", 3)
+        monkeypatch.setitem(formats.OLD_TABLES, 2, dict(formats.TABLES))
+        monkeypatch.setitem(formats.TABLES, "seals", later)
+        monkeypatch.setitem(formats.MIGRATIONS, 2, migrate)
 
     @pytest.mark.usefixtures("newer_package")
-    def test_older_ledgers_migrate_and_go_on(self, out: Path) -> None:
-        with pytest.raises(LedgerError, match=r"older format 1\n.*resume"):
-            Ledger(out / "ledger.sqlite", writing=False)
+    def test_older_ledgers_are_read_as_they_are_and_migrated_by_publishing(self, out: Path) -> None:
+        with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+            assert ledger.sealed == 3
         with Publisher.resume(out / "ledger.sqlite", replay=True) as publisher:
             for timestamp in range(4):
                 publisher.publish(snapshot(timestamp))
@@ -81,7 +82,7 @@ class TestFormats:
             connection.execute("DROP TABLE seals")
             raise sqlite3.OperationalError
 
-        monkeypatch.setitem(database.MIGRATIONS, 1, broken)
+        monkeypatch.setitem(formats.MIGRATIONS, 2, broken)
         with pytest.raises(LedgerError):
             begin(out)
         monkeypatch.undo()
@@ -92,11 +93,11 @@ class TestFormats:
         with pytest.raises(LedgerError, match="can't be read any more"):
             begin(out)
 
-    @pytest.mark.parametrize("found", [2, 3, 2**31 - 1])
+    @pytest.mark.parametrize("found", [3, 4, 2**31 - 1])
     def test_newer_ledgers_are_refused(self, out: Path, found: int) -> None:
         change(out, f"PRAGMA user_version = {found}", "CREATE TABLE new (x)")
         for attempt in (lambda: begin(out), lambda: Ledger(out / "ledger.sqlite", writing=False)):
-            with pytest.raises(LedgerError, match=f"format {found}; .* knows up to 1"):
+            with pytest.raises(LedgerError, match=f"format {found}; .* reads formats up to 2"):
                 attempt()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from psgraph.publication.ledger import Ledger
 from psgraph.publication.publisher import Publisher
 from tests.crash.scenario import workspace
 
 from .longrun import long_run, tiny
 
 
-def steps_of_next(ledger: Path) -> int:
+def steps_of_next(path: Path) -> int:
     """How much SQLite has to do to publish one more timestamp."""
     steps = 0
 
@@ -19,12 +20,13 @@ def steps_of_next(ledger: Path) -> int:
         steps += 1
         return 0
 
-    with Publisher.resume(ledger) as publisher:
-        assert publisher._ledger is not None
-        connection = publisher._ledger._database._connection
+    with Publisher.resume(path) as publisher:
+        ledger = publisher._history
+        assert isinstance(ledger, Ledger)
+        connection = ledger._database._connection
         assert connection is not None
         connection.set_progress_handler(count, 10)
-        publisher.publish(tiny(publisher.budget.timestamps))
+        publisher.publish(tiny(publisher.spending.timestamps))
         connection.set_progress_handler(None, 0)
     return steps
 

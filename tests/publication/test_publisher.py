@@ -83,7 +83,7 @@ def test_every_window_stays_within_epsilon(window, epsilon):
             spends.append(certificate.spent)
             assert certificate.timestamp == index
             assert certificate.window_spent == sum(spends[-window:])
-            assert publisher.budget.window_spent == certificate.window_spent
+            assert publisher.spending.spent == certificate.window_spent
     for first in range(len(spends)):
         assert sum(spends[first : first + window]) <= guarantee.epsilon
     assert sum(spends[:window]) == guarantee.epsilon
@@ -122,8 +122,8 @@ def test_a_method_can_not_spend_more_than_its_share():
         publisher = Publisher(kind(), GUARANTEE, seed=1)
         with pytest.raises(error):
             publisher.publish(snapshot())
-        assert publisher.budget.timestamps == 0
-        assert publisher.budget.window_spent == 0
+        assert publisher.spending.timestamps == 0
+        assert publisher.spending.spent == 0
 
 
 def test_a_share_that_is_not_used_is_booked_all_the_same():
@@ -134,7 +134,7 @@ def test_a_share_that_is_not_used_is_booked_all_the_same():
 
     publisher = Publisher(Modest(), GUARANTEE, seed=1)
     assert publisher.publish(snapshot()).certificate.spent == Fraction(1, 5)
-    assert publisher.budget.window_spent == Fraction(1, 5)
+    assert publisher.spending.spent == Fraction(1, 5)
 
 
 def test_a_failure_while_measuring_leaves_no_mark():
@@ -149,7 +149,7 @@ def test_a_failure_while_measuring_leaves_no_mark():
     first = publisher.publish(snapshot())
     with pytest.raises(MethodError):
         publisher.publish(snapshot())
-    assert publisher.budget.timestamps == 1
+    assert publisher.spending.timestamps == 1
     assert publisher.publish(snapshot()).timestamp == first.timestamp + 1
 
 
@@ -264,7 +264,7 @@ def test_timestamps_come_in_order():
     publisher.publish(snapshot(), timestamp=0)
     with pytest.raises(OutOfOrder, match="already published"):
         publisher.publish(snapshot(), timestamp=0)
-    assert publisher.budget.timestamps == 1
+    assert publisher.spending.timestamps == 1
 
 
 @pytest.mark.parametrize("wrong", [None, [(1, 2)], "edges.csv"])
@@ -290,4 +290,4 @@ def test_an_epsilon_too_small_to_draw_noise_for_is_refused():
     publisher = Publisher(PSGraph(), WEventPrivacy("1e-30", window=5), seed=1)
     with pytest.raises(BudgetError, match="too small"):
         publisher.publish(snapshot())
-    assert publisher.budget.timestamps == 0
+    assert publisher.spending.timestamps == 0

@@ -13,8 +13,10 @@ from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.parquet import graph_bytes, nodes_bytes
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory, graph_bytes
+from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import ReleaseDirectory
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster(["ann", "bob", "eve", "joe", "kim"])
@@ -48,7 +50,7 @@ def test_files_hold_what_was_released(published):
     directory = ReleaseDirectory(published)
     with Publisher(PSGraph(), GUARANTEE, seed=3) as publisher:
         for index, release in enumerate(publisher.publish_all(stream())):
-            back = directory.read(index, ROSTER)
+            back = read_releases(published)[index]
             assert back.graph == release.graph
             assert back.certificate.charges == release.certificate.charges
             table = pq.read_table(directory.graph_path(index))
@@ -81,7 +83,7 @@ def test_a_changed_byte_is_noticed(published, kind):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(VerificationFailed):
-        directory.read(1, ROSTER)
+        read_releases(published)[1]
     problems: list[str] = []
     list(directory.certificates(problems))
     assert problems
@@ -89,20 +91,21 @@ def test_a_changed_byte_is_noticed(published, kind):
 
 def test_a_file_that_is_there_is_never_replaced(published):
     directory = ReleaseDirectory(published)
-    release = directory.read(0, ROSTER)
+    release = read_releases(published)[0]
+    nodes = nodes_bytes(ROSTER)
     before = directory.graph_path(0).stat().st_mtime_ns
-    directory.write(graph_bytes(release.graph), release.certificate)  # the same again: fine
+    directory.write(graph_bytes(release.graph), nodes, release.certificate)  # again: fine
     assert directory.graph_path(0).stat().st_mtime_ns == before
     other = graph_bytes(SyntheticGraph(ROSTER, [0], [4]))
     with pytest.raises(VerificationFailed, match="already there"):
-        directory.write(other, release.certificate)
+        directory.write(other, nodes, release.certificate)
 
 
 def test_missing_files_are_reported(published):
     directory = ReleaseDirectory(published)
     directory.graph_path(1).unlink()
     with pytest.raises(VerificationFailed, match="missing"):
-        directory.read(1, ROSTER)
+        read_releases(published)[1]
     directory.certificate_path(1).unlink()
     problems: list[str] = []
     list(directory.certificates(problems))
@@ -155,10 +158,12 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
             return write(file, content[:10])
         raise OSError(28, "No space left on device")
 
-    directory = ReleaseDirectory(tmp_path)
-    with Publisher(PSGraph(), GUARANTEE, seed=3) as publisher:
+    published = tmp_path / "published"
+    with Publisher(PSGraph(), GUARANTEE, out=published, seed=3) as publisher:
         release = publisher.publish(stream()[0])
+    out = tmp_path / "out"
+    directory = ReleaseDirectory(out)
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OutputError, match="No space left"):
-        directory.write(graph_bytes(release.graph), release.certificate)
-    assert list(tmp_path.iterdir()) == []
+        directory.write(graph_bytes(release.graph), nodes_bytes(ROSTER), release.certificate)
+    assert [path for path in out.rglob("*") if path.is_file()] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,11 +29,17 @@ from psgraph.methods.base import find_method, method_names
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.history import Measured
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, ROSTER, publish, snapshot
+
+
+@dataclass(frozen=True)
+class Empty:
+    """A record of nothing."""
 
 
 def other(timestamp: int) -> Snapshot:
@@ -45,7 +52,7 @@ def begin(out: Path, **options: object) -> Publisher:
 
 
 def contents(out: Path) -> dict[str, str]:
-    files = [*out.glob("*.parquet"), *out.glob("*.json")]
+    files = [*out.rglob("*.parquet"), *out.glob("*.json")]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
@@ -69,10 +76,10 @@ class TestHandingBack:
                 for timestamp in range(length):
                     release = publisher.publish(snapshot(timestamp))
                     assert release.timestamp == timestamp
-                assert publisher.budget.timestamps == 4
+                assert publisher.spending.timestamps == 4
             assert (contents(out), rows(out)) == (before, sealed)
 
-    @pytest.mark.parametrize("lost", ["*.parquet", "*.json", "0*"])
+    @pytest.mark.parametrize("lost", ["*.parquet", "*.json", "0*", "nodes/*"])
     def test_lost_files_are_made_again_to_the_byte(self, out: Path, lost: str) -> None:
         before, sealed = contents(out), rows(out)
         for path in out.glob(lost):
@@ -144,14 +151,14 @@ class TestHandingBack:
                 if place is not None:
                     with pytest.raises(InvalidArgument):
                         publisher.publish(snapshot(4), timestamp=place)  # type: ignore[arg-type]
-            assert publisher.budget.timestamps == 4
+            assert publisher.spending.timestamps == 4
 
     def test_spends_nothing(self, out: Path) -> None:
         with begin(out) as publisher:
-            before = publisher.budget
+            before = publisher.spending
             for timestamp in range(4):
                 publisher.publish(snapshot(timestamp))
-            assert publisher.budget == before
+            assert publisher.spending == before
 
 
 class TestTerms:
@@ -178,11 +185,11 @@ class TestTerms:
         assert "psgraph resume" in str(refusal.value)
         assert contents(out) == before
 
-    def test_a_law_that_changed_is_refused(self, out: Path) -> None:
+    def test_a_distribution_that_changed_is_refused(self, out: Path) -> None:
         class Newer(PSGraph):
             distribution_version = 2
 
-        with pytest.raises(TermsChanged, match=r"law +begun with 1, now 2"):
+        with pytest.raises(TermsChanged, match=r"distribution_version +begun with 1, now 2"):
             Publisher(Newer(), GUARANTEE, out=out)
 
     def test_a_seeded_ledger_takes_no_private_releases(self, tmp_path: Path) -> None:
@@ -219,28 +226,27 @@ class TestTerms:
     def test_a_method_without_the_stored_parameters(
         self, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("psgraph.publication.publisher.find_method", lambda _: TmF)
+        monkeypatch.setattr("psgraph.publication.opening.find_method", lambda _: TmF)
         with pytest.raises(TermsChanged, match="does not know"):
             Publisher.resume(out / "ledger.sqlite")
 
     def test_no_window_is_overspent_by_a_method_that_asks_for_more(self, out: Path) -> None:
         with begin(out) as publisher:
-            ledger = publisher._ledger
-            assert ledger is not None
+            ledger = publisher._history
+            measured = Measured(
+                timestamp=4,
+                snapshot=snapshot(4),
+                spent=Fraction(1, 2),
+                charges=(),
+                seed=0,
+                measurement=Empty(),
+                state=Empty(),
+                version="0",
+                noise="exact",
+                times=None,
+            )
             with pytest.raises(BudgetExceeded):
-                ledger.seal(
-                    timestamp=4,
-                    time=None,
-                    spent=Fraction(1, 2),
-                    charges=(),
-                    seed=0,
-                    snapshot=b"",
-                    roster=ROSTER,
-                    measurement=b"",
-                    state=b"",
-                    version="0",
-                    rosters={},
-                )
+                ledger.seal(measured)
             assert ledger.sealed == 4
 
 
@@ -313,8 +319,9 @@ class TestUnfinished:
     def test_a_database_that_may_not_grow(self, out: Path) -> None:
         before, sealed = contents(out), rows(out)
         with begin(out) as publisher:
-            assert publisher._ledger is not None
-            database = publisher._ledger._database
+            ledger = publisher._history
+            assert isinstance(ledger, Ledger)
+            database = ledger._database
             (pages,) = database.row("PRAGMA page_count") or ()
             database.row(f"PRAGMA max_page_count = {pages}")
 

@@ -43,8 +43,8 @@ def test_1500_changed_bytes(out: Path) -> None:
     assert report["missed"] == []
     assert report["flips"] == 1_500
     columns = {place for place in report["places"] if "." in place}
-    assert len(columns) == 19  # of all four tables, all but the constant one
-    assert {"parquet", "json"} < report["places"].keys()
+    assert len(columns) == 20  # of all four tables, all but a constant and an empty one
+    assert {"parquet", "json", "nodes"} < report["places"].keys()
 
 
 def test_a_ledger_without_timestamps_is_guarded_too(tmp_path: Path) -> None:
@@ -143,6 +143,7 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
         remove("000001.json"),
         remove("000003.parquet"),
         remove("000003.json"),
+        lambda out: [path.unlink() for path in out.glob("nodes/*")],
         lambda out: [remove(f"000003.{ending}")(out) for ending in ("json", "parquet")],
         lambda out: [path.unlink() for path in out.glob("0*")],
         lambda out: shutil.copy(out / "000003.json", out / "000004.json"),
@@ -160,6 +161,9 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
         sql("UPDATE seals SET spent = '0' WHERE timestamp = 2"),
         sql("UPDATE seals SET spent = 0.0"),
         sql("UPDATE seals SET time = NULL WHERE timestamp = 2"),
+        sql("UPDATE seals SET noise = NULL WHERE timestamp = 2"),
+        sql("UPDATE seals SET noise = 'opendp' WHERE timestamp = 2"),
+        sql("UPDATE seals SET times = 'made up' WHERE timestamp = 2"),
         sql("UPDATE seals SET certificate = NULL, certificate_mark = NULL WHERE timestamp = 1"),
         sql("UPDATE seals SET certificate_mark = NULL WHERE timestamp = 3"),
         sql("UPDATE seals SET certificate = 5, certificate_mark = 0 WHERE timestamp = 3"),

@@ -10,8 +10,8 @@ import pytest
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
-from psgraph.metrics.releases import read_releases
 from psgraph.metrics.report import compare
+from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
 from psgraph.reports.verdicts import Limits, limits_of, verdict_of, verdict_within
@@ -41,11 +41,12 @@ def reported(stream, releases, certificates=(), *, groups=(), command=""):
 def pages(stream, publications):
     made = {}
     for name, path in publications.items():
-        directory = ReleaseDirectory(path)
-        certificates = [directory.certificate(timestamp) for timestamp in range(len(stream))]
+        releases = read_releases(path)
         groups = ("structure", "stream") if name == "psgraph" else ()
-        synthetic = read_releases(path, stream)
-        made[name] = reported(stream, synthetic, certificates, groups=groups, command="psgraph …")
+        graphs = (release.graph for release in releases)
+        made[name] = reported(
+            stream, graphs, releases.certificates, groups=groups, command="psgraph …"
+        )
     return made
 
 

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, table
 from psgraph.cli.shared import json_option
 from psgraph.errors import exact_decimal
+from psgraph.publication.spending import Spending
 
 if TYPE_CHECKING:
-    from psgraph.privacy.accountant import Accountant
     from psgraph.publication.ledger import Ledger
 
 __all__ = ["command"]
 
 MOST_BARS = 30
 LONGEST_BAR = 40
+
+_NOISE: dict[str | None, str] = {
+    "exact": "psgraph's exact sampler",
+    "opendp": "OpenDP",
+}
 
 
 @click.command(
@@ -35,8 +41,8 @@ LONGEST_BAR = 40
 def command(ledger: Path, as_json: bool) -> None:
     """Show what the stream recorded in LEDGER has spent in its current window, and what is left.
 
-    LEDGER is the file, or the directory with releases it lies in. It is only read: another
-    process may be publishing with it.
+    LEDGER is the file, or the directory of releases it is in. It is only read: another process
+    can be publishing with it.
     """
     from psgraph.publication.ledger import Ledger
     from psgraph.publication.releases import ledger_at
@@ -50,18 +56,22 @@ def command(ledger: Path, as_json: bool) -> None:
 
 
 def _report(ledger: Ledger) -> dict[str, Any]:
-    account = ledger.accountant()
-    since = account.timestamps - len(account.recent)
+    spending = Spending.of(ledger.accountant())
+    guarantee = spending.guarantee
+    since = spending.timestamps - len(spending.spends)
     return {
         "ledger": str(ledger.path),
         "private": ledger.terms.private,
         "method": ledger.terms.method,
-        "epsilon": exact_decimal(account.guarantee.epsilon),
-        "window": account.guarantee.window,
-        "timestamps": account.timestamps,
-        "spent": exact_decimal(account.window_spent),
-        "left": exact_decimal(account.guarantee.epsilon - account.window_spent),
-        "next_timestamp": exact_decimal(account.remaining),
+        "noise": ledger.noise,
+        "roster": ledger.roster_kind(),
+        "times": ledger.stated_times(),
+        "epsilon": exact_decimal(guarantee.epsilon),
+        "window": guarantee.window,
+        "timestamps": spending.timestamps,
+        "spent": exact_decimal(spending.spent),
+        "left": exact_decimal(guarantee.epsilon - spending.spent),
+        "next_timestamp": exact_decimal(spending.remaining),
         "current_window": [
             {"timestamp": timestamp, "time": time, "spent": exact_decimal(spent)}
             for timestamp, time, spent in ledger.spends(since=since)
@@ -70,48 +80,44 @@ def _report(ledger: Ledger) -> dict[str, Any]:
 
 
 def _show(ledger: Ledger) -> None:
-    account = ledger.accountant()
-    guarantee = account.guarantee
-    spent, left = account.window_spent, guarantee.epsilon - account.window_spent
+    spending = Spending.of(ledger.accountant())
+    guarantee = spending.guarantee
+    spent, left = spending.spent, guarantee.epsilon - spending.spent
     rows = [
         ("Promise", guarantee.promise),
         ("Private", "yes" if ledger.terms.private else "NO, for research only"),
         ("Method", ledger.terms.method),
-        ("Published", f"{account.timestamps:,} timestamps"),
-        (
-            "Spent",
-            f"{exact_decimal(spent)} in the current window, {_where(account)}",
-        ),
+        ("Noise", _NOISE.get(ledger.noise, "the sampler is not recorded")),
+        ("Published", count(spending.timestamps, "timestamp")),
+        ("Spent", f"{exact_decimal(spent)} in the current window ({spending.window})"),
         ("Left", f"{exact_decimal(left)} of {exact_decimal(guarantee.epsilon)} in that window"),
-        ("Next timestamp", f"may spend up to {exact_decimal(account.remaining)}"),
+        ("Next timestamp", f"can spend up to {exact_decimal(spending.remaining)}"),
     ]
     console = results()
     console.print(f"The budget of {ledger.path}", style="bold")
     console.print(facts(rows))
-    if sys.stdout.isatty() and account.timestamps:
+    if sys.stdout.isatty() and spending.timestamps:
         console.print()
-        console.print(_chart(ledger, account))
+        console.print(_chart(ledger, spending))
 
 
-def _where(account: Accountant) -> str:
-    if not account.recent:
-        return "before the first timestamp"
-    last = account.timestamps - 1
-    return f"timestamps {last - len(account.recent) + 1} to {last}"
-
-
-def _chart(ledger: Ledger, account: Accountant) -> Any:
+def _chart(ledger: Ledger, spending: Spending) -> Any:
     """Spends of the last timestamps; those of the current window with a full bar."""
-    latest = list(ledger.spends(since=max(0, account.timestamps - MOST_BARS)))
+    latest = list(ledger.spends(since=max(0, spending.timestamps - MOST_BARS)))
     largest = max(spent for _, _, spent in latest) or Fraction(1)
-    inside = account.timestamps - len(account.recent)
+    inside = spending.timestamps - len(spending.spends)
     rows = [
         (
             str(timestamp),
             time or "",
-            ("█" if timestamp >= inside else "░") * max(1, round(LONGEST_BAR * spent / largest)),
+            ("█" if timestamp >= inside else "░") * _length(spent, largest),
             exact_decimal(spent),
         )
         for timestamp, time, spent in latest
     ]
     return table(("timestamp", "time", "█ in the current window", "ε spent"), rows, left=3)
+
+
+def _length(spent: Fraction, largest: Fraction) -> int:
+    """The length of a bar; a timestamp that spent nothing has none."""
+    return max(1, round(LONGEST_BAR * spent / largest)) if spent else 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,8 @@ from psgraph.cli.screen import compiling, print_json, progress, results, table, 
 from psgraph.cli.shared import Source, json_option, report_option, source_options
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot
+    from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.metrics.report import Comparison
-    from psgraph.publication.certificate import Certificate
 
 __all__ = ["command"]
 
@@ -63,34 +61,34 @@ def command(
     and its options are those of `publish`. With --report, a page with pictures and a reading of
     each, for the curator too.
     """
-    from psgraph.metrics.releases import read_releases
     from psgraph.metrics.report import compare
     from psgraph.metrics.warmup import warm_up_metrics
+    from psgraph.publication.reading import read_releases
 
     if report is not None:
         _check_apart(report, releases)
     groups = _GROUPS if "all" in more else more
     stream = source.open()
-    originals, rosters = tee(stream)
-    synthetic = read_releases(releases, rosters)
+    published = read_releases(releases, roster=stream)
     with compiling():
         warm_up_metrics()
-    timestamps = _count(releases)
-    seen: Iterable[Snapshot] = originals
+    timestamps = len(published)
+    seen: Iterable[Snapshot] = stream
+    synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
     if report is not None:
         from psgraph.reports.witness import Witness
 
         witness = Witness(timestamps)
-        seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)
+        seen, synthetic = witness.watch_originals(stream), witness.watch_releases(synthetic)
     with progress("Comparing", length=timestamps) as advance:
         comparison = compare(_counted(seen, advance), synthetic, groups=groups)
     if report is not None:
         from psgraph.reports.quality import quality_page
 
         with waiting("Drawing …"):
-            certificates = _certificates(releases, timestamps)
             made_by = _command(source, releases, more, report)
-            quality_page(comparison, witness, certificates, command=made_by).write(report)
+            page = quality_page(comparison, witness, published.certificates, command=made_by)
+            page.write(report)
     if as_json:
         written = {} if report is None else {"report": str(report)}
         print_json({**comparison.to_dict(), **written})
@@ -109,17 +107,6 @@ def _check_apart(report: Path, releases: Path) -> None:
         )
 
 
-def _certificates(releases: Path, timestamps: int) -> list[Certificate]:
-    """Those of all releases; none if graphs were put there without any."""
-    from psgraph.publication.releases import ReleaseDirectory
-
-    directory = ReleaseDirectory(releases)
-    paths = [directory.certificate_path(timestamp) for timestamp in range(timestamps)]
-    if not any(path.exists() for path in paths):
-        return []
-    return [directory.certificate(timestamp) for timestamp in range(timestamps)]
-
-
 def _command(source: Source, releases: Path, more: tuple[str, ...], report: Path) -> str:
     """The command line that makes the same page."""
     words = ["psgraph", "compare", source.path, str(releases)]
@@ -134,10 +121,6 @@ def _command(source: Source, releases: Path, more: tuple[str, ...], report: Path
     for group in more:
         words += ["--more", group]
     return shlex.join([*words, "--report", str(report)])
-
-
-def _count(releases: Path) -> int:
-    return sum(1 for path in releases.glob("*.parquet"))
 
 
 def _counted(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iterator[Snapshot]:

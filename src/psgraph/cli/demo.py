@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,9 +75,9 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
     ):
 
         def published() -> Iterator[Release]:
-            for snapshot in stream:
-                releases.append(publisher.publish(snapshot))
-                yield releases[-1]
+            for release in publisher.publish_all(stream):
+                releases.append(release)
+                yield release
                 advance()
 
         comparison = compare(stream, published())
@@ -96,9 +97,17 @@ def _clear(out: Path) -> None:
                 f"{out} is not empty and not from an earlier demo\nChoose another for --out."
             )
         if (out / _MARK).exists():
-            for pattern in ("[0-9]*.parquet", "[0-9]*.json", ".*.part", "ledger.sqlite*"):
+            for pattern in (
+                "[0-9]*.parquet",
+                "[0-9]*.json",
+                "nodes/*.parquet",
+                ".*.part",
+                "ledger.sqlite*",
+            ):
                 for path in releases.glob(pattern):
                     path.unlink()
+            with suppress(OSError):  # it is not there, or holds something else
+                (releases / "nodes").rmdir()
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text("Made by `psgraph demo`, which may replace it.\n")
     except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from psgraph._runtime.numbers import count
 from psgraph.cli.screen import compiling, note, progress, waiting
 from psgraph.cli.shared import Source
 from psgraph.errors import DataError
@@ -51,14 +52,17 @@ class Tally:
     seconds: dict[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
 
-    def add(self, snapshot: Snapshot, release: Release) -> None:
-        """Count one timestamp."""
+    def see(self, snapshot: Snapshot) -> None:
+        """Count what was dropped from a snapshot."""
+        self.self_loops += snapshot.dropped.self_loops
+        self.duplicates += snapshot.dropped.duplicates
+
+    def add(self, release: Release) -> None:
+        """Count one release."""
         self.certificate = release.certificate
         self.timestamps += 1
         self.nodes = max(self.nodes, release.certificate.nodes)
         self.edges += release.certificate.edges
-        self.self_loops += snapshot.dropped.self_loops
-        self.duplicates += snapshot.dropped.duplicates
         found = release.certificate.summary.get("communities_found")
         if found is not None:
             self.repartitions = (self.repartitions or 0) + bool(found)
@@ -81,7 +85,7 @@ def publish_source(
     tally = Tally()
     with stopwatch() as seconds:
         with phase("total"), phase("read"), waiting("Checking the input …"):
-            stream, length = _checked(source)
+            snapshots, length, times = _checked(source)
         with stopwatch(), compiling():
             warm_up(method)
         with (
@@ -90,11 +94,14 @@ def publish_source(
             begin() as publisher,
         ):
             try:
-                _publish_each(stream, publisher, tally, advance)
+                for release in publisher.publish_all(snapshots, times=times, seen=tally.see):
+                    tally.add(release)
+                    advance()
             except KeyboardInterrupt:
                 note(
-                    f"{tally.timestamps} of {length} timestamps are published. "
-                    "The same command goes on from there."
+                    f"{tally.timestamps} of {count(length, 'timestamp')} "
+                    f"{'is' if tally.timestamps == 1 else 'are'} published. "
+                    "The same command continues from there."
                 )
                 raise
     names = dict.fromkeys(("total", *PHASES, *seconds))
@@ -102,7 +109,7 @@ def publish_source(
     return tally
 
 
-def _checked(source: Source) -> tuple[Iterable[Snapshot], int]:
+def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
     A short stream is kept in memory meanwhile; a long one will be read a second time.
@@ -119,21 +126,5 @@ def _checked(source: Source) -> tuple[Iterable[Snapshot], int]:
             held.append(snapshot)
     if not length:
         raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    return stream if held is None else held, length
-
-
-def _publish_each(
-    stream: Iterable[Snapshot], publisher: Publisher, tally: Tally, advance: Callable[[], None]
-) -> None:
-    """Publish snapshot by snapshot; each is let go before the next is read."""
-    from psgraph._runtime.timing import phase
-
-    snapshots = iter(stream)
-    while True:
-        with phase("read"):
-            snapshot = next(snapshots, None)
-        if snapshot is None:
-            return
-        tally.add(snapshot, publisher.publish(snapshot))
-        advance()
-        del snapshot
+    times: str | None = getattr(stream, "times", None)
+    return stream if held is None else held, length, times

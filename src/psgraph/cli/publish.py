@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
 from psgraph.cli.publication import Tally, publish_source
@@ -64,8 +65,8 @@ def command(
     u, v, time.
 
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
-    every timestamp. All of INPUT is checked before the first is made; a run that was cut off
-    goes on with the same command and spends nothing twice.
+    every timestamp, and the node lists in DIR/nodes. All of INPUT is checked before the first
+    release is made. The same command continues an interrupted run and spends nothing twice.
 
     --set gives any method its parameters (psgraph methods lists them). Only --method psgraph has
     --threshold, --no-fusion, --no-postprocess, --always-repartition,
@@ -73,21 +74,28 @@ def command(
     """
     refuse_foreign_options(method, parameters)
 
+    from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
-    from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
+    from psgraph.publication.releases import LEDGER_NAME
 
     guarantee = WEventPrivacy(epsilon, window=window)
     chosen = build_method(method, parameters, guarantee)
-    begin = partial(Publisher, chosen, guarantee, seed=seed, noise=noise)
-    begin()  # refuses what can't be; nothing is written yet
-    ledger = ledger or out / LEDGER_NAME
-    ReleaseDirectory(out).check_usable(ledger=ledger)
-    tally = publish_source(source, chosen, partial(begin, out=out, ledger=ledger))
+    arguments: dict[str, Any] = {
+        "method": chosen,
+        "guarantee": guarantee,
+        "ledger": ledger or out / LEDGER_NAME,
+        "out": out,
+        "seed": seed,
+        "noise": noise,
+    }
+    check_history(**arguments)
+    tally = publish_source(source, chosen, partial(Publisher, **arguments))
 
     if tally.self_loops or tally.duplicates:
         note(
-            f"Dropped from the input: {tally.self_loops:,} self-loops and {tally.duplicates:,} "
-            "repeated edges. (For the curator: it tells something of the edges.)"
+            f"Dropped from the input: {count(tally.self_loops, 'self-loop')} and "
+            f"{count(tally.duplicates, 'repeated edge')}. (For the curator only: this depends on "
+            "the edges.)"
         )
     if as_json:
         print_json(
@@ -122,12 +130,19 @@ def _show(tally: Tally, out: Path) -> None:
     if tally.repartitions is not None:
         kept = tally.timestamps - tally.repartitions
         rows.append(
-            ("Communities", f"found at {tally.repartitions:,} timestamps, kept at {kept:,}")
+            ("Communities", f"found at {count(tally.repartitions, 'timestamp')}, kept at {kept:,}")
         )
     rows += [
         ("Seconds", f"{tally.seconds['total']:.2f} ({seconds})"),
-        ("Files", f"{out / '000000.parquet'} … {last:06d}.parquet, each with a .json certificate"),
+        ("Files", _files(out, last)),
     ]
     console = results()
-    console.print(f"Published {tally.timestamps:,} timestamps to {out}", style="bold")
+    console.print(f"Published {count(tally.timestamps, 'timestamp')} to {out}", style="bold")
     console.print(facts(rows))
+
+
+def _files(out: Path, last: int) -> str:
+    first = out / "000000.parquet"
+    if not last:
+        return f"{first}, with its certificate 000000.json"
+    return f"{first} … {last:06d}.parquet, each with a .json certificate"

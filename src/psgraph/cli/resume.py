@@ -1,4 +1,4 @@
-"""``psgraph resume``: go on with a stream where it stopped."""
+"""``psgraph resume``: continue a stream where it stopped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
 from psgraph.cli.publication import Tally, publish_source
 from psgraph.cli.screen import facts, note, print_json, results
@@ -19,32 +20,38 @@ __all__ = ["command"]
 @click.command(
     "resume",
     cls=Command,
-    short_help="Go on with a stream where it stopped.",
+    short_help="Continue a stream where it stopped.",
     examples=["psgraph resume releases/ledger.sqlite edges.parquet --roster nodes.csv"],
 )
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @source_options
 @json_option
 def command(ledger: Path, source: Source, as_json: bool) -> None:
-    """Go on publishing INPUT with the LEDGER it was begun with.
+    """Continue publishing INPUT with the LEDGER it was begun with.
 
-    LEDGER, or the directory with releases it lies in, knows ε, the window, the method and its
-    parameters, and where the releases go. INPUT is the whole stream from its first timestamp, as
-    it was given to `publish`, with more at its end: what is sealed is compared with the ledger
-    and costs nothing, the rest is published.
+    LEDGER, or the directory of releases it is in, holds ε, the window, the method and its
+    parameters, the sampler, and where the releases go. INPUT is the whole stream from its first
+    timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
+    the ledger and costs nothing, the rest is published.
     """
+    from psgraph.publication.ledger import Ledger
+    from psgraph.publication.opening import check_history, resumed
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.releases import ledger_at
 
     path = ledger_at(ledger)
-    with Publisher.resume(path) as publisher:
-        method, out, sealed = publisher.method, publisher.out, publisher.budget.timestamps
-    tally = publish_source(source, method, partial(Publisher.resume, path, replay=True))
+    arguments = resumed(path, None)
+    check_history(**arguments)
+    out: Path | None = arguments["out"]
+    with Ledger(path, writing=False) as opened:
+        sealed = opened.sealed
+    begin = partial(Publisher.resume, path, replay=True)
+    tally = publish_source(source, arguments["method"], begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
         note(
-            f"INPUT has {tally.timestamps} timestamps and the ledger {sealed}: nothing was left "
-            "to do."
+            f"INPUT has {count(tally.timestamps, 'timestamp')} and the ledger {sealed:,}: there "
+            "was nothing to do."
         )
     if as_json:
         certificate = tally.certificate
@@ -83,5 +90,5 @@ def _show(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
         ("Files", "none: this stream is not written to a directory" if out is None else str(out)),
     ]
     console = results()
-    console.print(f"Went on with {ledger}", style="bold")
+    console.print(f"Resumed {ledger}", style="bold")
     console.print(facts(rows))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
 from psgraph.cli.screen import compiling, note
@@ -48,7 +49,7 @@ __all__ = ["command"]
     metavar="SECONDS",
     default=1.0,
     show_default=True,
-    help="A file is complete when it has not changed for so long.",
+    help="A file is complete when it has not changed for this long.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for every file.")
 def command(
@@ -69,18 +70,19 @@ def command(
     """Publish the files of the directory INBOX in the order of their names, as they arrive.
 
     One file is one timestamp, and its name without the ending is the time: use names that sort,
-    such as 2024-01-05.csv. Put files there by renaming them into place; one that is still being
-    written is waited for. Hidden files and those ending in .part or .tmp are left alone.
+    such as 2024-01-05.csv. Rename files into the directory when they are complete; a file that is
+    still being written is waited for. Hidden files and those ending in .part or .tmp are ignored.
 
     Each file is published once. After a restart the files that are still there are compared with
-    the ledger. It stops, before measuring anything, when a published file was changed or when a
-    new file comes before one that is already published.
+    the ledger. The command stops, before measuring anything, when a published file was changed or
+    when a new file sorts before one that is already published.
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
     refuse_foreign_options(method, parameters)
     Source(str(inbox), roster, roster_from_edges, None, False)
 
+    from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.releases import LEDGER_NAME
     from psgraph.publication.warmup import warm_up
@@ -89,15 +91,22 @@ def command(
 
     guarantee = WEventPrivacy(epsilon, window=window)
     chosen = build_method(method, parameters, guarantee)
-    Inbox(inbox)  # what is wrong with it shows before a ledger is begun
+    arguments: dict[str, Any] = {
+        "method": chosen,
+        "guarantee": guarantee,
+        "ledger": ledger or out / LEDGER_NAME,
+        "out": out,
+        "seed": seed,
+        "noise": "exact",
+    }
+    Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
+    check_history(**arguments)
     nodes = None if roster is None else read_roster(roster)
     with _stopping() as stop:
         with compiling():
             warm_up(chosen)
         published = known = 0
-        with Publisher(
-            chosen, guarantee, out=out, ledger=ledger or out / LEDGER_NAME, seed=seed
-        ) as publisher:
+        with Publisher(**arguments) as publisher:
             if not once:
                 note(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
             for arrival in watch(
@@ -112,7 +121,10 @@ def command(
                 published += arrival.new
                 known += not arrival.new
                 _tell(arrival, as_json=as_json)
-    note(f"Published {published:,} new timestamps to {out}; {known:,} files were known already.")
+    note(
+        f"Published {count(published, 'new timestamp')} to {out}; "
+        f"{count(known, 'file')} had been published before."
+    )
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, Group, Metric
 from psgraph.metrics.mixing import assortativity, assortativity_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.relative import GAMMA, relative_error
-from psgraph.metrics.releases import read_releases
 from psgraph.metrics.report import Comparison, Fidelity, Row, compare, compute_fidelity
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 from psgraph.metrics.structure import (
@@ -55,7 +54,6 @@ __all__ = [
     "mutual_information",
     "node_degrees",
     "path_lengths",
-    "read_releases",
     "relative_error",
     "smoothed_degree_divergence",
     "triangle_count",

@@ -21,7 +21,24 @@ __all__ = ["Certificate", "Release"]
 
 @dataclass(frozen=True)
 class Certificate:
-    """Fit to publish beside the graph: holds public facts and noisy values only."""
+    """What was promised and spent, to be published beside the graph.
+
+    It holds public facts and noisy values only.
+
+    Attributes
+    ----------
+    roster
+        What the publisher declared about the nodes, in a sentence.
+    noise
+        The sampler: "exact" or "opendp". Version 0.1.0 did not state it.
+    times
+        Where the times of the stream come from, if the stream said so.
+    previous
+        The digest of the certificate before it; None at the first timestamp.
+    graph_sha256, nodes_sha256
+        The digests of the published files: the graph, and the list of its nodes. None if nothing
+        is recorded; version 0.1.0 wrote no node lists.
+    """
 
     timestamp: int
     time: str | None
@@ -40,10 +57,13 @@ class Certificate:
     caveat: Caveat | None = None
     previous: str | None = None
     graph_sha256: str | None = None
+    nodes_sha256: str | None = None
+    noise: str | None = None
+    times: str | None = None
 
     @property
     def provides(self) -> WEventPrivacy | None:
-        """The guarantee the method really gives, seed or not; None if it gives none."""
+        """The guarantee the method provides, seeded or not; None if it provides none."""
         factor = Fraction(1) if self.caveat is None else self.caveat.factor
         if factor is None:
             return None
@@ -84,6 +104,8 @@ class Certificate:
             "method": self.method,
             "parameters": dict(self.parameters),
             "version": self.version,
+            **_stated("noise", self.noise),
+            **_stated("times", self.times),
             "roster": self.roster,
             "nodes": self.nodes,
             "edges": self.edges,
@@ -91,6 +113,7 @@ class Certificate:
             **({"caveat": _caveat_to_dict(self.caveat)} if self.caveat else {}),
             "previous": self.previous,
             "graph_sha256": self.graph_sha256,
+            **_stated("nodes_sha256", self.nodes_sha256),
         }
 
     @cached_property
@@ -99,6 +122,19 @@ class Certificate:
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def is_another_draw(self, other: Certificate) -> bool:
+        """Whether two certificates of one timestamp show that it was measured twice.
+
+        What depends on the noise is compared, and what it was drawn for. Two draws can agree in
+        all of it, so False proves nothing.
+        """
+        return (
+            self.charges != other.charges
+            or self.spent != other.spent
+            or dict(self.summary) != dict(other.summary)
+            or self.previous != other.previous
+        )
+
     def to_json(self) -> str:
         """The certificate as it is written to a file."""
         content = {**self.to_dict(), "digest": self.digest}
@@ -106,7 +142,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:
-        """Read a certificate back; refuse one in which a single byte was changed."""
+        """Read a certificate back; refuse one of which any byte was changed."""
         try:
             content = json.loads(text)
             spent, caveat = content["spent"], content.get("caveat")
@@ -128,6 +164,9 @@ class Certificate:
                 caveat=None if caveat is None else _caveat_from_dict(caveat),
                 previous=content["previous"],
                 graph_sha256=content["graph_sha256"],
+                nodes_sha256=content.get("nodes_sha256"),
+                noise=content.get("noise"),
+                times=content.get("times"),
             )
             unchanged = certificate.to_json().encode() == (
                 text if isinstance(text, bytes) else text.encode()
@@ -145,6 +184,11 @@ class Certificate:
         if not unchanged:
             raise VerificationFailed("a certificate was changed, or is not one of psgraph's")
         return certificate
+
+
+def _stated(name: str, value: str | None) -> dict[str, str]:
+    """A fact that older certificates don't state; without it nothing is written."""
+    return {} if value is None else {name: value}
 
 
 def _caveat_to_dict(caveat: Caveat) -> dict[str, Any]:
@@ -166,5 +210,5 @@ class Release:
 
     @property
     def timestamp(self) -> int:
-        """Its place in the stream, from 0."""
+        """Its number in the stream, from 0."""
         return self.certificate.timestamp

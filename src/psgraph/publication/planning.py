@@ -1,4 +1,4 @@
-"""How noisy a publication would be, before anything is spent or any data is looked at."""
+"""How noisy a publication would be, before anything is spent or any data is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Plan", "plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What each timestamp would measure, and with how much noise."""
+    """What each timestamp would measure, with how much noise."""
 
     guarantee: WEventPrivacy
     nodes: int
@@ -35,7 +35,7 @@ class Plan:
 def plan(
     guarantee: WEventPrivacy, *, nodes: int, method: str | Method[Any, Any] = "psgraph"
 ) -> Plan:
-    """The noise scales a method would work with. Spends nothing.
+    """Find the noise scales a method would work with. Spends nothing.
 
     >>> for row in plan(WEventPrivacy("1", window=5), nodes=10_000).rows[:2]:
     ...     print(row.case, "|", row.label, "|", round(row.scale, 1))
@@ -43,7 +43,7 @@ def plan(
     communities kept | inner degrees | 10.5
     """
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-        raise InvalidArgument(f"nodes must be a whole number of at least 0, not {nodes!r}")
+        raise InvalidArgument(f"nodes must be an integer of at least 0, not {nodes!r}")
     chosen = find_method(method)() if isinstance(method, str) else method
     rows = chosen.plan(guarantee, nodes=nodes)
     return Plan(guarantee, nodes, chosen.name, tuple(rows))

@@ -1,48 +1,34 @@
 """Measure → seal → synthesise over a stream, under a guarantee.
 
-Private edges are read in a method's `measure` and nowhere else. What it learned is sealed in the
-ledger before anything is shown; the rest is made from sealed values and a stored seed, and comes
-out the same whenever it is made.
+Private edges are read in a method's `measure` and nowhere else. What it learned is sealed before
+anything is shown; the rest is made from sealed values and a sealed seed, and gives the same bytes
+whenever it is made.
 """
 
 from __future__ import annotations
 
-import hashlib
-import operator
-import os
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from psgraph._runtime.timing import phase
-from psgraph._version import __version__
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
-from psgraph.errors import (
-    DataError,
-    InvalidArgument,
-    LedgerError,
-    MethodError,
-    OutOfOrder,
-    ReplayConflict,
-    TermsChanged,
-    VerificationFailed,
-    exact_decimal,
-)
+from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, find_method
-from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Budget
+from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.randomness import RandomSource
-from psgraph.privacy.samplers import OpenDPSampler, Sampler
-from psgraph.publication.certificate import Certificate, Release
-from psgraph.publication.ledger import Ledger, Seal, Terms
-from psgraph.publication.records import decode, encode
-from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory, graph_bytes
+from psgraph.publication.certificate import Release
+from psgraph.publication.checking import as_timestamp, check_snapshot
+from psgraph.publication.handing_back import HandingBack
+from psgraph.publication.history import Seal
+from psgraph.publication.measuring import Measuring
+from psgraph.publication.opening import open_history, resumed
+from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.spending import Spending
+from psgraph.publication.synthesis import Synthesis
+from psgraph.publication.terms import roster_kind
 
 __all__ = ["Publisher"]
 
@@ -66,8 +52,11 @@ class Publisher:
         For research: makes the run repeatable, and its releases not private.
     noise
         ``"exact"`` for psgraph's own sampler, ``"opendp"`` to draw Laplace noise with OpenDP.
+    engine
+        Where edge-sized work runs; the local machine unless given.
 
-    Without `ledger` and `out` nothing is kept: fit for experiments, not for publishing.
+    Without `ledger` and `out` nothing is kept: for experiments, not for publishing. Threads can
+    share a publisher; they publish one after the other.
 
     Examples
     --------
@@ -78,6 +67,8 @@ class Publisher:
     ...     release = publisher.publish(snapshot)
     >>> release.certificate.private, release.certificate.spent
     (False, Fraction(1, 5))
+    >>> publisher.spending
+    Spending(0.2 of 1 spent in timestamp 0, 0.8 available for timestamp 1)
     """
 
     def __init__(
@@ -91,94 +82,53 @@ class Publisher:
         noise: str = "exact",
         engine: Engine | None = None,
     ) -> None:
-        if noise not in ("exact", "opendp"):
-            raise InvalidArgument(f"noise must be 'exact' or 'opendp', not {noise!r}")
-        if noise == "opendp" and seed is not None:
-            raise InvalidArgument("OpenDP draws from the operating system and can't be seeded")
-        self.method, self.guarantee, self.seed = method, guarantee, seed
-        self._noise = noise
-        self._sampler = self._make_sampler(0)
-        self._engine = engine or LocalEngine()
-        self._accountant = Accountant(guarantee)
-        self._state: Any = None
-        self._previous: str | None = None
-        self._unfinished: Seal | None = None
-        self._from_edges: bool | None = None
+        self.method, self.guarantee, self.seed, self.noise = method, guarantee, seed, noise
+        engine = engine or LocalEngine()
+        self._measuring = Measuring(method, engine, seed=seed, noise=noise)
         self._cursor = 0
+        self._lock = threading.RLock()
         self._directory = None if out is None else ReleaseDirectory(out)
-        self._ledger: Ledger | None = None
-        # States are rebuilt in order when old releases are made again: (timestamps done, state).
-        self._rebuilt: tuple[int, Any] = (0, None)
-        if ledger is None and out is not None:
-            ledger = Path(out) / LEDGER_NAME
-        if ledger is not None:
-            self._open_ledger(Path(ledger))
-
-    def _open_ledger(self, path: Path) -> None:
-        """Begin the ledger or take it up again, and finish what was left unfinished."""
-        terms = Terms(
-            epsilon=exact_decimal(self.guarantee.epsilon),
-            window=self.guarantee.window,
-            method=self.method.name,
-            law=self.method.distribution_version,
-            parameters=dict(self.method.parameters()),
-            seed=self.seed,
-            out=_relative(self._directory, path),
+        self._history = open_history(
+            method,
+            guarantee,
+            ledger=None if ledger is None else Path(ledger),
+            directory=self._directory,
+            seed=seed,
+            noise=noise,
         )
-        if self._directory is not None:
-            self._directory.check_usable(ledger=path)
-        self._ledger = Ledger(path, terms)
         try:
-            sealed = self._ledger.sealed
-            self._refuse_stale_ledger(sealed)
-            self._accountant = self._ledger.accountant()
-            self._from_edges = self._ledger.roster_from_edges()
-            if sealed:
-                self._state = self._decode(self._ledger.latest_state())
-                last = self._ledger.seal_of(sealed - 1)
-                self._previous = last.previous.hex() if sealed > 1 else None
-                if last.certificate is None:
-                    self._unfinished = last
-                    self._finish()
-                else:
-                    self._previous = last.certificate.hex()
+            self._accountant = self._history.accountant()
+            self._state = self._history.latest_state(method.records)
+            self._unfinished = self._history.unfinished()
+            self._roster_kind = self._history.roster_kind()
+            if self._history.sealed != self._accountant.timestamps:
+                raise OutOfOrder(  # what was read may not fit together
+                    "another process published with this ledger while it was opened\n"
+                    "Files can't be locked here. Let one process publish at a time."
+                )
+            self._synthesis = Synthesis(
+                method,
+                guarantee,
+                engine,
+                private=self.private,
+                encode=self._history.durable,
+            )
+            self._earlier = HandingBack(method, self._history, self._directory, self._synthesis)
+            self._finish()
         except BaseException:
             self.close()
             raise
-
-    def _refuse_stale_ledger(self, sealed: int) -> None:
-        """A ledger put back from a backup would measure again what is already published."""
-        newest = self._directory.timestamps()[-1:] if self._directory is not None else []
-        if newest and newest[0] >= sealed:
-            raise LedgerError(
-                f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
-                "published\n"
-                "It looks like an older copy of the ledger. Put the newest copy back; going on "
-                "would spend the budget of those timestamps twice."
-            )
 
     @classmethod
     def resume(
         cls, ledger: str | Path, *, out: str | Path | None = None, replay: bool = False
     ) -> Self:
-        """Go on with a ledger where it stopped, under the terms it was begun with.
+        """Continue with a ledger where it stopped, under the terms it was begun with.
 
         `publish` then expects the first snapshot that is not sealed yet. With `replay` it starts
         over at the first timestamp and hands back what is sealed.
         """
-        path = Path(ledger)
-        with Ledger(path) as opened:  # for writing, which brings an older format up to date
-            terms = opened.terms
-        if out is None and terms.out is not None:
-            out = path.parent / terms.out
-        try:
-            method = find_method(terms.method)(**terms.parameters)
-        except TypeError:
-            raise TermsChanged(
-                f"method {terms.method!r} does not know all parameters that {path} was begun with\n"
-                "Install the version of the method that began it."
-            ) from None
-        publisher = cls(method, terms.guarantee, ledger=path, out=out, seed=terms.seed)
+        publisher = cls(**resumed(Path(ledger), out))
         if not replay:
             publisher._cursor = publisher._accountant.timestamps
         return publisher
@@ -190,19 +140,19 @@ class Publisher:
         self.close()
 
     def close(self) -> None:
-        """Let go of the ledger."""
-        if self._ledger is not None:
-            self._ledger.close()
+        """Release the ledger, after the timestamp in progress."""
+        with self._lock:
+            self._history.close()
 
     @property
-    def budget(self) -> Accountant:
-        """Spent and left in the current window."""
-        return self._accountant
+    def spending(self) -> Spending:
+        """Spent and available ε in the current window."""
+        return Spending.of(self._accountant)
 
     @property
     def ledger(self) -> Path | None:
         """The file of the ledger."""
-        return None if self._ledger is None else self._ledger.path
+        return self._history.path
 
     @property
     def out(self) -> Path | None:
@@ -210,261 +160,107 @@ class Publisher:
         return None if self._directory is None else self._directory.path
 
     def times(self) -> list[str | None]:
-        """The times of the timestamps in the ledger, in order."""
-        return [] if self._ledger is None else [time for _, time, _ in self._ledger.spends()]
+        """The times of the published timestamps, in order."""
+        with self._lock:
+            return self._history.times()
 
     @property
     def private(self) -> bool:
         """Whether the noise comes from a secret source."""
-        return self._sampler.private
+        return self._measuring.private
 
     # ---- publishing ----
 
-    def publish_all(self, stream: Iterable[Snapshot]) -> Iterator[Release]:
-        """Publish every snapshot of a stream, each as soon as it is asked for."""
-        for snapshot in stream:
-            yield self.publish(snapshot)
+    def publish_all(
+        self,
+        stream: Iterable[Snapshot],
+        *,
+        times: str | None = None,
+        seen: Callable[[Snapshot], object] = lambda _: None,
+    ) -> Iterator[Release]:
+        """Publish every snapshot of a stream, each when its release is asked for.
 
-    def publish(self, snapshot: Snapshot, *, timestamp: int | None = None) -> Release:
+        A snapshot is freed before the next one is read.
+
+        Parameters
+        ----------
+        stream
+            Snapshots in order.
+        times
+            A few public words on where the times of the stream come from, for the certificates;
+            what a `psgraph.streams.Stream` states, unless given.
+        seen
+            Called with every snapshot after it is published, for example to count it.
+        """
+        times = getattr(stream, "times", None) if times is None else times
+        snapshots = iter(stream)
+        while True:
+            with phase("read"):
+                snapshot = next(snapshots, None)
+            if snapshot is None:
+                return
+            release = self.publish(snapshot, times=times)
+            seen(snapshot)
+            del snapshot
+            yield release
+
+    def publish(
+        self, snapshot: Snapshot, *, timestamp: int | None = None, times: str | None = None
+    ) -> Release:
         """Publish one snapshot.
+
+        The window is checked before anything is measured, and all that is granted to the
+        timestamp is booked, whether or not the method uses it.
 
         Parameters
         ----------
         timestamp
-            Its place in the stream, from 0; the next one unless given. A place that is sealed
-            hands back its release if the data are the same, and refuses other data.
-
-        The window is checked before anything is measured, and the whole share of the timestamp
-        is booked whether or not the method used all of it.
+            Its number in the stream, from 0; the next one unless given. A timestamp that is
+            sealed is handed back if the data are the same, and refused otherwise.
+        times
+            A few public words on where the times of the stream come from, for the certificate.
         """
-        if not isinstance(snapshot, Snapshot):
-            raise InvalidArgument(
-                f"publish takes a Snapshot, not {type(snapshot).__name__}\n"
-                "Build one with Snapshot.from_edges(...), or read a stream with read_stream(...)."
-            )
-        self._finish()
-        self._check_snapshot(snapshot)
-        place = self._cursor if timestamp is None else _whole(timestamp)
-        if place > self._accountant.timestamps or place < 0:
-            raise OutOfOrder(
-                f"timestamp {place} can't be published before timestamp "
-                f"{self._accountant.timestamps}\nPublish the snapshots in order, without gaps."
-            )
-        if place == self._accountant.timestamps:
-            release = self._publish_next(snapshot)
-        else:
-            release = self._hand_back(place, snapshot)
-        self._cursor = place + 1
-        return release
+        with self._lock:
+            check_snapshot(snapshot, self._roster_kind)
+            self._finish()
+            number = self._cursor if timestamp is None else as_timestamp(timestamp)
+            following = self._accountant.timestamps
+            if not 0 <= number <= following:
+                raise OutOfOrder(
+                    f"timestamp {number} can't be published before timestamp {following}\n"
+                    "Publish the snapshots in order, without gaps."
+                )
+            if number < following:
+                release = self._earlier.release(number, snapshot)
+            else:
+                release = self._publish_next(snapshot, times)
+            self._cursor = number + 1
+            return release
 
-    def _check_snapshot(self, snapshot: Snapshot) -> None:
-        """Refuse a time that can't be written, and another kind of roster than before."""
-        if snapshot.time is not None and not _is_text(snapshot.time):
-            raise DataError(
-                "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
-            )
-        from_edges = snapshot.roster.from_edges
-        if self._from_edges is None or self._from_edges == from_edges:
-            return
-        given, read = "a roster given from outside", "rosters read off the edges"
-        raise TermsChanged(
-            f"this stream was begun with {given if from_edges else read}, "
-            f"now it has {read if from_edges else given}\n"
-            "That changes what is public about the nodes. Go on as before, or begin a new ledger."
-        )
+    def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
+        if self._directory is not None:
+            self._directory.refuse_unsealed(self._accountant.timestamps)
+        measured = self._measuring.measure(snapshot, self._state, self._accountant, times=times)
+        with phase("seal"):
+            self._unfinished = self._history.seal(measured)
+        self._accountant = self._accountant.record(measured.spent)
+        self._state = measured.state
+        self._roster_kind = roster_kind(snapshot.roster)
+        return self._release(self._unfinished)
 
     def _finish(self) -> None:
-        """Release what is sealed and was not released, because something was in the way."""
+        """Release a timestamp that was sealed but not released, because a run was interrupted."""
         if self._unfinished is not None:
-            self._release(self._unfinished, self._state)
+            self._release(self._unfinished)
 
-    def _publish_next(self, snapshot: Snapshot) -> Release:
-        timestamp = self._accountant.timestamps
-        allowance = self.method.request(self._state, self._accountant)
-        self._accountant.check(allowance)
-        if self.seed is not None:
-            self._sampler = self._make_sampler(timestamp)
-        budget = Budget(allowance, self._sampler)
-        measurement = self.method.measure(snapshot, self._state, budget, self._engine)
-        if budget.spent > allowance:
-            raise MethodError(f"method {self.method.name!r} spent more than it was allowed")
-        state = self.method.update(self._state, measurement)
-        seal = Seal(
-            timestamp=timestamp,
-            time=snapshot.time,
-            spent=allowance,
-            charges=budget.trace,
-            seed=self._sampler.source.bits(63),
-            snapshot=b"",
-            roster=snapshot.roster.digest,
-            state=b"",
-            version=__version__,
-            previous=b"",
-            certificate=None,
-        )
-        if self._ledger is not None:
-            with phase("seal"):
-                self._seal(self._ledger, seal, snapshot, measurement, state)
-            self._unfinished = seal
-        self._accountant, self._state = self._accountant.record(allowance), state
-        self._from_edges = snapshot.roster.from_edges
-        return self._release(seal, state)
-
-    def _seal(
-        self, ledger: Ledger, seal: Seal, snapshot: Snapshot, measurement: Any, state: Any
-    ) -> None:
-        measured, rosters = encode(measurement)
-        stored_state, more_rosters = encode(state)
-        ledger.seal(
-            timestamp=seal.timestamp,
-            time=seal.time,
-            spent=seal.spent,
-            charges=seal.charges,
-            seed=seal.seed,
-            snapshot=ledger.fingerprint(snapshot),
-            roster=snapshot.roster,
-            measurement=measured,
-            state=stored_state,
-            version=seal.version,
-            rosters=rosters | more_rosters,
-        )
-
-    def _release(self, seal: Seal, state: Any) -> Release:
-        """Make, write and note the release of the last sealed timestamp."""
-        release, content = self._synthesise(seal, state, self._previous)
-        if self._directory is not None:
+    def _release(self, seal: Seal) -> Release:
+        """Make, write and record the release of the last sealed timestamp."""
+        previous = self._history.previous_certificate(seal.timestamp)
+        release, files = self._synthesis.release(seal, self._state, previous)
+        if self._directory is not None and files is not None:
             with phase("write"):
-                self._directory.write(content, release.certificate)
-        if self._ledger is not None:
-            with phase("seal"):
-                digest = release.certificate.digest
-                self._ledger.record_release(seal.timestamp, bytes.fromhex(digest))
-                self._previous = digest
-                self._unfinished = None
+                self._directory.write(files.graph, files.nodes, release.certificate)
+        with phase("seal"):
+            self._history.record_release(seal.timestamp, release.certificate.digest)
+            self._unfinished = None
         return release
-
-    def _synthesise(
-        self, seal: Seal, state: Any, previous: str | None
-    ) -> tuple[Release, memoryview]:
-        """The release of a sealed timestamp, and its file: always the same."""
-        rng = np.random.Generator(np.random.PCG64(seal.seed))
-        graph = self.method.synthesise(state, rng, self._engine)
-        roster = graph.roster
-        if roster.digest != seal.roster:
-            raise MethodError(f"method {self.method.name!r} changed the roster")
-        content = memoryview(b"")
-        if self._ledger is not None:
-            with phase("write"):
-                content = graph_bytes(graph)
-        caveat = self.method.caveat
-        certificate = Certificate(
-            timestamp=seal.timestamp,
-            time=seal.time,
-            guarantee=self.guarantee,
-            charges=seal.charges,
-            spent=seal.spent,
-            window_spent=self._window_spent(seal.timestamp),
-            method=self.method.name,
-            version=seal.version,
-            parameters=self.method.parameters(),
-            roster=roster.statement,
-            nodes=len(roster),
-            edges=graph.edge_count,
-            private=self.private and (caveat is None or caveat.factor is not None),
-            summary=self.method.summary(state),
-            caveat=caveat,
-            previous=previous,
-            graph_sha256=hashlib.sha256(content).hexdigest() if self._ledger else None,
-        )
-        return Release(graph, certificate), content
-
-    # ---- handing back what is sealed ----
-
-    def _hand_back(self, timestamp: int, snapshot: Snapshot) -> Release:
-        ledger = self._ledger
-        if ledger is None:
-            raise OutOfOrder(
-                f"timestamp {timestamp} is already published\n"
-                "Give the publisher a ledger to have earlier releases handed back."
-            )
-        seal = ledger.seal_of(timestamp)
-        if ledger.fingerprint(snapshot) != seal.snapshot:
-            raise ReplayConflict(
-                f"timestamp {timestamp} is already published, from other data\n"
-                "Publishing it again would spend its budget twice. Restore the input it was "
-                "published from, or append the new data as a later timestamp."
-            )
-        if self._directory is not None and self._directory.has(timestamp):
-            release = self._directory.read(timestamp, snapshot.roster)
-        else:
-            before = ledger.seal_of(timestamp - 1).certificate if timestamp else None
-            state = self._state_at(timestamp)
-            release, content = self._synthesise(seal, state, before.hex() if before else None)
-            if self._directory is not None and self._matches(release, seal):
-                self._directory.write(content, release.certificate)
-        if not self._matches(release, seal):
-            raise VerificationFailed(
-                f"the release of timestamp {timestamp} is not the one the ledger knows\n"
-                "Its files or the ledger were changed, or the installed libraries write other "
-                "bytes than those it was made with. psgraph verify tells which."
-            )
-        return release
-
-    @staticmethod
-    def _matches(release: Release, seal: Seal) -> bool:
-        return bytes.fromhex(release.certificate.digest) == seal.certificate
-
-    def _state_at(self, timestamp: int) -> Any:
-        """The state after a sealed timestamp, from the stored measurements before it."""
-        assert self._ledger is not None
-        done, state = self._rebuilt
-        if done > timestamp + 1:
-            done, state = 0, None
-        for earlier in range(done, timestamp + 1):
-            measurement = self._decode(self._ledger.measurement_of(earlier))
-            state = self.method.update(state, measurement)
-        self._rebuilt = (timestamp + 1, state)
-        return state
-
-    def _decode(self, content: bytes) -> Any:
-        assert self._ledger is not None
-        return decode(content, classes=self.method.records, rosters=self._ledger.roster)
-
-    def _window_spent(self, timestamp: int) -> Fraction:
-        """What the window that ends with a timestamp has spent."""
-        if timestamp == self._accountant.timestamps - 1:
-            return self._accountant.window_spent
-        assert self._ledger is not None
-        return self._ledger.accountant(before=timestamp + 1).window_spent
-
-    def _make_sampler(self, timestamp: int) -> Sampler:
-        if self.seed is None:
-            source = RandomSource.secure()
-        else:
-            source = RandomSource.seeded(self.seed, timestamp=timestamp)
-        return OpenDPSampler(source) if self._noise == "opendp" else Sampler(source)
-
-
-def _whole(timestamp: int) -> int:
-    try:
-        return operator.index(timestamp)
-    except TypeError:
-        raise InvalidArgument(
-            f"a timestamp is a whole number, not {type(timestamp).__name__}"
-        ) from None
-
-
-def _is_text(time: str) -> bool:
-    """Whether UTF-8 can hold it; a file name need not be text."""
-    try:
-        time.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _relative(directory: ReleaseDirectory | None, ledger: Path) -> str | None:
-    """Where releases go, seen from the ledger, so that both can be moved together."""
-    if directory is None:
-        return None
-    return os.path.relpath(directory.path.absolute(), ledger.absolute().parent)

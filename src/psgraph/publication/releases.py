@@ -1,4 +1,8 @@
-"""Releases as files: ``NNNNNN.parquet`` and ``NNNNNN.json``, each there whole or not at all."""
+"""The directory that releases are published in. Each file is complete or absent.
+
+``NNNNNN.parquet`` is a graph, ``NNNNNN.json`` its certificate, and ``nodes/<sha256>.parquet`` a
+node list, shared by all releases whose certificates name it.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
-from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.formats.tables import to_arrow
-from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.certificate import Certificate
 
-__all__ = ["LEDGER_NAME", "ReleaseDirectory", "graph_bytes", "ledger_at"]
+__all__ = ["LEDGER_NAME", "ReleaseDirectory", "ledger_at"]
 
 LEDGER_NAME = "ledger.sqlite"
+NODES_NAME = "nodes"
 
 _RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})\.(parquet|json)", re.ASCII)
 
@@ -37,35 +37,39 @@ def ledger_at(path: str | Path) -> Path:
         return path
 
 
-def graph_bytes(graph: SyntheticGraph) -> memoryview:
-    """A synthetic graph as the Parquet file it is published as: columns u and v, original ids."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(to_arrow(graph), sink, compression="zstd", use_dictionary=False)
-    return memoryview(sink.getvalue())
-
-
 class ReleaseDirectory:
-    """The directory releases are published in.
+    """The files of a release directory.
 
     Parameters
     ----------
     path
-        Made with the first release, if need be. It must be empty, unless it holds the releases
-        and the ledger of the same run.
+        Made with the first release if it does not exist. It must be empty, unless it holds the
+        releases and the ledger of the same run.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
+    def graph_path(self, timestamp: int) -> Path:
+        return self.path / f"{timestamp:06d}.parquet"
+
+    def certificate_path(self, timestamp: int) -> Path:
+        return self.path / f"{timestamp:06d}.json"
+
+    def nodes_path(self, sha256: str) -> Path:
+        return self.path / NODES_NAME / f"{sha256}.parquet"
+
+    # ---- writing ----
+
     def check_usable(self, *, ledger: Path) -> None:
         """Refuse a directory that holds something else, before anything is measured.
 
-        If its `ledger` is there, what it holds is looked at with that.
+        If its `ledger` exists, the content of the directory is checked with that.
         """
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
-            # A run that was cut off at its start leaves the lock of its ledger, and hidden files.
+            # A run that was interrupted at its start leaves its ledger's lock, and hidden files.
             taken = self.path.is_dir() and any(
                 entry.suffix != ".lock" and not entry.name.startswith(".")
                 for entry in self.path.iterdir()
@@ -91,65 +95,97 @@ class ReleaseDirectory:
         if not writable:
             raise OutputError(f"{parent} is not writable\nChoose another directory for --out.")
 
-    def write(self, graph: memoryview, certificate: Certificate) -> None:
-        """Write a graph and then its certificate. What is already there must be the same."""
-        make_directory(self.path)
-        self._write_once(self.graph_path(certificate.timestamp), graph)
-        content = memoryview(certificate.to_json().encode())
-        self._write_once(self.certificate_path(certificate.timestamp), content)
+    def refuse_unsealed(self, sealed: int) -> None:
+        """Refuse to measure a timestamp of which a file is already there."""
+        for path in (self.graph_path(sealed), self.certificate_path(sealed)):
+            if path.exists():
+                raise VerificationFailed(
+                    f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
+                    "Another ledger, or a newer copy of this one, made it: continue with that. "
+                    "Nothing was measured."
+                )
 
-    def _write_once(self, path: Path, content: memoryview) -> None:
-        """A file that may have been seen is never replaced."""
+    def write(self, graph: memoryview, nodes: memoryview, certificate: Certificate) -> None:
+        """Write node list, graph and certificate, in this order. Existing files must be equal."""
+        make_directory(self.path / NODES_NAME)
+        assert certificate.nodes_sha256 is not None
+        nodes_path = self.nodes_path(certificate.nodes_sha256)
+        if not nodes_path.exists():  # it is named by its content
+            write_whole(nodes_path, nodes)
+        self._write_once(self.graph_path(certificate.timestamp), graph, certificate)
+        content = memoryview(certificate.to_json().encode())
+        self._write_once(self.certificate_path(certificate.timestamp), content, certificate)
+
+    def _write_once(self, path: Path, content: memoryview, certificate: Certificate) -> None:
+        """Never replace a file that may have been seen."""
         if not path.exists():
             write_whole(path, content)
-        elif self._bytes(path) != bytes(content):
+        elif self.read_bytes(path) != bytes(content):
             raise VerificationFailed(
-                f"{path} is already there and holds something else\n"
-                "It was changed, or was made with other versions of the libraries that write it. "
-                "Remove it, and publishing again makes it anew from the ledger."
+                f"{path} is already there and holds something else\n{self._remedy(certificate)}"
             )
 
-    def graph_path(self, timestamp: int) -> Path:
-        return self.path / f"{timestamp:06d}.parquet"
+    def _remedy(self, certificate: Certificate) -> str:
+        """What to do about a file that is in the way of a release."""
+        try:
+            there = self.certificate(certificate.timestamp)
+        except PsgraphError:
+            there = None
+        if there is not None and certificate.is_another_draw(there):
+            return (
+                "It is another draw of the same timestamp, made by another ledger or a copy of "
+                "this one. Never remove it: whoever saw it must not see this draw as well. Find "
+                "the ledger that made it, and continue with that one only."
+            )
+        return (
+            "It was changed, or was written with other versions of the libraries. Remove it and "
+            "publish again only if no other ledger, and no copy of this one, ever published to "
+            "this directory; otherwise it may be another draw, which must stay."
+        )
 
-    def certificate_path(self, timestamp: int) -> Path:
-        return self.path / f"{timestamp:06d}.json"
+    # ---- reading ----
 
     def has(self, timestamp: int) -> bool:
-        """Whether both files of a timestamp are there."""
+        """Whether graph and certificate of a timestamp are there."""
         return self.graph_path(timestamp).exists() and self.certificate_path(timestamp).exists()
 
-    def read(self, timestamp: int, roster: Roster) -> Release:
-        """A release as it was written; refuse one that was changed."""
-        certificate = self.certificate(timestamp)
-        content = self._bytes(self.graph_path(timestamp))
-        if hashlib.sha256(content).hexdigest() != certificate.graph_sha256:
-            raise VerificationFailed(
-                f"{self.graph_path(timestamp)} was changed after it was published\n"
-                "Remove it, and publishing again makes it anew from the ledger."
-            )
-        table = pq.read_table(pa.BufferReader(content))
-        graph = SyntheticGraph.from_table(table, roster=roster)
-        return Release(graph, certificate)
-
     def certificate(self, timestamp: int) -> Certificate:
-        """The certificate of a timestamp; refuse one that was changed."""
+        """Read the certificate of a timestamp; refuse one that was changed."""
         path = self.certificate_path(timestamp)
         try:
-            certificate = Certificate.from_json(self._bytes(path))
-        except VerificationFailed:
+            certificate = Certificate.from_json(self.read_bytes(path))
+        except VerificationFailed as error:
+            if not path.exists():
+                raise
             raise VerificationFailed(
-                f"{path} was changed after it was published\n"
-                "Remove it, and publishing again makes it anew from the ledger."
-            ) from None
+                f"{path} was changed after it was published\n{_RESTORE}"
+            ) from error
         if certificate.timestamp != timestamp:
             raise VerificationFailed(f"{path} is the certificate of another timestamp")
         return certificate
 
+    def graph(self, certificate: Certificate) -> bytes:
+        """Read the file of a graph; refuse one that was changed."""
+        return self._checked(self.graph_path(certificate.timestamp), certificate.graph_sha256)
+
+    def nodes(self, certificate: Certificate) -> bytes | None:
+        """Read the node list a certificate names; refuse one that was changed.
+
+        None for releases of version 0.1.0, which wrote no node lists.
+        """
+        digest = certificate.nodes_sha256
+        return None if digest is None else self._checked(self.nodes_path(digest), digest)
+
+    def _checked(self, path: Path, sha256: str | None) -> bytes:
+        content = self.read_bytes(path)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise VerificationFailed(f"{path} was changed after it was published\n{_RESTORE}")
+        return content
+
     def timestamps(self) -> list[int]:
         """The timestamps of which at least one file is there, in order."""
         try:
-            with os.scandir(self.path) as entries:  # many files, and only their names count
+            with os.scandir(self.path) as entries:  # there may be many, and only names matter
                 names = [entry.name for entry in entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -158,13 +194,19 @@ class ReleaseDirectory:
         return sorted({int(name.partition(".")[0]) for name in names if _RELEASE.fullmatch(name)})
 
     def certificates(
-        self, problems: list[str], *, finished: int | None = None
+        self, problems: list[str], *, finished: int | None = None, files: bool = True
     ) -> Iterator[Certificate]:
-        """The certificates in order; adds to `problems` what is wrong with them or their graphs.
+        """Read the certificates in order; add what is wrong with them to `problems`.
 
-        If it is known how many timestamps are `finished`, the one after them may be half there.
+        Parameters
+        ----------
+        finished
+            If it is known how many timestamps are finished, the next one may be incomplete.
+        files
+            Whether to check the graphs and node lists too.
         """
         before: Certificate | None = None
+        checked: set[str] = set()
         for expected, timestamp in enumerate(self.timestamps()):
             if timestamp != expected:
                 problems.append(f"timestamp {expected} is missing")
@@ -173,23 +215,41 @@ class ReleaseDirectory:
                 return
             try:
                 certificate = self.certificate(timestamp)
-                content = self._bytes(self.graph_path(timestamp))
             except PsgraphError as error:
                 problems.append(str(error).splitlines()[0])
                 before = None
                 continue
-            if hashlib.sha256(content).hexdigest() != certificate.graph_sha256:
-                problems.append(f"{self.graph_path(timestamp)} was changed after it was published")
+            if files:
+                self._check_files(certificate, checked, problems)
             known = before is not None or timestamp == 0
             if known and certificate.previous != (before.digest if before else None):
                 problems.append(f"timestamp {timestamp}: the certificate before it is another one")
             before = certificate
             yield certificate
 
-    def _bytes(self, path: Path) -> bytes:
+    def _check_files(
+        self, certificate: Certificate, checked: set[str], problems: list[str]
+    ) -> None:
+        """Check a graph, and its node list unless that was checked before."""
+        try:
+            self.graph(certificate)
+            if certificate.nodes_sha256 not in checked:
+                self.nodes(certificate)
+                checked.add(certificate.nodes_sha256 or "")
+        except PsgraphError as error:
+            problems.append(str(error).splitlines()[0])
+
+    def read_bytes(self, path: Path) -> bytes:
+        """The content of a file; a typed error if it can't be read."""
         try:
             return path.read_bytes()
         except FileNotFoundError:
             raise VerificationFailed(f"{path} is missing") from None
         except OSError as error:
             raise OutputError(f"{path} can't be read: {error.strerror}") from None
+
+
+_RESTORE = (
+    "Restore it from a copy. Or remove it and publish the same input again: the file is made "
+    "again from the ledger if it comes out as it was."
+)

@@ -1,4 +1,4 @@
-"""Is everything as it was published? For the curator with the ledger, for anyone without."""
+"""Checking that everything is as it was published: with the ledger, or by anyone without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and found in order."""
+    """The outcome of checking everything: what there was. All of it was in order."""
 
     timestamps: int
     releases: int
@@ -38,7 +38,7 @@ def verify(path: str | Path) -> Verification:
     """Check a release directory, a ledger, or both where they belong together.
 
     Every certificate, graph and ledger row is compared with the digests that others hold of it,
-    and every window is added up again. Raises `VerificationFailed` with what is wrong.
+    and every window is added up. Raises `VerificationFailed` with what is wrong.
 
     Without a ledger two things can't be seen: that the *last* releases were removed, and that a
     whole directory was swapped for another consistent one.
@@ -95,14 +95,14 @@ def _failure(path: Path, problems: list[str]) -> VerificationFailed:
         f"{path} is not as it was published:\n"
         + "\n".join(f"  {problem}" for problem in shown)
         + (f"\n  and {more} more" if more else "")
-        + "\nFind out who changed it before you rely on it or go on publishing."
+        + "\nFind out who changed it before you rely on it or continue publishing."
     )
     error.problems = tuple(problems)
     return error
 
 
 class _Windows:
-    """Adds up every window again."""
+    """Adds up every window."""
 
     def __init__(self, guarantee: WEventPrivacy) -> None:
         self._accountant = Accountant(guarantee)
@@ -148,7 +148,7 @@ def _with_ledger(
 ) -> Verification:
     problems += ledger.problems()
     sealed = ledger.sealed
-    pending = int(sealed > 0 and ledger.seal_of(sealed - 1).certificate is None)
+    pending = int(sealed > 0 and ledger.certificate_of(sealed - 1) is None)
     releases = 0
     if published and published[-1] >= sealed:
         problems.append(
@@ -172,12 +172,13 @@ def _with_ledger(
 
 
 def _compare(certificate: Certificate, ledger: Ledger, problems: list[str]) -> None:
-    """What a certificate and the ledger say differently of a timestamp."""
+    """Compare a certificate with the ledger."""
     timestamp = certificate.timestamp
     seal = ledger.seal_of(timestamp)
-    if seal.certificate is None:
+    known = ledger.certificate_of(timestamp)
+    if known is None:
         return
-    if bytes.fromhex(certificate.digest) != seal.certificate:
-        problems.append(f"the release of timestamp {timestamp} is not the one the ledger knows")
+    if certificate.digest != known:
+        problems.append(f"the release of timestamp {timestamp} is not the one in the ledger")
     if certificate.spent != seal.spent or certificate.charges != seal.charges:
         problems.append(f"the certificate of timestamp {timestamp} states another spend")

@@ -1,8 +1,8 @@
 """Publish files as they arrive in a directory: in the order of their names, each once.
 
-Which file was published as which timestamp is known from the ledger: the name of a file, without
-its ending, is the time of its snapshot and is sealed with it. So a restart begins by comparing
-the files that are still there with the ledger, and goes on with those that are not in it.
+The ledger knows which file was published as which timestamp: the name of a file, without its
+ending, is the time of its snapshot and is sealed with it. A restart first compares the files that
+are still there with the ledger, then publishes those that are not in it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ except ImportError:  # said before a ledger is created
 
 __all__ = ["Arrival", "Inbox", "watch"]
 
-LOOK_AGAIN = 2.0  # seconds; some network file systems tell nobody of new files
+TIMES = "one per file, by file name"
+LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
 
 
 @dataclass(frozen=True)
@@ -46,37 +47,36 @@ class Arrival:
     file: Path
     release: Release
     new: bool
-    """False if the ledger knew it already, and its release was handed back."""
+    """False if it was published before, and its release was handed back."""
 
 
 Look = tuple[int, int, int]
 
 
 class Inbox:
-    """A directory into which someone puts one table file per timestamp.
+    """A directory that receives one table file per timestamp.
 
     Parameters
     ----------
     path
-        The directory. Hidden files and those that don't end like a table (``.part``, ``.tmp``)
-        are left alone.
+        The directory. Hidden files, and those without the ending of a table (``.part``,
+        ``.tmp``), are ignored.
     settle
-        A file is complete when its size and its time of change have stayed the same for so many
-        seconds. A file that is renamed into place is complete from the start, and is taken after
-        the same time.
+        A file is complete when its size and modification time have not changed for this many
+        seconds. A file that is renamed into the directory is taken after the same time.
     """
 
     def __init__(self, path: str | Path, *, settle: float = 1.0) -> None:
         self.path, self.settle = Path(path), settle
         self.settled = False
-        """Whether, when last asked, no file was still being written."""
+        """Whether no file was still being written at the last call of `complete`."""
         self._looks: dict[Path, tuple[Look, float]] = {}
         self._taken: dict[Path, Look] = {}
         self._list()
 
     def complete(self) -> list[Path]:
         """The complete files that were not taken yet, in order, up to one still being written."""
-        now = time.monotonic()  # not the clock on the wall, which may be set back
+        now = time.monotonic()  # the wall clock may be set back
         before, self._looks = self._looks, {}
         for file, look in self._list().items():
             known = before.get(file)
@@ -91,7 +91,7 @@ class Inbox:
         return ready
 
     def take(self, file: Path) -> None:
-        """Note that a file was dealt with; it comes up again only if it changes."""
+        """Mark a file as done; it is listed again only if it changes."""
         if file in self._looks:
             self._taken[file] = self._looks[file][0]
 
@@ -103,8 +103,8 @@ class Inbox:
                     try:
                         look = file.stat()
                     except FileNotFoundError:
-                        continue  # it was taken away meanwhile
-                    if stat.S_ISREG(look.st_mode):  # reading from a pipe would wait for ever
+                        continue  # it was removed meanwhile
+                    if stat.S_ISREG(look.st_mode):  # reading from a pipe would block
                         looks[file] = (look.st_size, look.st_mtime_ns, look.st_ino)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "I/O error"
@@ -114,7 +114,7 @@ class Inbox:
         names = [stem(file) for file in looks]
         if len(set(names)) < len(names):
             raise DataError(
-                f"{self.path}: two files have the same name but for the ending\n"
+                f"{self.path}: two files have the same name but different endings\n"
                 "A timestamp can occur only once. Remove one of them."
             )
         return looks
@@ -137,21 +137,20 @@ def watch(
     inbox
         The directory; see `Inbox`.
     publisher
-        What to publish with. Without a ledger nothing would be known after a restart, so it
-        needs one.
+        What to publish with. It needs a ledger, to know after a restart what was published.
     roster, roster_from_edges
         Who the nodes are, as in `psgraph.read_stream`.
     once
-        Stop when all files that are there are published.
+        Stop when all files in the directory are published.
     settle
-        Seconds for which a file must not change before it counts as complete.
+        Seconds without a change after which a file is complete.
     stop
         Set it, from a signal handler or another thread, to stop after the timestamp in progress.
 
     Raises
     ------
     OutOfOrder
-        A new file comes, by its name, before one that is already published.
+        A new file sorts before one that is already published.
     ReplayConflict
         A file that is already published was changed.
     """
@@ -159,7 +158,7 @@ def watch(
     nodes = Nodes.choose(roster, roster_from_edges)
     nodes.require()
     box = Inbox(inbox, settle=settle)
-    places = _places(publisher)
+    published = _published(publisher)
     if publisher.out is not None and publisher.out.resolve() == box.path.resolve():
         raise InvalidArgument(
             "releases would be written into the inbox and published again\n"
@@ -179,20 +178,20 @@ def watch(
         for file in box.complete():
             if stop.is_set():
                 return
-            _refuse_late(file, places)
+            _refuse_late(file, published)
             queue.append(file)
             snapshot = next(snapshots)
-            new = stem(file) not in places
-            place = publisher.budget.timestamps if new else places[stem(file)]
+            new = stem(file) not in published
+            timestamp = publisher.spending.timestamps if new else published[stem(file)]
             try:
-                release = publisher.publish(snapshot, timestamp=place)
+                release = publisher.publish(snapshot, timestamp=timestamp, times=TIMES)
             except ReplayConflict:
                 raise ReplayConflict(
-                    f"{file.name} was changed after it was published as timestamp {place}\n"
-                    "Publishing it again would spend its budget twice. Put the file back as it "
-                    "was, or take it away and bring the new data under a later name."
+                    f"{file.name} was changed after it was published as timestamp {timestamp}\n"
+                    "Publishing it again would spend its budget twice. Restore the file, or "
+                    "remove it and deliver the new data under a later name."
                 ) from None
-            places[stem(file)] = place
+            published[stem(file)] = timestamp
             box.take(file)
             yield Arrival(file, release, new=new)
         if stop.is_set() or (once and box.settled):
@@ -204,40 +203,40 @@ def watch(
 
 
 def _pause(changes: Iterator[object], stop: threading.Event) -> None:
-    """Until something changes in the inbox, or for a while where that can't be watched."""
+    """Wait until something changes in the inbox, or for a while where that can't be watched."""
     try:
         if next(changes, None) is not None:
             return
-    except (OSError, RuntimeError):  # the system may be watching as much as it is willing to
+    except (OSError, RuntimeError):  # the system limits the number of watches
         pass
     stop.wait(LOOK_AGAIN)
 
 
-def _places(publisher: Publisher) -> dict[str, int]:
-    """Where the ledger has the files it knows."""
+def _published(publisher: Publisher) -> dict[str, int]:
+    """The timestamps of the files in the ledger, by name."""
     if publisher.ledger is None:
         raise InvalidArgument(
             "watching needs a publisher with a ledger\nGive it ledger=… or out=…."
         )
-    places: dict[str, int] = {}
-    for place, name in enumerate(publisher.times()):
+    published: dict[str, int] = {}
+    for timestamp, name in enumerate(publisher.times()):
         if name is None:
             raise LedgerError(
                 f"the timestamps in {publisher.ledger} have no names\n"
-                "Files can't be told from what is already published. Begin a new ledger for them."
+                "So it can't be told which files are already published. Begin a new ledger."
             )
-        places[name] = place
-    return places
+        published[name] = timestamp
+    return published
 
 
-def _refuse_late(file: Path, places: dict[str, int]) -> None:
-    """A timestamp can't be put in between others afterwards."""
+def _refuse_late(file: Path, published: dict[str, int]) -> None:
+    """Refuse a file that belongs between timestamps that are already published."""
     name = stem(file)
-    if name in places or not places:
+    if name in published or not published:
         return
-    latest = next(reversed(places))
+    latest = next(reversed(published))
     if name_order(name) <= name_order(latest):
         raise OutOfOrder(
             f"{file.name} comes, by its name, before {latest!r}, which is already published\n"
-            "Nothing was measured. Take the file away, or give it a name that comes later."
+            "Nothing was measured. Remove the file, or give it a name that sorts later."
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from psgraph._runtime.numbers import count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
 from psgraph.pictures.style import COLOURS, method_look
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.reading import Releases, read_releases
 from psgraph.reports.page import Page
 from psgraph.reports.parts import (
     Counts,
@@ -89,10 +89,10 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     >>> page.banner, "What is not promised" in page.html()
     ('', True)
     """
-    releases = ReleaseDirectory(directory)
-    certificates = [releases.certificate(timestamp) for timestamp in range(found.releases)]
-    if not certificates:
+    if not found.releases:
         raise DataError("there is no release to report on\nPublish a timestamp first.")
+    releases = read_releases(directory)
+    certificates = releases.certificates[: found.releases]
     last = certificates[-1]
     page = Page(
         "Public report",
@@ -181,15 +181,13 @@ def _add_checks(page: Page, found: Verification) -> None:
         page.paragraph("One more timestamp is being published and is not part of this report.")
 
 
-def _add_degrees(
-    page: Page, releases: ReleaseDirectory, certificates: Sequence[Certificate]
-) -> None:
+def _add_degrees(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
     page.heading("Degrees of the synthetic graphs")
     curves, said = [], []
     for place, timestamp in enumerate(chosen_timestamps(len(certificates))):
         certificate = certificates[timestamp]
         when = moment(timestamp, certificate.time)
-        degrees = _degrees(releases.graph_path(timestamp))
+        degrees = _degrees(releases.edges(timestamp))
         mean = 2 * certificate.edges / max(certificate.nodes, 1)
         said.append(f"{mean:.1f} and {degrees.max(initial=0):,} ({when})")
         shares = (degrees, certificate.nodes)
@@ -203,17 +201,12 @@ def _add_degrees(
     page.paragraph(f"Neighbours of a node, mean and most: {joined(said)}.")
 
 
-def _degrees(path: Path) -> Counts:
-    """How many neighbours those nodes have that have any; read off the published file."""
+def _degrees(edges: Any) -> Counts:
+    """Count the neighbours of every node that has any."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    try:
-        table = pq.ParquetFile(path).read(columns=["u", "v"])
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path} can't be read as Parquet ({type(error).__name__})") from None
-    ends = pa.chunked_array([*table.column("u").chunks, *table.column("v").chunks])
+    ends = pa.chunked_array([*edges.column("u").chunks, *edges.column("v").chunks])
     counts = pc.value_counts(ends).field("counts")
     return np.asarray(counts.to_numpy(zero_copy_only=False), dtype=np.int64)
 

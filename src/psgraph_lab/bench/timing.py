@@ -104,21 +104,19 @@ def _publish(method: Method[Any, Any], case: Case, source: Path, out: Path) -> d
     ):
         begin = perf_counter()
         with phase("read"):
-            snapshots = iter(_open(case, source))
+            releases = publisher.publish_all(_open(case, source))
         while True:
             if done == case.untimed > 0:
                 seconds.clear()
                 draws.clear()
                 begin = perf_counter()
-            with phase("read"):
-                snapshot = next(snapshots, None)
-            if snapshot is None:
+            release = next(releases, None)
+            if release is None:
                 break
-            certificate = publisher.publish(snapshot).certificate
-            nodes = max(nodes, certificate.nodes)
-            edges = max(edges, certificate.edges)
+            nodes = max(nodes, release.certificate.nodes)
+            edges = max(edges, release.certificate.edges)
             done += 1
-            del snapshot
+            del release
         total = perf_counter() - begin
     return {
         "timestamps": done - case.untimed,

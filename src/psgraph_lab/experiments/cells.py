@@ -131,10 +131,11 @@ def run_cell(cell: Cell, stream: list[Snapshot]) -> tuple[dict[str, float], dict
     series: dict[str, list[float]] = {}
     found = []
     seconds = 0.0
-    publisher = Publisher(method, guarantee, seed=cell.seed)
-    for snapshot in cell.of(stream):
+    snapshots = cell.of(stream)
+    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(snapshots)
+    for snapshot in snapshots:
         begin = perf_counter()
-        release = publisher.publish(snapshot)
+        release = next(releases)
         seconds += perf_counter() - begin
         for name, value in compute_fidelity(snapshot, release.graph).to_dict().items():
             series.setdefault(name, []).append(value)

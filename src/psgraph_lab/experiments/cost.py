@@ -51,8 +51,8 @@ def _time(cell: Cell, directory: Path | None) -> Outcome:
     publisher = Publisher(method, WEventPrivacy(cell.epsilon, window=cell.window), seed=cell.seed)
     before = restart_peak()
     begin = perf_counter()
-    for snapshot in snapshots:
-        publisher.publish(snapshot)
+    for _ in publisher.publish_all(snapshots):
+        pass
     seconds = perf_counter() - begin
     peak = peak_bytes()
     return Outcome(

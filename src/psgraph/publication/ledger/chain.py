@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import exact_fraction
 from psgraph.publication.ledger.packing import chain_digest
 
-__all__ = ["COLUMNS", "Link", "chain_problems"]
+__all__ = ["COLUMNS", "SEALED", "Link", "chain_problems", "row_digest"]
 
 SEALED = (
     "timestamp",
@@ -24,17 +24,27 @@ SEALED = (
     "state",
     "version",
     "previous",
+    "noise",
+    "times",
 )
 """The columns that a row's digest covers, in order."""
 COLUMNS = ", ".join((*SEALED, "digest", "certificate", "certificate_mark"))
 
-_SPENT, _ROSTER, _STATE, _PREVIOUS = (
-    SEALED.index(name) for name in ("spent", "roster", "state", "previous")
+_SPENT, _ROSTER, _STATE, _PREVIOUS, _NOISE = (
+    SEALED.index(name) for name in ("spent", "roster", "state", "previous", "noise")
 )
 
 
+def row_digest(before: bytes, columns: Sequence[Any]) -> bytes:
+    """The digest of a row (the columns of `SEALED`) and of everything before it.
+
+    A row sealed by version 0.1.0 has no sampler, and its digest does not cover the last two.
+    """
+    return chain_digest(before, columns if columns[_NOISE] is not None else columns[:_NOISE])
+
+
 class Link(NamedTuple):
-    """Where a chain is taken up: what the row before it left behind."""
+    """The end of a chain, to which the next row is attached."""
 
     timestamp: int
     digest: bytes
@@ -50,7 +60,7 @@ def chain_problems(
     mark: Callable[[int, bytes], bytes],
     current_state: bytes | None,
 ) -> Iterator[str]:
-    """What is wrong with rows (of `COLUMNS`, in order) that follow a link, in words.
+    """Describe what is wrong with rows (of `COLUMNS`, in order) that follow a link.
 
     Parameters
     ----------
@@ -68,7 +78,7 @@ def chain_problems(
         name = f"timestamp {timestamp}"
         if timestamp != expected:
             yield f"timestamp {expected} is missing"
-        if digest != chain_digest(before, columns):
+        if digest != row_digest(before, columns):
             yield f"{name}: the sealed row was changed"
             if not isinstance(digest, bytes):
                 return

@@ -1,45 +1,23 @@
-"""The file of a ledger: one SQLite database, one writer, every change all or nothing."""
+"""The file of a ledger: one SQLite database with one writer and atomic changes."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
+import secrets
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from psgraph._runtime.durable import make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
+from psgraph.publication.ledger import formats
 
-__all__ = ["APPLICATION", "FORMAT", "MIGRATIONS", "TABLES", "Database", "Fill"]
-
-Fill = Callable[[sqlite3.Connection], None]
-
-APPLICATION = 0x50534752  # "PSGR"
-FORMAT = 1
-MIGRATIONS: dict[int, Fill] = {}
-"""From a format to the next: what to do to a ledger written by an older version."""
-
-TABLES = {
-    "facts": "CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
-    "rosters": (
-        "CREATE TABLE rosters (digest TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
-    ),
-    "seals": (
-        "CREATE TABLE seals (timestamp INTEGER PRIMARY KEY, time TEXT, spent TEXT NOT NULL, "
-        "charges TEXT NOT NULL, seed INTEGER NOT NULL, snapshot BLOB NOT NULL, "
-        "roster TEXT NOT NULL, measurement BLOB NOT NULL, state BLOB NOT NULL, "
-        "version TEXT NOT NULL, previous BLOB NOT NULL, digest BLOB NOT NULL, "
-        "certificate BLOB, certificate_mark BLOB)"
-    ),
-    "state": (
-        "CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 0), content BLOB NOT NULL)"
-    ),
-}
-"""The tables of a ledger, exactly as SQLite keeps their definitions. See docs/ledger.md."""
+__all__ = ["Database"]
 
 _REASONS = {
     "SQLITE_FULL": "the disk is full",
@@ -57,14 +35,14 @@ class Database:
     Parameters
     ----------
     path
-        The file. Its side files lie beside it, and a lock that stays.
+        The file. SQLite's side files and a permanent lock file are beside it.
     fill
         Writes the first rows of a new ledger; None refuses to begin one.
     writing
-        Whether to lock it for this process.
+        Whether to lock it for this process. A ledger of an older format is migrated then.
     """
 
-    def __init__(self, path: Path, *, fill: Fill | None, writing: bool) -> None:
+    def __init__(self, path: Path, *, fill: formats.Change | None, writing: bool) -> None:
         self.path = path
         self._lock: int | None = None
         self._connection: sqlite3.Connection | None = None
@@ -85,7 +63,7 @@ class Database:
     # ---- opening and closing ----
 
     def _is_there(self) -> bool:
-        """Whether something is in the file; refuse what is none (a pipe would wait for ever)."""
+        """Whether the file has content; refuse anything but a file (a pipe would block)."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -97,7 +75,7 @@ class Database:
         return status.st_size > 0
 
     def _take_lock(self) -> None:
-        """One writer at a time; the system lets go of the lock when the process ends."""
+        """Admit one writer at a time; the system releases the lock when the process ends."""
         try:
             target = self.path.resolve()  # a link to a ledger is locked like the ledger
             make_directory(target.parent)
@@ -117,54 +95,68 @@ class Database:
                 "Choose a directory you may write to."
             ) from None
 
-    def _beside(self, ending: str = "") -> Path:
-        """Where a new ledger is made."""
-        return self.path.with_name(f".{self.path.name}.part{ending}")
-
     def _clear_away(self) -> None:
-        """Remove what a run left that was cut off while it began a ledger."""
-        for ending in ("", "-journal", "-wal", "-shm"):
-            with suppress(OSError):
-                self._beside(ending).unlink(missing_ok=True)
+        """Remove what processes left that ended while they were beginning a ledger."""
+        own = re.compile(rf"\.{re.escape(self.path.name)}\.(?:(\d+)-\w+\.)?part.*", re.ASCII)
+        with suppress(OSError):
+            for left in self.path.parent.iterdir():
+                match = own.fullmatch(left.name)
+                if match and not (match[1] and _is_running(int(match[1]))):
+                    with suppress(OSError):
+                        left.unlink()
 
-    def _create(self, fill: Fill) -> None:
-        """Make a new ledger beside its place and put it there whole."""
-        beside = self._beside()
+    def _create(self, fill: formats.Change) -> None:
+        """Make a new ledger under a name of this process's own, then give it its name.
+
+        Where files can't be locked several processes may be here. With a name that they share,
+        one would remove or link what another has open.
+        """
+        part = self.path.with_name(f".{self.path.name}.{os.getpid()}-{secrets.token_hex(8)}.part")
         try:
             # SQLite gives its side files the mode of the main file.
-            os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = self._connect(beside, writing=True)
+            os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            self._connection = self._connect(part, writing=True)
             with self.transaction() as connection:
-                for statement in TABLES.values():
+                for statement in formats.TABLES.values():
                     connection.execute(statement)
                 fill(connection)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute(f"PRAGMA application_id = {formats.APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {formats.FORMAT}")
             self._run("PRAGMA journal_mode = WAL")
             self._connection.close()
-            put_in_place(beside, self.path, replace=False)
+            put_in_place(part, self.path, replace=False)
         except FileExistsError:
-            pass  # where files can't be locked another process may have been faster
+            pass  # another process was faster
         except OSError as error:
             raise LedgerError(
                 f"{self.path} can't be made: {error.strerror}\n"
                 "Free some space or choose another directory. Nothing was published."
             ) from None
+        finally:
+            if self._connection is not None:
+                self._connection.close()
+            for ending in ("", "-journal", "-wal", "-shm"):
+                with suppress(OSError):
+                    part.with_name(part.name + ending).unlink(missing_ok=True)
 
     def _connect(self, path: Path, writing: bool) -> sqlite3.Connection:
         location = f"{path.absolute().as_uri()}?mode={self._mode(writing)}"
         with self._typed_errors():
-            connection = sqlite3.connect(location, uri=True, isolation_level=None, timeout=5)
+            connection = sqlite3.connect(
+                location,
+                uri=True,
+                isolation_level=None,
+                timeout=5,
+                check_same_thread=False,  # the publisher's lock lets one thread in at a time
+            )
             connection.execute("PRAGMA synchronous = FULL")
-            if not writing:
-                connection.execute("PRAGMA query_only = ON")
             return connection
 
     def _mode(self, writing: bool) -> str:
-        """How SQLite is to open the file.
+        """The mode SQLite opens the file in.
 
-        It makes side files even for reading, and takes them away only if it may write. Where it
-        can't make them, as on a mounted backup, it has to be told that nothing moves.
+        It makes side files even for reading, and removes them only if it can write. Where it
+        can't make them, as on a mounted backup, it must be told that the file is immutable.
         """
         here = os.access(self.path.parent, os.W_OK)
         if writing or (here and os.access(self.path, os.W_OK)):
@@ -174,41 +166,46 @@ class Database:
 
     def _open(self, writing: bool) -> None:
         if not writing:
-            self._run("BEGIN")  # all that is read is of one moment, whoever writes meanwhile
-        if self._pragma("application_id") != APPLICATION:
+            self._run("BEGIN")  # everything read is of one moment, whoever writes meanwhile
+        if self._pragma("application_id") != formats.APPLICATION:
             empty = not self._run("SELECT name FROM sqlite_master")
             what = "empty and not a ledger" if empty else "a database of another program"
             raise LedgerError(f"{self.path} is {what}\nName another file for the ledger.")
-        self._migrate(writing)
-        if dict(self._run("SELECT name, sql FROM sqlite_master")) != TABLES:
+        found = self._pragma("user_version")
+        self._refuse_unknown(found)
+        if writing:
+            self._migrate(found)
+            found = formats.FORMAT
+        tables = formats.OLD_TABLES.get(found, formats.TABLES)
+        if dict(self._run("SELECT name, sql FROM sqlite_master")) != tables:
             raise LedgerError(f"the tables of {self.path} are not those of a ledger")
         if writing:
             with suppress(PermissionError):  # it may belong to another user of the group
                 self.path.chmod(0o600)
             self._run("PRAGMA journal_mode = WAL")
+        else:
+            if found in formats.VIEWS:
+                self._run(formats.VIEWS[found])
+            self._run("PRAGMA query_only = ON")
 
-    def _migrate(self, writing: bool) -> None:
-        found = self._pragma("user_version")
-        if found > FORMAT:
+    def _refuse_unknown(self, found: int) -> None:
+        if found > formats.FORMAT:
             raise LedgerError(
-                f"{self.path} has format {found}; this version of psgraph knows up to {FORMAT}\n"
-                "Use the version of psgraph that wrote it, or a newer one."
+                f"{self.path} has format {found}; this version of psgraph reads formats up to "
+                f"{formats.FORMAT}\nUse the version of psgraph that wrote it, or a newer one."
             )
-        if found < FORMAT and found in MIGRATIONS and not writing:
-            raise LedgerError(
-                f"{self.path} has the older format {found}\n"
-                "Go on publishing with it (psgraph resume), which brings it up to date."
-            )
-        while found < FORMAT:
-            if found not in MIGRATIONS:
-                raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
+        if found != formats.FORMAT and found not in formats.MIGRATIONS:
+            raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
+
+    def _migrate(self, found: int) -> None:
+        """Bring an older ledger up to date, one transaction for each format."""
+        for older in range(found, formats.FORMAT):
             with self.transaction() as connection:
-                MIGRATIONS[found](connection)
-                found += 1
-                connection.execute(f"PRAGMA user_version = {found}")
+                formats.MIGRATIONS[older](connection)
+                connection.execute(f"PRAGMA user_version = {older + 1}")
 
     def close(self) -> None:
-        """Close the file and let go of the lock."""
+        """Close the file and release the lock."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -219,18 +216,18 @@ class Database:
     # ---- reading and writing ----
 
     def rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of an answer, one at a time."""
+        """The rows of a result, one at a time."""
         with self._typed_errors():
             for row in self._open_connection.execute(query, values):  # noqa: UP028
-                yield row  # not `yield from`, which closes the answer after its database
+                yield row  # not `yield from`, which closes the cursor after its database
 
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
-        """The only row of an answer, or None."""
+        """The only row of a result, or None."""
         return next(iter(self._run(query, values)), None)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, flushed to the disk when it is left."""
+        """Run a block in one transaction, durable when the block is left."""
         with self._typed_errors():
             connection = self._open_connection
             connection.execute("BEGIN IMMEDIATE")
@@ -269,5 +266,15 @@ class Database:
             raise LedgerError(
                 f"the ledger {self.path} can't be used: {reason}\nNothing was published."
             ) from None
-        except (OverflowError, UnicodeDecodeError):  # numbers and text that no ledger holds
+        except (OverflowError, UnicodeDecodeError):  # values that no ledger holds
             raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it belongs to another user
+    return True

@@ -1,0 +1,62 @@
+"""Checks of what is handed to a publisher, before anything is measured."""
+
+from __future__ import annotations
+
+import operator
+
+from psgraph.errors import DataError, InvalidArgument, TermsChanged
+from psgraph.graph import Snapshot
+from psgraph.publication.terms import roster_kind
+
+__all__ = ["as_timestamp", "check_snapshot"]
+
+_ROSTERS = {
+    "given": "a roster given from outside",
+    "edges": "rosters read off the edges",
+    "nodes": "the nodes of its graphs, declared public",
+}
+
+
+def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
+    """Refuse what is not a snapshot, a time that can't be written, and another kind of roster.
+
+    Parameters
+    ----------
+    kind
+        The kind of roster the stream was begun with; None before the first timestamp.
+    """
+    if not isinstance(snapshot, Snapshot):
+        raise InvalidArgument(
+            f"publish takes a Snapshot, not {type(snapshot).__name__}\n"
+            "Build one with Snapshot.from_edges(...), or read a stream with read_stream(...)."
+        )
+    if snapshot.time is not None and not _is_text(snapshot.time):
+        raise DataError(
+            "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
+        )
+    found = roster_kind(snapshot.roster)
+    if kind is not None and kind != found:
+        raise TermsChanged(
+            f"this stream was begun with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"
+            "That changes what is public about the nodes. Continue as before, or begin a new "
+            "ledger."
+        )
+
+
+def as_timestamp(timestamp: int) -> int:
+    """A timestamp as an integer."""
+    try:
+        return operator.index(timestamp)
+    except TypeError:
+        raise InvalidArgument(
+            f"a timestamp is an integer, not {type(timestamp).__name__}"
+        ) from None
+
+
+def _is_text(time: str) -> bool:
+    """Whether UTF-8 can hold it; a file name need not be text."""
+    try:
+        time.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

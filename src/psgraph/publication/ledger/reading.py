@@ -1,0 +1,214 @@
+"""Reading what a ledger holds: seals, spends, measurements, states and rosters."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from psgraph.errors import LedgerError, ReplayConflict
+from psgraph.graph import Roster, Snapshot
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.guarantee import exact_fraction
+from psgraph.publication.history import Seal
+from psgraph.publication.ledger.database import Database
+from psgraph.publication.ledger.facts import Facts
+from psgraph.publication.ledger.packing import unpack_charges, unpack_roster
+from psgraph.publication.records import decode
+from psgraph.publication.terms import roster_kind
+
+__all__ = ["LedgerReader"]
+
+
+class LedgerReader:
+    """The reading half of a `psgraph.publication.ledger.Ledger`.
+
+    Attributes
+    ----------
+    terms, guarantee
+        What the ledger was begun for.
+    """
+
+    durable = True
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.path = database.path
+        try:
+            self._facts = Facts.read(dict(database.rows("SELECT name, value FROM facts")))
+            self.terms = self._facts.terms
+        except ValueError:
+            raise LedgerError(f"the terms in {self.path} are damaged") from None
+        self.guarantee = self.terms.guarantee
+
+    def close(self) -> None:
+        """Close the file and release the lock."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def sealed(self) -> int:
+        """The number of sealed timestamps."""
+        # SQLite looks up one extreme at a time, but scans all rows for two at once.
+        row = self._database.row(
+            "SELECT (SELECT min(timestamp) FROM seals), (SELECT max(timestamp) FROM seals)"
+        )
+        first, last = row or (None, None)
+        if last is None:
+            return 0
+        if first != 0:
+            raise LedgerError(f"timestamp 0 is missing in {self.path}")
+        return int(last) + 1
+
+    def seal_of(self, timestamp: int) -> Seal:
+        """What was sealed for a timestamp."""
+        time, spent, charges, seed, roster, version, noise, times = self._columns(
+            timestamp, "time, spent, charges, seed, roster, version, noise, times"
+        )
+        try:
+            return Seal(
+                timestamp=timestamp,
+                time=time,
+                spent=exact_fraction(spent),
+                window_spent=self.accountant(before=timestamp + 1).window_spent,
+                charges=unpack_charges(charges),
+                seed=seed,
+                roster=roster,
+                version=version,
+                noise=noise,
+                times=times,
+            )
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError, ZeroDivisionError):
+            raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
+
+    def seal_from(self, timestamp: int, snapshot: Snapshot) -> Seal:
+        """What was sealed for a timestamp; refuse other data than it was made from."""
+        (fingerprint,) = self._columns(timestamp, "snapshot")
+        if self.fingerprint(snapshot) != fingerprint:
+            raise ReplayConflict(
+                f"timestamp {timestamp} is already published, from other data\n"
+                "Publishing it again would spend its budget twice. Restore the input it was "
+                "published from, or append the new data as a later timestamp."
+            )
+        return self.seal_of(timestamp)
+
+    def unfinished(self) -> Seal | None:
+        """The last sealed timestamp, if its release is not finished."""
+        last = self.sealed - 1
+        return self.seal_of(last) if last >= 0 and self.certificate_of(last) is None else None
+
+    def certificate_of(self, timestamp: int) -> str | None:
+        """The digest of the certificate a timestamp was released under, if it was."""
+        (certificate,) = self._columns(timestamp, "certificate")
+        if certificate is not None and not isinstance(certificate, bytes):
+            raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}")
+        return None if certificate is None else certificate.hex()
+
+    def previous_certificate(self, timestamp: int) -> str | None:
+        """The digest of the certificate before a timestamp."""
+        return self.certificate_of(timestamp - 1) if timestamp else None
+
+    def measurement_of(self, timestamp: int, classes: Iterable[type]) -> Any:
+        """What the method learned at a timestamp, built from its record `classes`."""
+        (content,) = self._columns(timestamp, "measurement")
+        return self._decode(content, f"the measurement of timestamp {timestamp}", classes)
+
+    def latest_state(self, classes: Iterable[type]) -> Any:
+        """The state after the last sealed timestamp; None before the first."""
+        return self._decode(self._state(), "the state", classes) if self.sealed else None
+
+    def _state(self) -> object:
+        row = self._database.row("SELECT content FROM state WHERE only = 0")
+        return None if row is None else row[0]
+
+    def _decode(self, content: object, what: str, classes: Iterable[type]) -> Any:
+        if not isinstance(content, bytes):
+            raise LedgerError(f"{what} is missing in {self.path}")
+        return decode(content, classes=classes, rosters=self.roster)
+
+    def _columns(self, timestamp: int, names: str) -> tuple[Any, ...]:
+        row = self._database.row(f"SELECT {names} FROM seals WHERE timestamp = ?", (timestamp,))
+        if row is None:
+            raise LedgerError(f"timestamp {timestamp} is missing in {self.path}")
+        return row
+
+    def roster(self, digest: str) -> Roster | None:
+        """A roster by its digest."""
+        row = self._database.row("SELECT content FROM rosters WHERE digest = ?", (digest,))
+        if row is None:
+            return None
+        roster = unpack_roster(row[0])
+        if roster.digest != digest:
+            raise LedgerError(f"a roster in {self.path} was changed")
+        return roster
+
+    def roster_kind(self) -> str | None:
+        """The kind of roster the stream was begun with; None before the first timestamp."""
+        if not self.sealed:
+            return None
+        (digest,) = self._columns(0, "roster")
+        roster = self.roster(digest)
+        if roster is None:
+            raise LedgerError(f"a roster is missing in {self.path}")
+        return roster_kind(roster)
+
+    @property
+    def noise(self) -> str | None:
+        """The sampler of the stream; None if no version that records it has used the ledger."""
+        if self.terms.noise is not None or not self.sealed:
+            return self.terms.noise
+        (noise,) = self._columns(self.sealed - 1, "noise")
+        return None if noise is None else str(noise)
+
+    def stated_times(self) -> str | None:
+        """Where the times of the last timestamp come from, as the stream stated it."""
+        return self._columns(self.sealed - 1, "times")[0] if self.sealed else None
+
+    def spends(self, *, since: int = 0) -> Iterator[tuple[int, str | None, Fraction]]:
+        """Timestamps, their times and what they spent, in order."""
+        rows = self._database.rows(
+            "SELECT timestamp, time, spent FROM seals WHERE timestamp >= ? ORDER BY timestamp",
+            (since,),
+        )
+        for expected, (timestamp, time, spent) in enumerate(rows, start=since):
+            if timestamp != expected:
+                raise LedgerError(f"timestamp {expected} is missing in {self.path}")
+            try:
+                yield timestamp, time, exact_fraction(spent)
+            except (ValueError, ZeroDivisionError):
+                raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
+
+    def times(self) -> list[str | None]:
+        """The times of the sealed timestamps, in order."""
+        return [time for _, time, _ in self.spends()]
+
+    def accountant(self, *, before: int | None = None) -> Accountant:
+        """The account of the window that ends with the last timestamp, or before a given one."""
+        end = self.sealed if before is None else before
+        recent: list[Fraction] = []
+        for timestamp, _, spent in self.spends(since=max(0, end - self.guarantee.window)):
+            if timestamp == end:
+                break
+            recent.append(spent)
+        return Accountant(self.guarantee, tuple(recent), end)
+
+    def fingerprint(self, snapshot: Snapshot) -> bytes:
+        """A keyed digest of a snapshot. A plain digest could be tested against guessed graphs."""
+        mark = hmac.new(self._facts.key, digestmod="sha256")
+        time = (snapshot.time or "").encode()
+        mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
+        mark.update(np.ascontiguousarray(snapshot.u).data)
+        mark.update(np.ascontiguousarray(snapshot.v).data)
+        return mark.digest()
+
+    def _has_roster(self, digest: object) -> bool:
+        row = self._database.row("SELECT 1 FROM rosters WHERE digest = ?", (digest,))
+        return row is not None

@@ -1,0 +1,168 @@
+"""Reading releases back, for anyone who has the directory. Needs no ledger and no original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+from psgraph.errors import DataError, VerificationFailed
+from psgraph.graph import Roster, Snapshot
+from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.parquet import edge_table, read_graph, read_nodes
+from psgraph.publication.releases import ReleaseDirectory
+
+__all__ = ["Releases", "read_releases"]
+
+RosterSource = Roster | Iterable[Roster | Snapshot]
+
+
+def read_releases(
+    directory: str | PathLike[str], *, roster: RosterSource | None = None
+) -> Releases:
+    """Read published releases; every file is checked against its certificate.
+
+    Parameters
+    ----------
+    directory
+        Where the releases are, or a copy of it.
+    roster
+        Only for releases of version 0.1.0, which are published without their node lists: a
+        roster for all of them, or one for each, for example the stream they were made from.
+
+    Returns
+    -------
+    Releases
+        A sequence of `Release`. Certificates are read at once, graphs when they are asked for.
+
+    Raises
+    ------
+    DataError
+        If there is no release, or the nodes are not known.
+    VerificationFailed
+        If a file was changed or is missing; for a graph when it is asked for.
+
+    Examples
+    --------
+    >>> import tempfile, psgraph as pg
+    >>> guarantee = pg.WEventPrivacy("1", window=2)
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     with pg.Publisher(pg.PSGraph(), guarantee, out=out) as publisher:
+    ...         _ = publisher.publish(pg.demo_stream(nodes=300, timestamps=1)[0])
+    ...     releases = read_releases(out)
+    ...     len(releases), releases[0].graph.roster
+    (1, Roster(300 nodes))
+    """
+    return Releases(ReleaseDirectory(Path(directory)), roster)
+
+
+class Releases(Sequence[Release]):
+    """The releases of a directory, in order, one in memory at a time.
+
+    Attributes
+    ----------
+    certificates
+        Of all releases.
+    """
+
+    def __init__(self, directory: ReleaseDirectory, roster: RosterSource | None = None) -> None:
+        self._directory, self._roster = directory, roster
+        self._nodes: tuple[str, Roster] | None = None
+        self.certificates = _certificates(directory)
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    def __repr__(self) -> str:
+        number = len(self)
+        return f"Releases({number} timestamp{'' if number == 1 else 's'})"
+
+    @overload
+    def __getitem__(self, index: int) -> Release: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Release]: ...
+    def __getitem__(self, index: int | slice) -> Release | list[Release]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        certificate = self.certificates[index]
+        return self._read(certificate, self._given_rosters(certificate.timestamp))
+
+    def __iter__(self) -> Iterator[Release]:
+        rosters = self._given_rosters(0)
+        for certificate in self.certificates:
+            yield self._read(certificate, rosters)
+
+    def edges(self, timestamp: int) -> Any:
+        """The edges of a release as an Arrow table of ids ``u``, ``v``. Needs no roster."""
+        certificate = self.certificates[timestamp]
+        path = self._directory.graph_path(certificate.timestamp)
+        return edge_table(self._directory.graph(certificate), path)
+
+    def _read(self, certificate: Certificate, rosters: Iterator[Roster]) -> Release:
+        roster = self._roster_of(certificate, rosters)
+        graph = read_graph(
+            self._directory.graph(certificate),
+            self._directory.graph_path(certificate.timestamp),
+            roster=roster,
+            time=certificate.time,
+        )
+        if len(roster) != certificate.nodes:
+            raise DataError(
+                f"timestamp {certificate.timestamp} has {certificate.nodes} nodes and its roster "
+                f"{len(roster)}\nGive the roster of the stream that the releases were made from."
+            )
+        return Release(graph, certificate)
+
+    def _roster_of(self, certificate: Certificate, rosters: Iterator[Roster]) -> Roster:
+        """The published node list; without one, the next roster that was given."""
+        digest = certificate.nodes_sha256
+        if digest is None:
+            return self._next(rosters, certificate.timestamp)
+        if self._nodes is None or self._nodes[0] != digest:
+            content = self._directory.nodes(certificate)
+            assert content is not None
+            self._nodes = digest, read_nodes(content, self._directory.nodes_path(digest))
+        return self._nodes[1]
+
+    def _next(self, rosters: Iterator[Roster], timestamp: int) -> Roster:
+        if self._roster is None:
+            raise DataError(
+                f"{self._directory.path} has no node lists: psgraph 0.1.0 wrote it\n"
+                "Give the public roster, or the stream, as roster=…."
+            )
+        roster = next(rosters, None)
+        if roster is None:
+            raise DataError(
+                f"there are more releases than snapshots: {len(self)} against {timestamp}\n"
+                "Read the releases with the stream they were made from."
+            )
+        return roster
+
+    def _given_rosters(self, first: int) -> Iterator[Roster]:
+        """The rosters that were given, from a timestamp on."""
+        if isinstance(self._roster, Roster):
+            while True:
+                yield self._roster
+        for item in islice(self._roster or (), first, None):
+            yield item if isinstance(item, Roster) else item.roster
+
+
+def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
+    """Read all certificates; a last graph without one is still being published."""
+    if not directory.path.is_dir():
+        raise DataError(f"{directory.path} is not a directory\nGive the directory of the releases.")
+    timestamps = directory.timestamps()
+    if not timestamps:
+        raise DataError(f"{directory.path} holds no releases (000000.parquet, 000000.json, …)")
+    problems: list[str] = []
+    finished = len(timestamps) - 1
+    certificates = tuple(directory.certificates(problems, finished=finished, files=False))
+    if problems or not certificates:
+        raise VerificationFailed(
+            f"the releases in {directory.path} can't be relied on: "
+            f"{problems[0] if problems else 'there is no certificate'}\n"
+            "psgraph verify lists everything that is wrong."
+        )
+    return certificates

@@ -1,0 +1,138 @@
+"""One timestamp, one draw: copies of a ledger and threads must not lead to a second one."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from psgraph.errors import OutputError, VerificationFailed
+from psgraph.graph import Snapshot
+from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.verification import verify
+from tests.crash.scenario import GUARANTEE, publish, snapshot
+
+
+class TestALedgerAndItsCopy:
+    """Both publish to one directory."""
+
+    @pytest.fixture
+    def out(self, tmp_path: Path) -> Path:
+        publish(tmp_path / "out", 2)
+        shutil.copy(tmp_path / "out" / "ledger.sqlite", tmp_path / "copy.ledger")
+        return tmp_path / "out"
+
+    def open_copy(self, out: Path) -> Publisher:
+        """The copy states its own place of the releases, as the original does."""
+        moved = out / "copy.ledger"
+        shutil.copy(out.parent / "copy.ledger", moved)
+        return Publisher(PSGraph(), GUARANTEE, out=out, ledger=moved)
+
+    def test_the_copy_measures_nothing_that_is_already_there(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with self.open_copy(out) as copy:
+            publish(out, 3)
+            monkeypatch.setattr(PSGraph, "measure", lambda *_: pytest.fail("measured"))
+            with pytest.raises(VerificationFailed, match="has not sealed timestamp 2"):
+                copy.publish(snapshot(2), timestamp=2)
+            assert copy.spending.timestamps == 2
+
+    def sealed_twice(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Both seal timestamp 2, and the original shows its draw first."""
+        with self.open_copy(out) as copy:
+            with monkeypatch.context() as patch:
+                patch.setattr(ReleaseDirectory, "write", _full)
+                with pytest.raises(OutputError):
+                    copy.publish(snapshot(2), timestamp=2)
+            publish(out, 3)
+
+    def test_another_draw_is_never_to_be_removed(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.sealed_twice(out, monkeypatch)
+        before = {path.name: path.read_bytes() for path in out.glob("0*")}
+        with pytest.raises(VerificationFailed, match="already there") as refusal:
+            Publisher(PSGraph(), GUARANTEE, out=out, ledger=out / "copy.ledger")
+        message = str(refusal.value)
+        assert "another draw" in message
+        assert "Never remove it" in message
+        assert "publish again" not in message
+        assert {path.name: path.read_bytes() for path in out.glob("0*")} == before
+
+    def test_what_can_not_be_told_apart_is_removed_under_a_condition_only(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without the certificate nobody can tell whose draw a graph is."""
+        self.sealed_twice(out, monkeypatch)
+        (out / "000002.json").unlink()
+        with pytest.raises(VerificationFailed, match="only if no other ledger"):
+            Publisher(PSGraph(), GUARANTEE, out=out, ledger=out / "copy.ledger")
+
+    def test_the_original_continues(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sealed_twice(out, monkeypatch)
+        publish(out, 4)
+        assert verify(out).releases == 4
+
+
+def _full(*_: object) -> None:
+    raise OutputError("no space left")
+
+
+class TestThreads:
+    def test_threads_that_share_a_publisher_publish_one_after_the_other(
+        self, tmp_path: Path
+    ) -> None:
+        inside = threading.Semaphore(1)
+
+        class Watched(PSGraph):
+            def measure(self, *arguments: object) -> object:  # type: ignore[override]
+                assert inside.acquire(blocking=False), "two threads measure at the same time"
+                try:
+                    return super().measure(*arguments)  # type: ignore[arg-type]
+                finally:
+                    inside.release()
+
+        out = tmp_path / "out"
+        same = Snapshot(snapshot(0).roster, [0, 1, 2], [1, 2, 3])
+        with (
+            Publisher(Watched(), GUARANTEE, out=out) as publisher,
+            ThreadPoolExecutor(8) as pool,
+        ):
+            releases = list(pool.map(lambda _: publisher.publish(same), range(40)))
+        assert sorted(release.timestamp for release in releases) == list(range(40))
+        assert verify(out).timestamps == 40
+
+    def test_no_two_threads_get_the_same_noise(self) -> None:
+        empty = Snapshot(snapshot(0).roster, [], [])
+        with Publisher(PSGraph(), GUARANTEE) as publisher, ThreadPoolExecutor(8) as pool:
+            releases = list(pool.map(lambda _: publisher.publish(empty), range(64)))
+        noisy = [release.certificate.summary["noisy_edges"] for release in releases]
+        # Scales of the noise are far above 1: equal values in a row of 64 are no accident.
+        assert len(set(noisy)) > 20
+
+    def test_closing_waits_for_the_timestamp_in_progress(self, tmp_path: Path) -> None:
+        started, proceed = threading.Event(), threading.Event()
+
+        class Slow(PSGraph):
+            def measure(self, *arguments: object) -> object:  # type: ignore[override]
+                started.set()
+                assert proceed.wait(10)
+                return super().measure(*arguments)  # type: ignore[arg-type]
+
+        out = tmp_path / "out"
+        publisher = Publisher(Slow(), GUARANTEE, out=out)
+        with ThreadPoolExecutor(2) as pool:
+            publishing = pool.submit(publisher.publish, snapshot(0))
+            assert started.wait(10)
+            closing = pool.submit(publisher.close)
+            assert not closing.done()
+            proceed.set()
+            closing.result(10)
+            assert publishing.result(10).timestamp == 0
+        assert verify(out).releases == 1

@@ -1,0 +1,154 @@
+"""A method decides how much of the window it takes; every record shows what each timestamp took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from psgraph.errors import BudgetError, BudgetExceeded, MethodError
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.methods.base import Method
+from psgraph.privacy.budget import per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.reading import read_releases
+from psgraph.publication.verification import verify
+from psgraph.reports.public import public_page
+from tests.crash.scenario import snapshot
+
+GUARANTEE = WEventPrivacy("1", window=3)
+
+
+@dataclass(frozen=True)
+class Count:
+    roster: Roster
+    noisy_edges: int
+
+
+class Bursts(Method[Count, Count]):
+    """Spends the whole ε at every third timestamp and nothing in between."""
+
+    name = "bursts"
+    records: ClassVar[tuple[type, ...]] = (Count,)
+    measured = 0
+
+    def plan(self, guarantee: Any, *, nodes: int) -> list[Any]:
+        return []
+
+    def request(self, state: Any, accountant: Any) -> Any:
+        first = accountant.timestamps % accountant.guarantee.window == 0
+        return accountant.guarantee.epsilon if first else Fraction(0)
+
+    def measure(self, snapshot: Any, state: Any, budget: Any, engine: Any) -> Count:
+        type(self).measured += 1
+        if not budget.remaining:
+            return Count(snapshot.roster, state.noisy_edges)
+        count = budget.noisy_count(
+            engine.edge_count(snapshot),
+            sensitivity=per_edge(1),
+            epsilon=budget.remaining,
+            label="edges",
+        )
+        return Count(snapshot.roster, count)
+
+    def synthesise(self, state: Any, rng: Any, engine: Any) -> SyntheticGraph:
+        return SyntheticGraph(state.roster, [], [])
+
+
+class TestBursts:
+    @pytest.fixture
+    def out(self, tmp_path: Path) -> Path:
+        with Publisher(Bursts(), GUARANTEE, out=tmp_path / "out") as publisher:
+            list(publisher.publish_all(snapshot(timestamp) for timestamp in range(5)))
+        return tmp_path / "out"
+
+    def test_certificates_say_what_each_timestamp_and_window_spent(self, out: Path) -> None:
+        certificates = read_releases(out).certificates
+        assert [each.spent for each in certificates] == [1, 0, 0, 1, 0]
+        assert [each.window_spent for each in certificates] == [1, 1, 1, 1, 1]
+        assert [len(each.charges) for each in certificates] == [1, 0, 0, 1, 0]
+
+    def test_the_ledger_books_them(self, out: Path) -> None:
+        with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+            assert [spent for _, _, spent in ledger.spends()] == [1, 0, 0, 1, 0]
+
+    def test_verify_adds_up_every_window(self, out: Path) -> None:
+        assert verify(out).largest_window_spent == "1"
+        (out / "ledger.sqlite").rename(out.parent / "aside")
+        assert verify(out).largest_window_spent == "1"
+
+    def test_the_spending_says_what_the_next_timestamp_can_have(self, tmp_path: Path) -> None:
+        with Publisher(Bursts(), GUARANTEE) as publisher:
+            seen = []
+            for timestamp in range(4):
+                publisher.publish(snapshot(timestamp))
+                seen.append((publisher.spending.spends, publisher.spending.remaining))
+        assert seen == [((1,), 0), ((1, 0), 0), ((1, 0, 0), 1), ((0, 0, 1), 0)]
+        assert repr(publisher.spending) == (
+            "Spending(1 of 1 spent in timestamps 1 to 3, 0 available for timestamp 4)"
+        )
+
+    def test_it_resumes_where_it_was(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("psgraph.publication.opening.find_method", lambda _: Bursts)
+        with Publisher.resume(out / "ledger.sqlite") as publisher:
+            assert publisher.spending.remaining == 0
+            assert publisher.publish(snapshot(5)).certificate.spent == 0
+            assert publisher.publish(snapshot(6)).certificate.spent == 1
+        assert verify(out).timestamps == 7
+
+    def test_lost_files_are_made_again(self, out: Path) -> None:
+        before = {path.name: path.read_bytes() for path in out.glob("0*")}
+        for path in out.glob("0*"):
+            path.unlink()
+        with Publisher(Bursts(), GUARANTEE, out=out) as publisher:
+            list(publisher.publish_all(snapshot(timestamp) for timestamp in range(5)))
+        assert {path.name: path.read_bytes() for path in out.glob("0*")} == before
+
+    def test_the_public_report_shows_them(self, out: Path) -> None:
+        page = public_page(out, verify(out)).html()
+        assert "At most 1 of 1" in page
+
+
+@pytest.mark.parametrize(
+    ("request_of", "error"),
+    [
+        (lambda accountant: accountant.remaining + Fraction(1, 10**9), BudgetExceeded),
+        (lambda _: Fraction(-1), BudgetError),
+        (lambda _: 0.1, MethodError),
+        (lambda _: True, MethodError),
+        (lambda _: None, MethodError),
+    ],
+)
+def test_what_asks_wrongly_measures_and_seals_nothing(
+    tmp_path: Path, request_of: Any, error: type[Exception]
+) -> None:
+    class Asking(Bursts):
+        measured = 0
+
+        def request(self, state: Any, accountant: Any) -> Any:
+            return request_of(accountant) if accountant.timestamps else Fraction(1, 3)
+
+    out = tmp_path / "out"
+    with Publisher(Asking(), GUARANTEE, out=out) as publisher:
+        publisher.publish(snapshot(0))
+        before = publisher.spending
+        with pytest.raises(error):
+            publisher.publish(snapshot(1))
+        assert publisher.spending == before
+    assert Asking.measured == 1
+    assert verify(out).timestamps == 1
+    assert not (out / "000001.parquet").exists()
+
+
+def test_an_integer_is_an_exact_request() -> None:
+    class Whole(Bursts):
+        def request(self, state: Any, accountant: Any) -> Any:
+            return 1
+
+    release = Publisher(Whole(), GUARANTEE).publish(snapshot(0))
+    assert release.certificate.spent == 1
