@@ -15,14 +15,15 @@ from psgraph.publication.ledger import Ledger
 def write_in_place() -> None:
     """Releases are written where they can be seen, bit by bit."""
 
-    def write(path: Path, content: memoryview) -> None:
+    def write(files: list[tuple[Path, memoryview]]) -> None:
         system: Any = durable.os
-        file = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        system.write(file, memoryview(content))
-        system.fsync(file)
-        system.close(file)
+        for path, content in files:
+            file = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            system.write(file, memoryview(content))
+            system.fsync(file)
+            system.close(file)
 
-    releases.write_whole = write  # type: ignore[assignment]
+    releases.write_all_whole = write  # type: ignore[assignment]
 
 
 def show_before_sealing() -> None:
