@@ -228,3 +228,19 @@ def test_parameters_of_any_method(inputs: dict[str, Path], tmp_path: Path) -> No
     assert certificate["parameters"] == {"count_share": "0.25", "filter": "linear"}
     assert certificate["private"] is False
     assert certificate["provides_epsilon"] is None
+
+
+def test_terms_and_directory_are_checked_before_the_input_is_read(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    assert psgraph_here(*command, "--out", tmp_path / "out").code == 0
+    missing = tmp_path / "missing.csv"
+    other = ("publish", missing, "--roster-from-edges", "--epsilon", "7", "--window", "2")
+    refused = psgraph_here(*other, "--out", tmp_path / "out")
+    assert refused.code == 1
+    assert "begun under other terms" in refused.err
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").touch()
+    refused = psgraph_here(*other, "--out", tmp_path / "taken")
+    assert "is not empty" in refused.err

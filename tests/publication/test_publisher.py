@@ -186,6 +186,7 @@ def test_the_certificate_says_it_all():
     assert content["version"] == pg.__version__
     assert content["parameters"] == PSGraph().parameters()
     assert content["time"] == "2024-05-01"
+    assert content["noise"] == "exact"
     assert content["nodes"] == 60
     assert content["edges"] == release.graph.edge_count
     assert content["summary"]["noisy_edges"] == max(release.graph.edge_count, 0) or (
@@ -240,6 +241,7 @@ def test_opendp_noise():
     with Publisher(PSGraph(), GUARANTEE, noise="opendp") as publisher:
         release = publisher.publish(snapshot())
     assert release.certificate.private
+    assert release.certificate.noise == "opendp"
     with pytest.raises(PsgraphError, match="can't be seeded"):
         Publisher(PSGraph(), GUARANTEE, noise="opendp", seed=1)
 

@@ -192,6 +192,16 @@ class TestTerms:
         with pytest.raises(TermsChanged, match=r"distribution_version +begun with 1, now 2"):
             Publisher(Newer(), GUARANTEE, out=out)
 
+    def test_the_sampler_stays_the_one_it_was_begun_with(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        begin(out, noise="opendp").close()  # even before the first timestamp
+        with pytest.raises(TermsChanged, match=r"noise +begun with opendp, now exact"):
+            begin(out)
+        for timestamp in range(2):
+            with Publisher.resume(out / "ledger.sqlite") as publisher:
+                certificate = publisher.publish(snapshot(timestamp)).certificate
+                assert (publisher.noise, certificate.noise) == ("opendp", "opendp")
+
     def test_a_seeded_ledger_takes_no_private_releases(self, tmp_path: Path) -> None:
         with begin(tmp_path / "out", seed=1) as publisher:
             publisher.publish(snapshot(0))
@@ -248,6 +258,28 @@ class TestTerms:
             with pytest.raises(BudgetExceeded):
                 ledger.seal(measured)
             assert ledger.sealed == 4
+
+
+class Dated(list[Snapshot]):
+    """A stream that states where its times come from."""
+
+    times = "one per day, declared"
+
+
+class TestTimes:
+    def test_certificates_repeat_what_the_stream_states(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        with begin(out) as publisher:
+            (release,) = publisher.publish_all(Dated([snapshot(0)]))
+            assert publisher.publish(snapshot(1)).certificate.times is None
+        assert release.certificate.times == "one per day, declared"
+        with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+            assert ledger.seal_of(0).times == "one per day, declared"
+        before = contents(out)
+        for path in out.glob("0*"):
+            path.unlink()
+        publish(out, 2)  # made again from what was sealed, whatever is stated now
+        assert contents(out) == before
 
 
 class TestUnfinished:

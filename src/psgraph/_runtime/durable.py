@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from psgraph.errors import OutputError
 
-__all__ = ["make_directory", "put_in_place", "write_whole"]
+__all__ = ["make_directory", "put_in_place", "write_all_whole", "write_whole"]
 
 
 def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
@@ -19,23 +20,43 @@ def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
     interrupted call leaves behind is a file whose name begins with a dot, and the next call for
     the same path overwrites it.
     """
-    temporary = path.with_name(f".{path.name}.part")
+    write_all_whole([(path, content)])
+
+
+def write_all_whole(files: Sequence[tuple[Path, bytes | memoryview | Any]]) -> None:
+    """Write several files like `write_whole`; they appear in order, and are durable together.
+
+    Fewer flushes than one by one: the directories are flushed once, after the last rename.
+    """
+    temporaries = {path: path.with_name(f".{path.name}.part") for path, _ in files}
     try:
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        try:
-            left = memoryview(content)
-            while left:
-                left = left[os.write(file, left) :]
-        finally:
-            os.close(file)
-        put_in_place(temporary, path)
+        for path, content in files:
+            _write(temporaries[path], content)
+        for temporary in temporaries.values():
+            _flush(temporary)
+        for path, temporary in temporaries.items():
+            os.replace(temporary, path)  # noqa: PTH105
+        for directory in dict.fromkeys(path.parent for path in temporaries):
+            _flush(directory)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        for temporary in temporaries.values():
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        names = " and ".join(str(path) for path in temporaries)
         raise OutputError(
-            f"{path} could not be written: {error.strerror}\n"
+            f"{names} could not be written: {error.strerror}\n"
             "Free some space or make the directory writable, then run the same command again."
         ) from None
+
+
+def _write(path: Path, content: bytes | memoryview | Any) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(file, left) :]
+    finally:
+        os.close(file)
 
 
 def put_in_place(temporary: Path, path: Path, *, replace: bool = True) -> None:

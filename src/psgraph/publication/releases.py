@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from psgraph._runtime.durable import make_directory, write_whole
+from psgraph._runtime.durable import make_directory, write_all_whole
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.publication.certificate import Certificate
 
@@ -107,23 +107,24 @@ class ReleaseDirectory:
 
     def write(self, graph: memoryview, nodes: memoryview, certificate: Certificate) -> None:
         """Write node list, graph and certificate, in this order. Existing files must be equal."""
-        make_directory(self.path / NODES_NAME)
         assert certificate.nodes_sha256 is not None
         nodes_path = self.nodes_path(certificate.nodes_sha256)
-        if not nodes_path.exists():  # it is named by its content
-            write_whole(nodes_path, nodes)
-        self._write_once(self.graph_path(certificate.timestamp), graph, certificate)
-        content = memoryview(certificate.to_json().encode())
-        self._write_once(self.certificate_path(certificate.timestamp), content, certificate)
-
-    def _write_once(self, path: Path, content: memoryview, certificate: Certificate) -> None:
-        """Never replace a file that may have been seen."""
-        if not path.exists():
-            write_whole(path, content)
-        elif self.read_bytes(path) != bytes(content):
-            raise VerificationFailed(
-                f"{path} is already there and holds something else\n{self._remedy(certificate)}"
-            )
+        make_directory(nodes_path.parent)
+        files = [] if nodes_path.exists() else [(nodes_path, nodes)]  # named by its content
+        for path, content in (
+            (self.graph_path(certificate.timestamp), graph),
+            (
+                self.certificate_path(certificate.timestamp),
+                memoryview(certificate.to_json().encode()),
+            ),
+        ):
+            if not path.exists():
+                files.append((path, content))
+            elif self.read_bytes(path) != bytes(content):  # it may have been seen
+                raise VerificationFailed(
+                    f"{path} is already there and holds something else\n{self._remedy(certificate)}"
+                )
+        write_all_whole(files)
 
     def _remedy(self, certificate: Certificate) -> str:
         """What to do about a file that is in the way of a release."""
