@@ -30,7 +30,7 @@ def accumulated(snapshots: Iterator[Snapshot], everyone: Roster | None) -> Itera
     >>> [len(snapshot.u) for snapshot in accumulated(iter(days), roster)]
     [1, 2]
     """
-    whole = Snapshot(everyone if everyone is not None else Roster([], from_edges=True), [], [])
+    whole = Snapshot(everyone if everyone is not None else Roster([], declared="edges"), [], [])
     for snapshot in snapshots:
         if everyone is None:
             joined = _joined(whole.roster, snapshot.roster)
@@ -58,4 +58,4 @@ def _joined(past: Roster, now: Roster) -> Roster:
     if not len(past) or not len(now):
         return now if len(now) else past
     ids = distinct_ids(past.ids, now.ids)
-    return past if len(ids) == len(past) else Roster(ids, from_edges=True)
+    return past if len(ids) == len(past) else Roster(ids, declared="edges")

@@ -74,7 +74,7 @@ def test_columns_may_have_other_names() -> None:
 def test_a_node_with_only_a_loop_is_not_in_a_roster_from_edges() -> None:
     table = pa.table({"u": ["a", "c"], "v": ["b", "c"]})
     snapshot = Snapshot.from_table(table, roster_from_edges=True)
-    assert snapshot.roster == Roster("ab", from_edges=True)
+    assert snapshot.roster == Roster("ab", declared="edges")
     assert snapshot.dropped == Dropped(self_loops=1)
 
 
