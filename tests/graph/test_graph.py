@@ -170,9 +170,11 @@ def test_ids_of_the_other_type_are_not_called_strangers(ids: Any, edges: Any) ->
     assert not isinstance(caught.value, OutsideRoster)
 
 
-def test_no_roster_is_refused_and_both_ways_out_are_named() -> None:
-    with pytest.raises(RosterError, match=r"roster=Roster.*\n?.*roster_from_edges=True"):
+def test_no_roster_is_refused_and_the_ways_out_are_named() -> None:
+    with pytest.raises(RosterError, match=r"roster=….*roster_from_edges=True"):
         Snapshot.from_edges([(1, 2)])
+    with pytest.raises(InvalidArgument, match="both given"):
+        Snapshot.from_edges([(1, 2)], roster=Roster.range(3), roster_from_edges=True)
 
 
 # ---- rosters ----

@@ -76,7 +76,7 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         (f"{SECRET},x\nb,y\n", "2 columns and no line that names them"),
         (f"id,from\n{SECRET},\n,3\n", "line 3: no value for id"),
         (f"id,x\n{SECRET}\n", "line 2: 1 columns where the first line has 2"),
-        (f"id,node,x\n{SECRET},1,2\n", "found 'id', 'node', 'x'"),
+        (f"id,node,x\n{SECRET},1,2\n", "found 'id', 'node' and 1 other"),
         ("label,t\n1,2\n", "found 'label', 't'"),
         ("99999999999999999999\n1\n", "64 bits"),
         (b"a\n\xff\xfe\n", "line 2: this is not UTF-8"),

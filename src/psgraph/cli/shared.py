@@ -55,7 +55,7 @@ def _window(text: str | int) -> int:
 
 
 def _period(text: str) -> str:
-    from psgraph.streams.periods import Period
+    from psgraph.streams.times import Period
 
     return str(Period.parse(text))
 

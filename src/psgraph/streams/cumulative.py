@@ -48,8 +48,8 @@ def _between(graph: Snapshot, roster: Roster) -> tuple[Positions, Positions]:
     """The edges with both ends on another roster, as positions there."""
     if roster is graph.roster:
         return graph.u, graph.v
-    places = roster.positions(graph.roster.ids)
-    u, v = places[graph.u], places[graph.v]
+    positions = roster.positions(graph.roster.ids)
+    u, v = positions[graph.u], positions[graph.v]
     inside = (u >= 0) & (v >= 0)
     return u[inside], v[inside]
 

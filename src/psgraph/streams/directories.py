@@ -70,12 +70,15 @@ def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
             "A timestamp can occur only once. Remove one of them."
         )
     return Stream(
-        lambda: file_snapshots(ordered, nodes), length=lambda: len(ordered), description=description
+        lambda: file_snapshots(ordered, nodes),
+        length=lambda: len(ordered),
+        description=description,
+        times="one per file, by file name",
     )
 
 
 def name_order(name: str) -> list[tuple[int, str]]:
-    """A key that sorts names as people count: numbers inside a name by their value.
+    """Return a key that sorts numbers inside a name by their value.
 
     >>> sorted(["day10", "day9"], key=name_order)
     ['day9', 'day10']
@@ -85,11 +88,15 @@ def name_order(name: str) -> list[tuple[int, str]]:
 
 
 def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
-    """The snapshots of files, each read when it is asked for; the name is the time."""
+    """Yield the snapshots of files, each read when it is asked for; the name is the time.
+
+    An empty file is an empty snapshot, whatever form the others have: a timestamp without edges
+    must not be told apart from others by being refused.
+    """
     text: bool | None = None
     for file in files:
         table = open_table(file)
-        columns = nodes.id_columns(table, _ends(table), text=bool(text))
+        columns = nodes.id_columns(table, _ends(table, nodes), text=bool(text))
         heads, tails = [], []
         if not table.empty:
             for batch in table.batches(columns):
@@ -110,10 +117,13 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
         yield snapshot
 
 
-def _ends(table: TableFile) -> tuple[int, int]:
-    """The columns of ids: by their names, or the first two of a text file without names."""
+def _ends(table: TableFile, nodes: Nodes) -> tuple[int, int]:
+    """Return the columns of ids: by their names, or the first two of a text file without names."""
+    if not table.width:
+        return 0, 1  # an empty file
     ends = find_ends(table.names or [])
     if ends is not None:
+        _refuse_ambiguous(table, ends, nodes)
         return ends
     if isinstance(table, ParquetFile) or (table.names and table.odd_first_line):
         raise DataError(
@@ -130,3 +140,16 @@ def _ends(table: TableFile) -> tuple[int, int]:
     if table.width == 1:
         raise DataError(f"{table.name} has one column\nAn edge needs two: u and v.")
     return 0, 1
+
+
+def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> None:
+    """Refuse a first line of column names that could as well be an edge between two nodes."""
+    if isinstance(table, ParquetFile) or nodes.roster is None or not nodes.everyone.strings:
+        return
+    assert table.names is not None
+    first = [table.names[index] for index in ends]
+    if (nodes.everyone.positions(first) >= 0).all():
+        raise DataError(
+            f"{table.name}: the first line may be column names or an edge, since nodes have the "
+            "same names\nBegin the file with other column names, such as source,target."
+        )

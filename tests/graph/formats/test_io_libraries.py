@@ -59,7 +59,7 @@ def test_scipy_there_and_back(graph: SyntheticGraph) -> None:
 GRAPH_OBJECTS = {
     "networkx": networkx.from_edgelist([(0, 1), (1, 3)]),
     "igraph": igraph.Graph(n=4, edges=[(0, 1), (1, 3)]),
-    "scipy": scipy.sparse.coo_array(([1, 1], ([0, 1], [1, 3]))),
+    "scipy": scipy.sparse.coo_array(([1, 1], ([0, 1], [1, 3])), shape=(4, 4)),
 }
 
 

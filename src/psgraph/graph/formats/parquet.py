@@ -88,7 +88,7 @@ class ParquetFile:
 
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; what Arrow says about its content goes no further."""
+        """Open the file; what Arrow says about its content is not passed on."""
         try:
             with pq.ParquetFile(self.path) as file:
                 yield file

@@ -1,8 +1,8 @@
 """Delimited text, read block by block: CSV, TSV, and the edge lists of SNAP.
 
 UTF-8, plain or gzipped. Lines that start with ``#`` or ``%`` at the top are skipped; columns are
-parted by tabs, commas, semicolons or runs of blanks, whichever the first line shows. Arrow parses
-the blocks. Its messages quote the cell it stumbled over, so they go no further: the line is found
+separated by tabs, commas, semicolons or runs of blanks, whichever the first line has. Arrow parses
+the blocks. Its messages quote the cell that failed, so they are not passed on: the line is found
 again here and described without its content.
 """
 
@@ -44,7 +44,7 @@ class TextFile:
     path
         The file.
     blanks
-        Whether blanks part columns in a file that has neither tab, comma nor semicolon.
+        Whether blanks separate columns in a file that has neither tab, comma nor semicolon.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TextFile:
         The column names, if the first line holds a word of `HEADER_WORDS` and no number.
         Otherwise that line is a row, and private like any row: no message may quote it.
     odd_first_line
-        Whether the first line is no number where the second is: an unknown header.
+        Whether the first line has no numbers where the second has: an unknown header.
     """
 
     typed = False
@@ -78,14 +78,13 @@ class TextFile:
 
     @property
     def listing(self) -> str:
-        """The column names for a message; unknown ones only if the next line is cut alike.
-
-        Where a line end was lost, a row has run into the names.
-        """
-        first, second = self._head
-        if len(second) == len(first):
-            return list_names(first)
-        return list_names([name for name in first if name.lower() in HEADER_WORDS])
+        """The known column names for a message; others are counted, since they may be ids."""
+        first, _ = self._head
+        known = [name for name in first if name.lower() in HEADER_WORDS]
+        others = len(first) - len(known)
+        if not others:
+            return list_names(known)
+        return f"{list_names(known)} and {others} other{'' if others == 1 else 's'}"
 
     @property
     def empty(self) -> bool:
@@ -259,7 +258,7 @@ def _complaint(name: str, value: str, type_: pa.DataType) -> str:
             "Use one ISO form throughout, such as 2004-01-05 or 2004-01-05T13:00:00."
         )
     if name not in ("u", "v"):
-        return f"{name} is not a whole number like those before it\nRepair the row."
+        return f"{name} is not an integer like those before it\nRepair the row."
     if _INTEGER.fullmatch(value):
         return "an integer id is beyond 64 bits\nUse smaller ids, or text ids in a Parquet file."
     return (
