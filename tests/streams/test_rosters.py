@@ -107,7 +107,7 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(RosterError, match="Parquet data is damaged"):
         read_roster(written(tmp_path, whole[:-20], "cut.parquet"))
     pq.write_table(pa.table({"id": [1], "from": [[2]]}), tmp_path / "list.parquet")
-    with pytest.raises(RosterError, match="whole numbers or ISO dates"):
+    with pytest.raises(RosterError, match="integers or ISO dates"):
         read_roster(tmp_path / "list.parquet")
 
 

@@ -17,8 +17,8 @@ from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import Roster
 from psgraph.graph.formats import parquet, text
 from psgraph.streams import events, read_stream
-from psgraph.streams.times import Period, microseconds
 from psgraph.streams.rosters import TimedRoster
+from psgraph.streams.times import Period, microseconds
 
 EPOCH = datetime(1970, 1, 1)
 Event = tuple[int, int, datetime]

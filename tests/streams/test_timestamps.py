@@ -301,9 +301,7 @@ def test_one_declared_end(tmp_path: Path) -> None:
 def test_events_outside_the_declared_ends_are_refused(tmp_path: Path, day: str) -> None:
     file = events(tmp_path, *sorted(["2024-01-02", day]))
     with pytest.raises(DataError, match="outside the declared ends") as caught:
-        list(
-            read_stream(file, roster=[1, 2], every="1d", start="2024-01-01", until="2024-01-04")
-        )
+        list(read_stream(file, roster=[1, 2], every="1d", start="2024-01-01", until="2024-01-04"))
     assert day not in str(caught.value)
 
 

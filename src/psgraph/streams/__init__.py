@@ -10,9 +10,10 @@ from typing import Any
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.files import open_table
 from psgraph.streams.directories import directory_stream, glob_stream
-from psgraph.streams.events import Span, event_stream
+from psgraph.streams.events import event_stream
 from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
+from psgraph.streams.spans import Span
 from psgraph.streams.stream import Stream
 from psgraph.streams.tables import table_stream
 from psgraph.streams.times import Period, Time

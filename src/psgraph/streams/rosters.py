@@ -212,7 +212,9 @@ def _indices(table: TableFile) -> dict[str, int]:
     """Return the indices of the ids, and of `from` and `until` if they are there."""
     if table.names is None:
         if table.empty:
-            raise RosterError(f"roster: {table.name} is empty: it lists no node\nGive at least one.")
+            raise RosterError(
+                f"roster: {table.name} is empty: it lists no node\nGive at least one."
+            )
         if table.width > 1:
             raise RosterError(
                 f"roster: {table.name} has {table.width} columns and no line that names them\n"

@@ -241,7 +241,9 @@ def _count(table: TableFile, t: int) -> int | None:
     if not isinstance(table, ParquetFile):
         return None
     if pa.types.is_integer(table.type_of(t)):
-        ends = [_ends_of_group(table, group, t, each) for group, each in enumerate(table.extremes(t))]
+        ends = [
+            _ends_of_group(table, group, t, each) for group, each in enumerate(table.extremes(t))
+        ]
         known = [each for each in ends if each is not None]
         return max(high for _, high in known) - min(low for low, _ in known) + 1
     count, last = 0, None

@@ -52,7 +52,9 @@ def as_integer(time: Time) -> int | None:
 
 
 def instant(time: Time) -> int | None:
-    """Return the time as microseconds since 1970, if it is an ISO date or datetime; no zone means UTC.
+    """Return an ISO date or datetime as microseconds since 1970, otherwise None.
+
+    A time without a zone is in UTC.
 
     >>> instant("1970-01-01T00:00:01"), instant("1970-01-02"), instant("1970-02"), instant("soon")
     (1000000, 86400000000, 2678400000000, None)

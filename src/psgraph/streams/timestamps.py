@@ -9,7 +9,7 @@ timestamps (`Occurring`), and `Stream.times` says that they were read off the ed
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -115,7 +115,7 @@ class Declared:
 
     def clock(self, type_: pa.DataType) -> Clock:
         """Return the clock for a column t of a type; refuse times that it can't hold."""
-        keys = [_key(time, type_) for time in self.times]
+        keys: list[Any] = [_key(time, type_) for time in self.times]
         if None in keys:
             kind = "integers" if pa.types.is_integer(type_) else "ISO dates"
             raise DataError(

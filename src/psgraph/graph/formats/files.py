@@ -1,7 +1,7 @@
 """Table files, opened by their content and not by their name.
 
-Both kinds have the same interface: `name` for messages; `names` of the columns (None for a text file
-without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
+Both kinds have the same interface: `name` for messages; `names` of the columns (None for a text
+file without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
 (whether the file says which type a column has); ``type_of(index)`` and ``batches(columns)``.
 """
 

@@ -61,6 +61,4 @@ def from_networkx(
         raise DataError(f"expected a networkx graph, not {type(graph).__name__}")
     if declared == "nodes":
         roster = Roster(list(graph.nodes), declared="nodes")
-    return kind.from_edges(
-        list(graph.edges()), roster=roster, roster_from_edges=roster_from_edges
-    )
+    return kind.from_edges(list(graph.edges()), roster=roster, roster_from_edges=roster_from_edges)
