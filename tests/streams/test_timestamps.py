@@ -6,9 +6,12 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import networkx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster
@@ -338,3 +341,77 @@ def test_column_names_that_are_nodes_too_are_refused(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text("u v\nv w\n")
     with pytest.raises(DataError, match="may be column names or an edge"):
         list(read_stream(tmp_path, roster=["u", "v", "w"]))
+
+
+@pytest.mark.parametrize("rows", [["x,y", "#tag,x"], ["x,y", "%tag,x"]])
+def test_an_edge_never_turns_another_into_a_comment(tmp_path: Path, rows: list[str]) -> None:
+    """Without a header line, removing the first edge would make the second one a comment."""
+    (tmp_path / "1.txt").write_text("\n".join(rows))
+    with pytest.raises(DataError, match="as comments do") as caught:
+        list(read_stream(tmp_path, roster=["#tag", "%tag", "x", "y"]))
+    assert "tag" not in str(caught.value)
+    (tmp_path / "1.txt").write_text("\n".join(["u,v", *rows]))
+    (snapshot,) = read_stream(tmp_path, roster=["#tag", "%tag", "x", "y"])
+    assert len(snapshot.to_edges()) == 2
+
+
+# ---- all of it together ----
+
+NODES = ["a", "b", "c", "1", "u", "v"]
+some_edges = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from(NODES), st.sampled_from(NODES)),
+    min_size=1,
+    max_size=8,
+).map(sorted)
+
+
+def as_table(rows: list[tuple[int, str, str]], path: Path) -> Stream:
+    body = "".join(f"{t},{u},{v}\n" for t, u, v in rows)
+    path.with_suffix(".csv").write_text(f"t,u,v\n{body}")
+    return read_stream(path.with_suffix(".csv"), roster=NODES, times="0..4")
+
+
+def as_events(rows: list[tuple[int, str, str]], path: Path) -> Stream:
+    body = "".join(f"{u},{v},{t * 86_400}\n" for t, u, v in rows)
+    path.with_suffix(".csv").write_text(f"u,v,time\n{body}")
+    ends = {"start": "1970-01-01", "until": "1970-01-06"}
+    return read_stream(path.with_suffix(".csv"), roster=NODES, every="1d", **ends)  # type: ignore[arg-type]
+
+
+def as_files(rows: list[tuple[int, str, str]], path: Path) -> Stream:
+    path.mkdir(exist_ok=True)
+    for t in range(5):
+        edges = [f"{u} {v}\n" for time, u, v in rows if time == t]
+        (path / f"{t}.txt").write_text("".join(edges))
+    return read_stream(path, roster=NODES)
+
+
+def as_graphs(rows: list[tuple[int, str, str]], path: Path) -> Stream:
+    graphs = []
+    for t in range(5):
+        graph = networkx.Graph()
+        graph.add_nodes_from(NODES)
+        graph.add_edges_from((u, v) for time, u, v in rows if time == t)
+        graphs.append(graph)
+    return read_stream(graphs, nodes_are_public=True)
+
+
+@pytest.mark.parametrize("write", [as_table, as_events, as_files, as_graphs])
+@given(rows=some_edges, data=st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_neighbours_have_the_same_public_facts_and_differ_by_one_edge(
+    tmp_path: Path, write: Any, rows: list[tuple[int, str, str]], data: st.DataObject
+) -> None:
+    index = data.draw(st.integers(0, len(rows) - 1))
+    found = []
+    for number, kept in enumerate((rows, rows[:index] + rows[index + 1 :])):
+        try:
+            stream = write(kept, tmp_path / str(number))
+            facts = [(each.time, each.roster.digest, each.roster.statement) for each in stream]
+            edges = [set(each.to_edges()) for each in stream]
+        except DataError:
+            return  # a refused run publishes nothing
+        found.append(((facts, stream.times, stream.length), edges))
+    (one, its_edges), (other, others) = found
+    assert one == other
+    assert sum(len(a ^ b) for a, b in zip(its_edges, others, strict=True)) <= 1

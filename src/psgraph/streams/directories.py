@@ -8,16 +8,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.columns import find_ends
 from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem
 from psgraph.graph.formats.parquet import ParquetFile
+from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 
-__all__ = ["directory_stream", "file_snapshots", "glob_stream", "is_table", "name_order"]
+__all__ = [
+    "FILE_TIMES",
+    "directory_stream",
+    "file_snapshots",
+    "glob_stream",
+    "is_table",
+    "name_order",
+]
+
+#: Where the timestamps of a directory come from, see `Stream.times`.
+FILE_TIMES = "one per file, by file name"
 
 
 def directory_stream(directory: Path, nodes: Nodes) -> Stream:
@@ -73,7 +85,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
         lambda: file_snapshots(ordered, nodes),
         length=lambda: len(ordered),
         description=description,
-        times="one per file, by file name",
+        times=FILE_TIMES,
     )
 
 
@@ -100,6 +112,7 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
         heads, tails = [], []
         if not table.empty:
             for batch in table.batches(columns):
+                _refuse_comment_marks(table, batch.columns["u"])
                 heads.append(batch.columns["u"])
                 tails.append(batch.columns["v"])
         snapshot = nodes.snapshot(
@@ -152,4 +165,19 @@ def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> 
         raise DataError(
             f"{table.name}: the first line may be column names or an edge, since nodes have the "
             "same names\nBegin the file with other column names, such as source,target."
+        )
+
+
+def _refuse_comment_marks(table: TableFile, heads: pa.Array) -> None:
+    """Refuse ids that look like comments in a file whose first line may be an edge.
+
+    Comments are skipped at the top only. A row that begins like one would be an edge or a comment
+    depending on whether another edge comes before it.
+    """
+    if table.names is not None or not is_text(heads.type):
+        return
+    if pc.any(pc.match_substring_regex(heads, "^[#%]")).as_py():
+        raise DataError(
+            f"{table.name}: an id begins with # or %, as comments do\n"
+            "Begin the file with the line u,v, or use Parquet."
         )
