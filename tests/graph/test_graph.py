@@ -164,7 +164,7 @@ def test_columns_of_different_length_or_type_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("ids", "edges"), [(["1", "2"], [(1, 2)]), ([1, 2], [("1", "2")])])
-def test_ids_of_the_other_type_are_not_called_strangers(ids: Any, edges: Any) -> None:
+def test_ids_of_the_wrong_type_are_reported_as_such(ids: Any, edges: Any) -> None:
     with pytest.raises(DataError, match="those of the roster") as caught:
         Snapshot.from_edges(edges, roster=Roster(ids))
     assert not isinstance(caught.value, OutsideRoster)
@@ -175,6 +175,19 @@ def test_no_roster_is_refused_and_the_ways_out_are_named() -> None:
         Snapshot.from_edges([(1, 2)])
     with pytest.raises(InvalidArgument, match="both given"):
         Snapshot.from_edges([(1, 2)], roster=Roster.range(3), roster_from_edges=True)
+
+
+def test_a_tuple_of_edges_is_refused_whatever_its_length() -> None:
+    """As two edges it would look like two arrays, so that removing a third would change both."""
+    edges = ((1, 2), (3, 4), (5, 6))
+    for kept in range(4):
+        with pytest.raises(DataError, match="list of pairs"):
+            Snapshot.from_edges(edges[:kept], roster=Roster.range(7))
+    assert Snapshot.from_edges([*edges], roster=Roster.range(7)).u.size == 3
+    assert Snapshot.from_edges(([1, 3], [2, 4]), roster=Roster.range(7)).to_edges() == [
+        (1, 2),
+        (3, 4),
+    ]
 
 
 # ---- rosters ----

@@ -155,7 +155,7 @@ def test_times_that_do_not_compare_are_refused(time: Any) -> None:
         roster.at(time)
 
 
-def test_whole_numbers_that_are_no_dates_do_not_compare_with_dates() -> None:
+def test_integers_that_are_no_dates_do_not_compare_with_dates() -> None:
     with pytest.raises(RosterError, match="can't be compared"):
         TimedRoster(["a"], [3], [None]).at("2004-01-01")
 

@@ -192,8 +192,8 @@ edits = st.lists(
 
 def edited(content: bytes, start: int, changes: list[tuple[int, int, bytes]]) -> bytes:
     """Overwrite pieces of a file, below its first row: what a time is stays as it was."""
-    for place, length, piece in changes:
-        at = start + place % (len(content) - start + 1)
+    for offset, length, piece in changes:
+        at = start + offset % (len(content) - start + 1)
         content = content[:at] + piece + content[at + length :]
     return content
 

@@ -250,12 +250,12 @@ _SOURCE_OPTIONS = (
         "--from",
         "start",
         metavar="TIME",
-        help="With --every: where the stream begins. Without it the first event tells.",
+        help="With --every: where the stream begins; otherwise with the first event.",
     ),
     click.option(
         "--until",
         metavar="TIME",
-        help="With --every: where the stream ends (exclusive). Without it the last event tells.",
+        help="With --every: where the stream ends (exclusive); otherwise with the last event.",
     ),
     click.option(
         "--cumulative",

@@ -42,7 +42,7 @@ class Graph(Frozen):
     time
         The public name of the timestamp.
     dropped
-        What was left out of the input before this point; what is dropped here is added.
+        Rows removed from the input before this point; those removed here are added.
     """
 
     __slots__ = ("dropped", "roster", "time", "u", "v")
@@ -90,17 +90,17 @@ class Graph(Frozen):
         roster_from_edges: bool = False,
         time: str | None = None,
     ) -> Self:
-        """Build from pairs of ids, or from a tuple of two id arrays.
+        """Build from a list of pairs of ids, or from a tuple of two lists or arrays of ids.
 
         Without a roster the nodes can only come from the edges, and that makes node presence
-        public: say so with ``roster_from_edges=True``.
+        public: declare it with ``roster_from_edges=True``.
 
         >>> from psgraph.graph import Snapshot
         >>> Snapshot.from_edges([("b", "a"), ("a", "b"), ("c", "c")], roster=Roster("abc")).dropped
         Dropped(self_loops=1, duplicates=1)
         """
-        if isinstance(edges, tuple) and len(edges) == 2 and not np.isscalar(edges[0]):
-            heads, tails = edges
+        if isinstance(edges, tuple):
+            heads, tails = _two_columns(edges)
         else:
             try:
                 pairs = [(edge[0], edge[1]) for edge in edges]
@@ -201,7 +201,7 @@ class Graph(Frozen):
 
     # ---- ways in from libraries ----
     #
-    # A graph object lists its nodes, but nothing tells whether that list was made from the edges
+    # A graph object lists its nodes, but that list may have been made from the edges
     # (`networkx.from_edgelist`, a matrix as large as its largest id). So each takes exactly one
     # of roster=…, nodes_are_public=True and roster_from_edges=True.
 
@@ -280,3 +280,16 @@ class Graph(Frozen):
         return from_table(
             table, kind=cls, roster=roster, roster_from_edges=roster_from_edges, columns=columns
         )
+
+
+def _two_columns(edges: tuple[Any, ...]) -> tuple[ArrayLike, ArrayLike]:
+    """Return the two arrays of ids that a tuple holds; refuse a tuple of edges.
+
+    A tuple of two edges looks like two arrays of two ids. If its length decided, removing one edge
+    could change how all others are read.
+    """
+    if len(edges) != 2 or any(isinstance(each, tuple) or np.isscalar(each) for each in edges):
+        raise DataError(
+            "a tuple must hold two lists or arrays of ids\nGive single edges as a list of pairs."
+        )
+    return edges[0], edges[1]

@@ -100,10 +100,10 @@ def name_order(name: str) -> list[tuple[int, str]]:
 
 
 def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
-    """Yield the snapshots of files, each read when it is asked for; the name is the time.
+    """Yield the snapshots of files, each read on demand; the name is the time.
 
     An empty file is an empty snapshot, whatever form the others have: a timestamp without edges
-    must not be told apart from others by being refused.
+    is published like any other.
     """
     text: bool | None = None
     for file in files:

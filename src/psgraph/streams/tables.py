@@ -162,7 +162,7 @@ def _snapshots(
 
 @contextmanager
 def _located(table: TableFile, batch: Batch, row: int) -> Iterator[None]:
-    """Say where in the file the row stands that is refused."""
+    """Add the position of the refused row to the message."""
     try:
         yield
     except DataError as error:

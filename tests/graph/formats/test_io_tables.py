@@ -106,7 +106,7 @@ def test_wrong_tables_are_refused_without_showing_a_cell(table: Any, message: st
     assert SECRET not in str(caught.value)
 
 
-def test_strangers_and_missing_rosters_are_refused() -> None:
+def test_unknown_nodes_and_missing_rosters_are_refused() -> None:
     table = pa.table({"u": [SECRET], "v": ["b"]})
     with pytest.raises(OutsideRoster) as caught:
         Snapshot.from_table(table, roster=Roster("ab"))

@@ -103,7 +103,7 @@ class ParquetFile:
 
 
 def _record_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Row group by row group: asked for all at once, Arrow keeps what it has read of each."""
+    """Read row group by row group: reading all at once, Arrow keeps each in memory."""
     for group in range(file.num_row_groups):
         yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 

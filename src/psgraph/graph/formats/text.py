@@ -92,11 +92,11 @@ class TextFile:
         return not self._first_row
 
     def take_first_line_as_row(self) -> None:
-        """For a reader that knows better: the first line only looked like names."""
+        """Treat the first line as a row: it only looked like column names."""
         self.names = None
 
     def type_of(self, index: int) -> pa.DataType:
-        """The type that the first value of a column shows: integer, decimal, time or text."""
+        """Return the type of the first value of a column: integer, decimal, time or text."""
         value = self._first_row[index] if index < len(self._first_row) else ""
         if _INTEGER.fullmatch(value):
             return pa.int64()
@@ -129,7 +129,7 @@ class TextFile:
             yield Batch(arrays, partial(_line_of_row, block, line))
 
     def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
-        """The first two rows below the comments, and the number of the line of the first."""
+        """Return the line number of the first row below the comments, and the first two rows."""
         start = 1
         rows: list[list[str]] = []
         for first, block in blocks(self.path, size=1 << 16):
@@ -238,7 +238,7 @@ def _without_lines(block: bytes, count: int) -> bytes:
 
 
 def _single_blanks(block: bytes) -> bytes:
-    """One blank between columns and none around them, which is all that Arrow understands."""
+    """Reduce blanks to one between columns and none around them, as Arrow needs it."""
     if b"\t" in block or b"  " in block or b" \n" in block or b"\n " in block or block[:1] == b" ":
         block = re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t]+", b" ", block))
     return block
