@@ -78,7 +78,7 @@ def measure_method(name: str, case: Case, source: Path, scratch: Path) -> dict[s
 def _open(case: Case, source: Path) -> Stream:
     if source.is_dir():
         return read_stream(source, roster=Roster.range(case.nodes))
-    return read_stream(source, roster_from_edges=True, time_label="label")
+    return read_stream(source, roster_from_edges=True)
 
 
 def _publish(method: Method[Any, Any], case: Case, source: Path, out: Path) -> dict[str, Any]:
