@@ -21,7 +21,7 @@ from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 from psgraph.streams.times import time_text
-from psgraph.streams.timestamps import Clock, Consecutive, Declared, Occurring
+from psgraph.streams.timestamps import Clock, ConsecutiveTimes, DeclaredTimes, OccurringTimes
 
 __all__ = ["table_stream"]
 
@@ -30,7 +30,7 @@ def table_stream(
     table: TableFile,
     nodes: Nodes,
     *,
-    times: Declared | None = None,
+    times: DeclaredTimes | None = None,
     time_label: str | None = None,
 ) -> Stream:
     """Cut a table into one snapshot per timestamp; the rows are sorted by ``t``.
@@ -126,11 +126,11 @@ def _time_type(table: TableFile, index: int, name: str) -> pa.DataType:
     raise DataError(f"{table.name}: {name!r} must hold integers, dates or text, not {found}")
 
 
-def _timestamps(type_: pa.DataType, times: Declared | None) -> tuple[Callable[[], Clock], str]:
+def _timestamps(type_: pa.DataType, times: DeclaredTimes | None) -> tuple[Callable[[], Clock], str]:
     if times is not None:
         times.clock(type_)  # refuses what can't be, before anything is read
         return lambda: times.clock(type_), times.statement
-    kind = Consecutive if pa.types.is_integer(type_) else Occurring
+    kind = ConsecutiveTimes if pa.types.is_integer(type_) else OccurringTimes
     return kind, kind.statement
 
 

@@ -1,9 +1,10 @@
-"""Which timestamps a table has: declared by the publisher, or as few facts of its rows as possible.
+"""Which timestamps a table has: declared, or depending on as few rows as possible.
 
-The set of timestamps is public, so it must not depend on edges. It can't, where it was declared
-(`Declared`). Otherwise integers run from the first to the last without a gap (`Consecutive`): only
-the two ends depend on rows. Dates and labels have no successor, so those that occur are the
-timestamps (`Occurring`), and `Stream.times` says that they were read off the edges.
+The set of timestamps is public, so it must not depend on edges. It can't if it was declared
+(`DeclaredTimes`). Otherwise integers run from the first to the last without a gap
+(`ConsecutiveTimes`): only the two ends depend on rows. Dates and labels have no successor, so those
+that occur are the timestamps (`OccurringTimes`), and `Stream.times` says that they were read off
+the edges.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from psgraph.graph.formats.columns import find_column
 from psgraph.graph.formats.files import open_table
 from psgraph.streams.times import MOST_EMPTY, Time, as_integer, instant, time_text
 
-__all__ = ["Clock", "Consecutive", "Declared", "Occurring", "TimesLike", "read_times"]
+__all__ = [
+    "Clock",
+    "ConsecutiveTimes",
+    "DeclaredTimes",
+    "OccurringTimes",
+    "TimesLike",
+    "read_times",
+]
 
 TimesLike = str | PathLike[str] | Iterable[Time]
 
@@ -45,7 +53,7 @@ class Clock(Protocol):
         """Return the times after the last value, which have no row."""
 
 
-class Occurring:
+class OccurringTimes:
     """The values that occur, in ascending order: read off the edges."""
 
     statement = "the values of t that occur, read off the edges"
@@ -69,10 +77,10 @@ class Occurring:
         return ()
 
 
-class Consecutive(Occurring):
+class ConsecutiveTimes(OccurringTimes):
     """All integers from the first that occurs to the last: the ends are read off the edges.
 
-    >>> clock = Consecutive()
+    >>> clock = ConsecutiveTimes()
     >>> [list(clock.advance(value)) for value in (3, 4, 7)]
     [[], [], ['5', '6']]
     """
@@ -92,7 +100,7 @@ class Consecutive(Occurring):
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredTimes:
     """Timestamps declared by the publisher: none depends on an edge.
 
     Attributes
@@ -170,7 +178,7 @@ def _key(time: Time, type_: pa.DataType) -> int | str | None:
     return instant(time) if _is_date(type_) else time_text(time)
 
 
-def read_times(times: TimesLike) -> Declared:
+def read_times(times: TimesLike) -> DeclaredTimes:
     """Read declared times: ``"0..11"``, the path of a file, or times in order.
 
     A file has one time per row, in the column ``t`` or in the only column. A column ``label``
@@ -197,7 +205,7 @@ def read_times(times: TimesLike) -> Declared:
         )
     if not all(isinstance(time, Time) for time in listed):
         raise InvalidArgument("times must be integers, dates or text")
-    return Declared(listed, labels)
+    return DeclaredTimes(listed, labels)
 
 
 def _read_file(path: Path) -> tuple[list[Time], list[str] | None]:
