@@ -343,15 +343,19 @@ def test_column_names_that_are_nodes_too_are_refused(tmp_path: Path) -> None:
         list(read_stream(tmp_path, roster=["u", "v", "w"]))
 
 
-@pytest.mark.parametrize("rows", [["x,y", "#tag,x"], ["x,y", "%tag,x"]])
-def test_an_edge_never_turns_another_into_a_comment(tmp_path: Path, rows: list[str]) -> None:
-    """Without a header line, removing the first edge would make the second one a comment."""
-    (tmp_path / "1.txt").write_text("\n".join(rows))
-    with pytest.raises(DataError, match="as comments do") as caught:
-        list(read_stream(tmp_path, roster=["#tag", "%tag", "x", "y"]))
-    assert "tag" not in str(caught.value)
-    (tmp_path / "1.txt").write_text("\n".join(["u,v", *rows]))
-    (snapshot,) = read_stream(tmp_path, roster=["#tag", "%tag", "x", "y"])
+@pytest.mark.parametrize("lookalike", ["#tag,x", "%tag,x", "u,v", "To,From"])
+def test_a_row_that_would_be_no_edge_at_the_top_is_no_edge_below(
+    tmp_path: Path, lookalike: str
+) -> None:
+    """Without a header line, removing the first edge would remove the second one too."""
+    ids = {"x", "y", *lookalike.split(",")}
+    (tmp_path / "1.txt").write_text(f"x,y\n{lookalike}\n")
+    for nodes in ({"roster": ids}, {"roster_from_edges": True}):
+        with pytest.raises(DataError, match="looks like a comment or like column names") as caught:
+            list(read_stream(tmp_path, **nodes))  # type: ignore[arg-type]
+        assert "tag" not in str(caught.value)
+    (tmp_path / "1.txt").write_text(f"source,target\nx,y\n{lookalike}\n")
+    (snapshot,) = read_stream(tmp_path, roster=ids)
     assert len(snapshot.to_edges()) == 2
 
 

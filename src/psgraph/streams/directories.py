@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.columns import find_ends
+from psgraph.graph.formats.columns import ENDS, find_ends
 from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
@@ -112,7 +112,7 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
         heads, tails = [], []
         if not table.empty:
             for batch in table.batches(columns):
-                _refuse_comment_marks(table, batch.columns["u"])
+                _refuse_lookalikes(table, batch.columns["u"], batch.columns["v"])
                 heads.append(batch.columns["u"])
                 tails.append(batch.columns["v"])
         snapshot = nodes.snapshot(
@@ -168,16 +168,21 @@ def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> 
         )
 
 
-def _refuse_comment_marks(table: TableFile, heads: pa.Array) -> None:
-    """Refuse ids that look like comments in a file whose first line may be an edge.
+def _refuse_lookalikes(table: TableFile, heads: pa.Array, tails: pa.Array) -> None:
+    """Refuse rows that would be a comment or column names if they came first.
 
-    Comments are skipped at the top only. A row that begins like one would be an edge or a comment
-    depending on whether another edge comes before it.
+    In a file without a header line, such a row would be an edge or not depending on whether
+    another edge stands above it.
     """
     if table.names is not None or not is_text(heads.type):
         return
-    if pc.any(pc.match_substring_regex(heads, "^[#%]")).as_py():
+    comments = pc.match_substring_regex(heads, "^[#%]")
+    pairs = pc.binary_join_element_wise(pc.utf8_lower(heads), pc.utf8_lower(tails), ",")
+    if pc.any(pc.or_(comments, pc.is_in(pairs, _HEADER_PAIRS))).as_py():
         raise DataError(
-            f"{table.name}: an id begins with # or %, as comments do\n"
+            f"{table.name}: an edge looks like a comment or like column names\n"
             "Begin the file with the line u,v, or use Parquet."
         )
+
+
+_HEADER_PAIRS = pa.array([f"{a},{b}" for pair in ENDS for a, b in (pair, pair[::-1])])
