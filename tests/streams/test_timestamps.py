@@ -351,12 +351,21 @@ def test_a_row_that_would_be_no_edge_at_the_top_is_no_edge_below(
     ids = {"x", "y", *lookalike.split(",")}
     (tmp_path / "1.txt").write_text(f"x,y\n{lookalike}\n")
     for nodes in ({"roster": ids}, {"roster_from_edges": True}):
-        with pytest.raises(DataError, match="looks like a comment or like column names") as caught:
+        with pytest.raises(DataError, match="looks like a comment, like column") as caught:
             list(read_stream(tmp_path, **nodes))  # type: ignore[arg-type]
         assert "tag" not in str(caught.value)
     (tmp_path / "1.txt").write_text(f"source,target\nx,y\n{lookalike}\n")
     (snapshot,) = read_stream(tmp_path, roster=ids)
     assert len(snapshot.to_edges()) == 2
+
+
+def test_an_edge_never_decides_how_others_are_split(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text("a b\na x;y\n")  # the second line alone: "a x" and "y"
+    with pytest.raises(DataError, match="holds another delimiter"):
+        list(read_stream(tmp_path, roster_from_edges=True))
+    (tmp_path / "1.txt").write_text("New York,Oslo\nOslo,Rome\n")
+    (snapshot,) = read_stream(tmp_path, roster_from_edges=True)
+    assert snapshot.to_edges() == [("New York", "Oslo"), ("Oslo", "Rome")]
 
 
 # ---- all of it together ----

@@ -169,19 +169,24 @@ def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> 
 
 
 def _refuse_lookalikes(table: TableFile, heads: pa.Array, tails: pa.Array) -> None:
-    """Refuse rows that would be a comment or column names if they came first.
+    """Refuse rows that would be read differently if they came first.
 
-    In a file without a header line, such a row would be an edge or not depending on whether
-    another edge stands above it.
+    In a file without a header line, a row that looks like a comment or like column names would be
+    an edge or not depending on whether another edge stands above it; with another delimiter in
+    it, it would decide how all rows are split.
     """
-    if table.names is not None or not is_text(heads.type):
+    if isinstance(table, ParquetFile) or table.names is not None or not is_text(heads.type):
         return
-    comments = pc.match_substring_regex(heads, "^[#%]")
     pairs = pc.binary_join_element_wise(pc.utf8_lower(heads), pc.utf8_lower(tails), ",")
-    if pc.any(pc.or_(comments, pc.is_in(pairs, _HEADER_PAIRS))).as_py():
+    refused = pc.or_(pc.match_substring_regex(heads, "^[#%]"), pc.is_in(pairs, _HEADER_PAIRS))
+    if table.other_delimiters:
+        for ids in (heads, tails):
+            marked = pc.match_substring_regex(ids, f"[{table.other_delimiters}]")
+            refused = pc.or_(refused, marked)
+    if pc.any(refused).as_py():
         raise DataError(
-            f"{table.name}: an edge looks like a comment or like column names\n"
-            "Begin the file with the line u,v, or use Parquet."
+            f"{table.name}: an edge looks like a comment, like column names, or holds another "
+            "delimiter\nBegin the file with the line u,v, or use Parquet."
         )
 
 

@@ -26,6 +26,7 @@ from psgraph.graph.formats.lines import blocks
 __all__ = ["TextFile"]
 
 BLOCK_BYTES = 4 << 20
+_DELIMITERS = "\t,;"  # the first of them that the first line holds, otherwise blanks
 MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -85,6 +86,13 @@ class TextFile:
         if not others:
             return list_names(known)
         return f"{list_names(known)} and {others} other{'' if others == 1 else 's'}"
+
+    @property
+    def other_delimiters(self) -> str:
+        """The characters that would be the delimiter if the first line held them."""
+        if self._delimiter == " ":  # tabs are blanks then
+            return _DELIMITERS.replace("\t", "")
+        return _DELIMITERS[: _DELIMITERS.index(self._delimiter)]
 
     @property
     def empty(self) -> bool:
@@ -224,7 +232,7 @@ class _Unreadable(Exception):
 
 
 def _delimiter(line: bytes, blanks: bool) -> str:
-    found = (mark for mark in "\t,;" if mark.encode() in line)
+    found = (mark for mark in _DELIMITERS if mark.encode() in line)
     return next(found, " " if blanks else ",")
 
 
