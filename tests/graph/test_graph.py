@@ -249,6 +249,16 @@ def test_digests_stay_as_old_ledgers_have_them() -> None:
     assert Roster(["a"], declared="edges").digest == EDGES_A
 
 
+def test_statements_of_old_certificates_can_be_recomputed() -> None:
+    assert Roster([1]).statement_0_1 == (
+        "The roster was given from outside and does not depend on the edges."
+    )
+    assert Roster([1], declared="edges").statement_0_1 == (
+        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
+        "and not protected."
+    )
+
+
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
 def test_ids_that_are_not_plain_text_are_refused(text: str) -> None:
     with pytest.raises(RosterError, match="plain Unicode"):

@@ -32,6 +32,15 @@ _STATEMENTS: dict[Declared, str] = {
     ),
 }
 
+#: What certificates of version 0.1.0 say. They are recomputed byte by byte.
+_STATEMENTS_0_1 = {
+    False: "The roster was given from outside and does not depend on the edges.",
+    True: (
+        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
+        "and not protected."
+    ),
+}
+
 
 class Roster(Frozen):
     """The public set of nodes, in a fixed order.
@@ -144,6 +153,11 @@ class Roster(Frozen):
     def statement(self) -> str:
         """What the publisher declared about the nodes, in one sentence."""
         return _STATEMENTS[self.declared]
+
+    @property
+    def statement_0_1(self) -> str:
+        """The statement in certificates of version 0.1.0, for releases sealed by it."""
+        return _STATEMENTS_0_1[self.from_edges]
 
     @cached_property
     def arrow_ids(self) -> pyarrow.Array:
