@@ -71,7 +71,7 @@ def test_the_quality_report_is_refused_among_the_releases(inputs, published):
     for path in (published / "report.html", published / ".." / published.name / "r.html"):
         done = psgraph_here(*comparing(inputs, published), "--report", path)
         assert done.code == 2
-        assert "must not lie among the releases" in done.err
+        assert "must not be stored among the releases" in done.err
         assert not path.exists()
 
 

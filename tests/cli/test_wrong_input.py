@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import chdir
 from pathlib import Path
@@ -69,6 +70,10 @@ TERMS = ("--epsilon", "1", "--window", "5")
         (("--noise", "x"), "exact"),
         (("--roster-from-edges",), "contradict"),
         (("--cumulative",), "--every"),
+        (("--from", "2024-01-01"), "--every"),
+        (("--until", "2024-01-01"), "--every"),
+        (("--every", "1d", "--times", "0..3"), "--from and --until"),
+        (("--every", "1d", "--time-label", "label"), "--from and --until"),
         (("--every", "1 fortnight"), "length of time"),
         (("--every", "0d"), "length of time"),
         (("--method", "nope"), "no method called"),
@@ -147,6 +152,52 @@ def test_broken_rosters(roster: str | None, says: str, good: Path) -> None:
     if roster is not None:
         (good / "nodes.csv").write_text(roster)
     refused(good, *PLACE, *TERMS, code=1, says=says)
+
+
+@pytest.mark.parametrize("options", [(), ("--time-label", "label")])
+def test_no_cell_of_an_edge_names_a_time(options: tuple[str, ...], good: Path) -> None:
+    """Two tables that differ in one row: certificates are equal, or there are none."""
+    certificates = []
+    for number, cell in enumerate(("affair", "friend")):
+        rows = [(0, SECRET, 17, cell), (0, 17, 18, "friend"), (1, 17, 18, "friend")]
+        write_csv(good / "edges.csv", "t,u,v,label", rows)
+        out = good / f"out{number}"
+        terms = ("--epsilon", "1/1000", "--window", "5", "--out", out, *options)
+        source = (good / "edges.csv", "--roster", good / "nodes.csv")
+        done = psgraph_here("publish", *source, *terms)
+        assert "affair" not in done.text
+        texts = [path.read_text() for path in sorted(out.glob("*.json"))] if out.exists() else []
+        assert not any("affair" in text for text in texts)
+        certificates.append([json.loads(text)["time"] for text in texts])
+    assert certificates == ([["0", "1"]] * 2 if not options else [[], ["friend", "friend"]])
+
+
+def test_removing_an_only_edge_removes_no_release(good: Path) -> None:
+    releases = []
+    for number, rows in enumerate((GOOD, GOOD[:2])):  # with and without the only edge of t = 1
+        write_csv(good / "edges.csv", "t,u,v", [*rows, (2, 17, 18)])
+        out = good / f"out{number}"
+        source = (good / "edges.csv", "--roster", good / "nodes.csv")
+        done = psgraph_here("publish", *source, *TERMS, "--out", out)
+        assert done.code == 0, done.text
+        releases.append(sorted(path.name for path in out.glob("*.parquet")))
+    assert releases[0] == releases[1]
+    assert len(releases[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--times", "0..0"), "line 4: 't' is not one of the declared times"),
+        (("--times", "nodes.csv"), "a list of times needs one column"),
+        (("--times", "none.csv"), "does not exist"),
+        (("--time-label", "weight"), "there is no column 'weight'"),
+    ],
+    ids=" ".join,
+)
+def test_times_that_do_not_fit(options: tuple[str, ...], says: str, good: Path) -> None:
+    (good / "nodes.csv").write_text("id,from,until\n" + NODES.replace("\n", ",,\n")[5:])
+    refused(good, *PLACE, *TERMS, *options, code=1, says=says)
 
 
 def test_missing_input(good: Path) -> None:

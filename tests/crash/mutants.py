@@ -16,14 +16,14 @@ def write_in_place() -> None:
     """Releases are written where they can be seen, bit by bit."""
 
     def write(files: list[tuple[Path, memoryview]]) -> None:
-        system: Any = durable.os
+        system: Any = vars(durable)["os"]
         for path, content in files:
             file = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
             system.write(file, memoryview(content))
             system.fsync(file)
             system.close(file)
 
-    releases.write_all_whole = write  # type: ignore[assignment]
+    releases.write_all_whole = write  # type: ignore[assignment, attr-defined]
 
 
 def show_before_sealing() -> None:
@@ -40,18 +40,16 @@ def show_before_sealing() -> None:
             seal(self, waiting.pop())
         record(self, timestamp, certificate)
 
-    Ledger.seal = put_off  # type: ignore[method-assign]
+    Ledger.seal = put_off  # type: ignore[assignment, method-assign]
     Ledger.record_release = both  # type: ignore[method-assign]
 
 
 def draw_again() -> None:
     """What was sealed and not released is forgotten, and measured again."""
-    sealed = Ledger.sealed.fget
 
-    def forget(self: Ledger) -> int:
+    def forget(self: Ledger) -> None:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM seals WHERE certificate IS NULL")
-        return sealed(self)  # type: ignore[misc]
 
     def opened(self: Ledger, *arguments: Any, **options: Any) -> None:
         begin(self, *arguments, **options)
@@ -59,7 +57,7 @@ def draw_again() -> None:
             forget(self)
 
     begin = Ledger.__init__
-    Ledger._refuse_damage = lambda _: None  # type: ignore[method-assign]
+    Ledger._refuse_damage = lambda _: None  # type: ignore[assignment, method-assign]
     Ledger.__init__ = opened  # type: ignore[method-assign]
 
 

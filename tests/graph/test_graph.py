@@ -13,9 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psgraph.errors import DataError, OutsideRoster, RosterError
+from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
 from psgraph.graph import Dropped, Graph, Roster, Snapshot, SyntheticGraph
+from psgraph.graph.declarations import DECLARATIONS
 from psgraph.graph.ids import as_ids, distinct_ids
+
+# Digests in ledgers of version 0.1.0.
+GIVEN_1_2 = "291517f0dd8089ead4ff055346a1b25937f2755b1c70d8b4341fd8e1531d8f9d"
+EDGES_A = "c488ebfdead5b29cb9399f23f667c9324c9682510b1194d206ccb0440dfe24aa"
 
 integers = st.integers(-(2**63), 2**63 - 1)
 near_integers = st.integers(-20, 40)
@@ -159,15 +164,30 @@ def test_columns_of_different_length_or_type_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("ids", "edges"), [(["1", "2"], [(1, 2)]), ([1, 2], [("1", "2")])])
-def test_ids_of_the_other_type_are_not_called_strangers(ids: Any, edges: Any) -> None:
+def test_ids_of_the_wrong_type_are_reported_as_such(ids: Any, edges: Any) -> None:
     with pytest.raises(DataError, match="those of the roster") as caught:
         Snapshot.from_edges(edges, roster=Roster(ids))
     assert not isinstance(caught.value, OutsideRoster)
 
 
-def test_no_roster_is_refused_and_both_ways_out_are_named() -> None:
-    with pytest.raises(RosterError, match=r"roster=Roster.*\n?.*roster_from_edges=True"):
+def test_no_roster_is_refused_and_the_ways_out_are_named() -> None:
+    with pytest.raises(RosterError, match=r"roster=….*roster_from_edges=True"):
         Snapshot.from_edges([(1, 2)])
+    with pytest.raises(InvalidArgument, match="both given"):
+        Snapshot.from_edges([(1, 2)], roster=Roster.range(3), roster_from_edges=True)
+
+
+def test_a_tuple_of_edges_is_refused_whatever_its_length() -> None:
+    """As two edges it would look like two arrays, so that removing a third would change both."""
+    edges = ((1, 2), (3, 4), (5, 6))
+    for kept in range(4):
+        with pytest.raises(DataError, match="list of pairs"):
+            Snapshot.from_edges(edges[:kept], roster=Roster.range(7))
+    assert Snapshot.from_edges([*edges], roster=Roster.range(7)).u.size == 3
+    assert Snapshot.from_edges(([1, 3], [2, 4]), roster=Roster.range(7)).to_edges() == [
+        (1, 2),
+        (3, 4),
+    ]
 
 
 # ---- rosters ----
@@ -200,20 +220,43 @@ def test_repeated_ids_are_counted() -> None:
 def test_equal_rosters() -> None:
     assert Roster([1, 2]) == Roster([2, 1])
     assert hash(Roster([1, 2])) == hash(Roster([2, 1]))
-    assert Roster([1, 2]) != Roster([1, 2], from_edges=True)
+    assert Roster([1, 2]) != Roster([1, 2], declared="edges")
     assert Roster(["1"]) != Roster([1])
     assert Roster([1]) != [1]
     assert Roster.range(4).pairs == 6
-    assert "not depend on the edges" in Roster([1]).statement
-    assert "is public" in Roster([1], from_edges=True).statement
+
+
+def test_a_roster_states_what_the_publisher_declared() -> None:
+    rosters = [Roster([1], declared=declared) for declared in DECLARATIONS]
+    assert [roster.from_edges for roster in rosters] == [False, False, True]
+    assert len({*rosters}) == len({roster.statement for roster in rosters}) == 3
+    assert all("as declared by the publisher" in roster.statement for roster in rosters)
+    assert "is public and not protected" in rosters[-1].statement
+    with pytest.raises(InvalidArgument, match="given, nodes, edges"):
+        Roster([1], declared="guessed")  # type: ignore[arg-type]
 
 
 def test_digests_tell_rosters_apart() -> None:
     rosters = [
         Roster([]), Roster([1]), Roster(["1"]), Roster([1, 2]), Roster(["1", "2"]), Roster(["12"]),
-        Roster([1], from_edges=True),
+        Roster([1], declared="edges"), Roster([1], declared="nodes"),
     ]  # fmt: skip
     assert len({roster.digest for roster in rosters}) == len(rosters)
+
+
+def test_digests_stay_as_old_ledgers_have_them() -> None:
+    assert Roster([1, 2]).digest == GIVEN_1_2
+    assert Roster(["a"], declared="edges").digest == EDGES_A
+
+
+def test_statements_of_old_certificates_can_be_recomputed() -> None:
+    assert Roster([1]).statement_0_1 == (
+        "The roster was given from outside and does not depend on the edges."
+    )
+    assert Roster([1], declared="edges").statement_0_1 == (
+        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
+        "and not protected."
+    )
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
@@ -316,7 +359,7 @@ def test_nothing_can_be_changed(graph: Graph) -> None:
 )
 def test_copies_are_equal_and_as_frozen(repeat: Any) -> None:
     graph = Snapshot.from_edges(
-        [("a", "b"), ("b", "a")], roster=Roster("abc", from_edges=True), time="t"
+        [("a", "b"), ("b", "a")], roster=Roster("abc", declared="edges"), time="t"
     )
     again = repeat(graph)
     assert again == graph

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from psgraph._runtime.durable import put_in_place
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
+from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger, formats
 from psgraph.publication.ledger.packing import pack_roster, unpack_roster
@@ -208,12 +209,12 @@ class TestForeignAndTorn:
             st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), unique=True
         ),
     ),
-    from_edges=st.booleans(),
+    declared=st.sampled_from(DECLARATIONS),
 )
-def test_rosters_come_back_as_they_were(ids: list[object], from_edges: bool) -> None:
-    roster = Roster(ids, from_edges=from_edges)  # type: ignore[arg-type]
+def test_rosters_come_back_as_they_were(ids: list[object], declared: Declared) -> None:
+    roster = Roster(ids, declared=declared)  # type: ignore[arg-type]
     back = unpack_roster(pack_roster(roster))
     assert back == roster
     assert back.digest == roster.digest
-    names = Roster(np.empty(0, dtype="U1"), from_edges=from_edges)
+    names = Roster(np.empty(0, dtype="U1"), declared=declared)
     assert unpack_roster(pack_roster(names)).digest == names.digest

@@ -35,7 +35,7 @@ def load(directory: Path, name: str, *, public_roster: bool = False) -> list[Sna
         pytest.skip(f"PSGRAPH_DATA has no {name}.parquet")
     table = pq.read_table(path, columns=["t", "u", "v"])
     t, u, v = (table[column].to_numpy() for column in ("t", "u", "v"))
-    roster = Roster(np.unique([u, v]), from_edges=True) if public_roster else None
+    roster = Roster(np.unique([u, v]), declared="edges") if public_roster else None
     bounds = np.searchsorted(t, np.arange(t[-1] + 2))
     return [
         Snapshot.from_ids(

@@ -76,7 +76,7 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         (f"{SECRET},x\nb,y\n", "2 columns and no line that names them"),
         (f"id,from\n{SECRET},\n,3\n", "line 3: no value for id"),
         (f"id,x\n{SECRET}\n", "line 2: 1 columns where the first line has 2"),
-        (f"id,node,x\n{SECRET},1,2\n", "found 'id', 'node', 'x'"),
+        (f"id,node,x\n{SECRET},1,2\n", "found 'id', 'node' and 1 other"),
         ("label,t\n1,2\n", "found 'label', 't'"),
         ("99999999999999999999\n1\n", "64 bits"),
         (b"a\n\xff\xfe\n", "line 2: this is not UTF-8"),
@@ -107,7 +107,7 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(RosterError, match="Parquet data is damaged"):
         read_roster(written(tmp_path, whole[:-20], "cut.parquet"))
     pq.write_table(pa.table({"id": [1], "from": [[2]]}), tmp_path / "list.parquet")
-    with pytest.raises(RosterError, match="whole numbers or ISO dates"):
+    with pytest.raises(RosterError, match="integers or ISO dates"):
         read_roster(tmp_path / "list.parquet")
 
 
@@ -155,7 +155,7 @@ def test_times_that_do_not_compare_are_refused(time: Any) -> None:
         roster.at(time)
 
 
-def test_whole_numbers_that_are_no_dates_do_not_compare_with_dates() -> None:
+def test_integers_that_are_no_dates_do_not_compare_with_dates() -> None:
     with pytest.raises(RosterError, match="can't be compared"):
         TimedRoster(["a"], [3], [None]).at("2004-01-01")
 

@@ -17,8 +17,8 @@ from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import Roster
 from psgraph.graph.formats import parquet, text
 from psgraph.streams import events, read_stream
-from psgraph.streams.periods import Period, microseconds
 from psgraph.streams.rosters import TimedRoster
+from psgraph.streams.times import Period, microseconds
 
 EPOCH = datetime(1970, 1, 1)
 Event = tuple[int, int, datetime]
@@ -243,9 +243,9 @@ SECRET = "SECRET_NODE_4711"
         (f"u,v,time\n1,2,2004-01-02\n1,2,{SECRET}\n", "line 3: time is not a time"),
         ("u,v,time\n1,2,2004-01-02\n1,2,\n", "line 3: no value for time"),
         ("u,v,time\n1,2,2004-01-02\n1,2,5\n", "line 3: time is not a time"),
-        ("u,v,time\n1,2,5\n1,2,2004-01-01\n", "line 3: time is not a whole number"),
+        ("u,v,time\n1,2,5\n1,2,2004-01-01\n", "line 3: time is not an integer"),
         ("u,v,time\n1,2,5\n1,2,1073260800000\n", "line 3: a time lies outside the years"),
-        ("u,v,time\n1,2,0001-01-01\n1,2,2004-01-01\n", "line 3: more than 1000000 periods"),
+        ("u,v,time\n1,2,0001-01-01\n1,2,2004-01-01\n", "line 3: more than 1,000,000 periods"),
     ],
 )
 def test_broken_event_tables_are_refused(tmp_path: Path, content: str, message: str) -> None:
@@ -302,7 +302,7 @@ def test_long_event_tables_are_read_in_pieces(
 
 
 def test_silence_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "MOST_SILENT_PERIODS", 3)
+    monkeypatch.setattr(events, "MOST_EMPTY", 3)
     (tmp_path / "a.csv").write_text("u,v,time\n1,2,0\n1,2,3\n1,2,7\n")
     stream = iter(read_stream(tmp_path / "a.csv", roster=[1, 2], every="1s"))
     assert [next(stream).time for _ in range(3)][-1] == "1970-01-01T00:00:02"

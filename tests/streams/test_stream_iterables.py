@@ -49,31 +49,41 @@ def test_every_kind_of_item_gives_the_same_snapshot(item: Any) -> None:
         assert stream.length == 2
         assert next(iter(stream)).dropped == Dropped(self_loops=1, duplicates=1)
     (snapshot,) = read_stream([item], roster_from_edges=True)
-    assert snapshot.roster == Roster([1, 2, 3], from_edges=True)
+    assert snapshot.roster == Roster([1, 2, 3], declared="edges")
     assert snapshot.to_edges() == [(1, 2), (2, 3)]
     assert snapshot.dropped.self_loops == 1
 
 
-@pytest.mark.parametrize(
-    ("item", "roster"),
-    [
-        (networkx.path_graph(4), Roster.range(4)),
-        (igraph.Graph(n=6, edges=[(0, 1)]), Roster.range(6)),
-        (scipy.sparse.csr_matrix((4, 4)), Roster.range(4)),
-        (Snapshot(Roster("ab"), [0], [1]), Roster("ab")),
-    ],
-)
-def test_graphs_bring_their_nodes(item: Any, roster: Roster) -> None:
-    (snapshot,) = read_stream([item])
-    assert snapshot.roster == roster
+OBJECTS = [
+    networkx.path_graph(4),
+    igraph.Graph(n=4, edges=[(0, 1)]),
+    scipy.sparse.csr_matrix((4, 4)),
+]
+
+
+@pytest.mark.parametrize("item", OBJECTS, ids=lambda item: type(item).__module__)
+def test_graph_objects_need_a_declaration_of_their_nodes(item: Any) -> None:
+    with pytest.raises(RosterError, match="nodes_are_public=True"):
+        read_stream([item])
+    with pytest.raises(RosterError, match="nodes_are_public=True"):
+        list(read_stream(iter([item])))
+    for items in ([item], iter([item])):
+        (snapshot,) = read_stream(items, nodes_are_public=True)
+        assert snapshot.roster == Roster(range(4), declared="nodes")
+
+
+def test_snapshots_carry_the_roster_they_were_declared_with() -> None:
+    item = Snapshot(Roster("ab"), [0], [1])
     (snapshot,) = read_stream(iter([item]))
-    assert snapshot.roster == roster
+    assert snapshot.roster == Roster("ab")
 
 
 @pytest.mark.parametrize("item", OTHERS, ids=lambda item: type(item).__name__)
 def test_edges_alone_do_not_say_who_the_nodes_are(item: Any) -> None:
     with pytest.raises(RosterError, match="roster_from_edges"):
-        read_stream([networkx.path_graph(3), item])
+        read_stream([Snapshot(Roster("ab"), [0], [1]), item])
+    with pytest.raises(RosterError, match="lists edges and no nodes"):
+        read_stream([networkx.path_graph(3), item], nodes_are_public=True)
     with pytest.raises(RosterError, match="roster_from_edges"):
         list(read_stream(item for item in [item]))
 

@@ -1,4 +1,4 @@
-"""Real streams, where they are at hand: ``PSGRAPH_DATA`` names the directory."""
+"""Real streams, where they are available: ``PSGRAPH_DATA`` names the directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KNOWN = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_numbers_of_nodes_and_edges(name: str) -> None:
     snapshots, nodes, edges, first, last = KNOWN[name]
-    stream = read_stream(DATA / f"{name}.parquet", roster_from_edges=True)
+    stream = read_stream(DATA / f"{name}.parquet", roster_from_edges=True, time_label="label")
     times, people, pairs = [], set(), set()
     for snapshot in stream:
         times.append(snapshot.time)
@@ -46,7 +46,7 @@ def test_original_files(name: str, files: int) -> None:
     prepared = {
         snapshot.time: snapshot
         for snapshot in read_stream(
-            DATA / f"{name.replace('-', '')}.parquet", roster_from_edges=True
+            DATA / f"{name.replace('-', '')}.parquet", roster_from_edges=True, time_label="label"
         )
     }
     compared = 0

@@ -54,14 +54,15 @@ def test_rosters_in_every_form(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("t,u,v\n", "has no rows"),
-        ("# nothing\n", "does not name the columns"),
+        ("# nothing\n", "is empty"),
         (f"0,{SECRET},b\n", "does not name the columns"),
         (f"{SECRET} b\n", "does not name the columns"),
         (f"{SECRET},b,c\n0,1,2\n", "does not name the columns"),
-        ("t,a,b\n0,1,2\n", "expected columns 't', 'u' and 'v', found 't', 'a', 'b'"),
+        ("t,a,b\n0,1,2\n", "expected columns 't', 'u' and 'v', found 't' and 2 others"),
         ("u,v\n1,2\n", "found 'u', 'v'"),
-        (f"t,u,v0,{SECRET},b\n", "found 't', 'u'\n"),
-        (f"t,u,v0,{SECRET},b\n0,1,2\n", "found 't', 'u'\n"),
+        (f"t,u,v0,{SECRET},b\n", "found 't', 'u' and 3 others\n"),
+        (f"t,u,v0,{SECRET},b\n0,1,2\n", "found 't', 'u' and 3 others\n"),
+        (f"{SECRET},id,2004-01-01\n{OTHER},b,2004-01-01\n", "found 'id' and 2 others\n"),
         ("t,u,v,u\n0,1,2,1\n", "mean the same"),
         ("u,v,time\n1,2,2004-01-01\n", "event table\nSay how to cut it"),
         (f"t,u,v\n0,1,2\n0,{SECRET},2\n", "line 3: node ids mix types"),
@@ -73,8 +74,8 @@ def test_rosters_in_every_form(tmp_path: Path) -> None:
         ("t,u,v\n0,1,2\n0,1,NaN\n", "line 3: no value for v"),
         ("t,u,v\n0,1,2\n0,1,null\n", "line 3: no value for v"),
         ("t,u,v\n0,1,2\n,1,2\n", "line 3: no value for t"),
-        (f"t,u,v\n0,1,2\n{SECRET},1,2\n", "line 3: t is not a whole number"),
-        ("t,u,v\n0,1,2\n0.5,1,2\n", "line 3: t is not a whole number"),
+        (f"t,u,v\n0,1,2\n{SECRET},1,2\n", "line 3: t is not an integer"),
+        ("t,u,v\n0,1,2\n0.5,1,2\n", "line 3: t is not an integer"),
         ("t,u,v\n0,1,2\n1,1,2\n0,1,2\n", "line 4: 't' is smaller"),
         ("t,u,v\n0,1,2\n0,1,99999999999999999999\n", "line 3: an integer id is beyond 64 bits"),
         (f"t,u,v\n0,{SECRET},b\n".encode() + b"0,\xff,b\n", "line 3: this is not UTF-8"),
@@ -159,11 +160,16 @@ def test_rosters_of_the_other_type(tmp_path: Path, ids: list[str]) -> None:
     pq.write_table(pa.table({"t": [0], "u": [1], "v": [2]}), tmp_path / "a.parquet")
     found = message_of(tmp_path / "a.parquet", roster=ids)
     assert "the ids of the edges are integers and those of the roster are text" in found
-    (tmp_path / "a.csv").write_text("t,u,v\n0,1,2\n")
-    assert message_of(tmp_path / "a.csv", roster=ids)
     (tmp_path / "b.csv").write_text("t,u,v\n0,a,b\n")
     found = message_of(tmp_path / "b.csv", roster=[1, 2])
     assert "the ids of the edges are text and those of the roster are integers" in found
+
+
+def test_a_roster_of_text_decides_the_type_of_ids_in_a_text_file(tmp_path: Path) -> None:
+    for first in ("0,1,2\n", "0,1,b\n"):  # whatever the first row looks like
+        (tmp_path / "a.csv").write_text(f"t,u,v\n{first}0,b,2\n")
+        (snapshot,) = read_stream(tmp_path / "a.csv", roster=["1", "2", "b"])
+        assert ("2", "b") in snapshot.to_edges()
 
 
 # ---- fuzz ----
@@ -186,8 +192,8 @@ edits = st.lists(
 
 def edited(content: bytes, start: int, changes: list[tuple[int, int, bytes]]) -> bytes:
     """Overwrite pieces of a file, below its first row: what a time is stays as it was."""
-    for place, length, piece in changes:
-        at = start + place % (len(content) - start + 1)
+    for offset, length, piece in changes:
+        at = start + offset % (len(content) - start + 1)
         content = content[:at] + piece + content[at + length :]
     return content
 

@@ -99,25 +99,17 @@ def command(
 
 
 def _check_apart(report: Path, releases: Path) -> None:
-    """What is in the directory of the releases gets published sooner or later."""
+    """Refuse a report in the directory of the releases, which is bound to be published."""
     if report.resolve().is_relative_to(releases.resolve()):
         raise click.UsageError(
-            "the report holds private data and must not lie among the releases\n"
-            "Choose a place for --report outside of their directory."
+            "the report holds private data and must not be stored among the releases\n"
+            "Choose a path for --report outside their directory."
         )
 
 
 def _command(source: Source, releases: Path, more: tuple[str, ...], report: Path) -> str:
-    """The command line that makes the same page."""
-    words = ["psgraph", "compare", source.path, str(releases)]
-    if source.roster is not None:
-        words += ["--roster", source.roster]
-    if source.roster_from_edges:
-        words.append("--roster-from-edges")
-    if source.every is not None:
-        words += ["--every", source.every]
-    if source.cumulative:
-        words.append("--cumulative")
+    """Return the command line that makes the same page."""
+    words = ["psgraph", "compare", source.path, str(releases), *source.options()]
     for group in more:
         words += ["--more", group]
     return shlex.join([*words, "--report", str(report)])

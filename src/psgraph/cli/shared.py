@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Checked(click.ParamType[Any]):
-    """A value read by one of psgraph's own functions; what that refuses is a usage error."""
+    """A value parsed by one of psgraph's own functions; what that refuses is a usage error."""
 
     def __init__(self, name: str, read: Callable[[Any], Any]) -> None:
         self.name, self._read = name, read
@@ -46,7 +46,7 @@ class Checked(click.ParamType[Any]):
 
 
 def _window(text: str | int) -> int:
-    """A window, or the refusal of `WEventPrivacy` with the text as it was written."""
+    """Parse a window; `WEventPrivacy` refuses others, quoting the text as it was written."""
     try:
         number: Any = int(text)
     except ValueError:
@@ -55,13 +55,13 @@ def _window(text: str | int) -> int:
 
 
 def _period(text: str) -> str:
-    from psgraph.streams.periods import Period
+    from psgraph.streams.times import Period
 
     return str(Period.parse(text))
 
 
 def _required_or(default: object) -> dict[str, Any]:
-    """For click even a default of None is one, so where there is none it must not be named."""
+    """Return the keywords of a default; click takes even None for one, so none is passed."""
     if default is None:
         return {"required": True}
     return {"default": default, "show_default": True}
@@ -95,7 +95,7 @@ json_option = click.option(
 
 
 def _report_path(text: str) -> Path:
-    """Where a page can be written; anything else is refused before any work is done."""
+    """Check that a page can be written there, before any work is done."""
     from psgraph._runtime.extras import require_drawing
     from psgraph.reports.page import check_writable
 
@@ -109,7 +109,7 @@ report_option = click.option(
     "--report",
     type=Checked("file", _report_path),
     metavar="FILE.html",
-    help="Write a page with pictures too: one HTML file, to be opened in any browser.",
+    help="Also write a page with pictures: one HTML file for any browser.",
 )
 
 method_option = click.option(
@@ -117,14 +117,14 @@ method_option = click.option(
     metavar="NAME",
     default="psgraph",
     show_default=True,
-    help="How graphs are made; `psgraph methods` lists those installed.",
+    help="How graphs are generated; `psgraph methods` lists those installed.",
 )
 
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
     metavar="N",
-    help="For research: makes the run repeatable. Its releases are NOT private and say so.",
+    help="For research: makes the run reproducible. Its releases are NOT private and say so.",
 )
 
 
@@ -135,8 +135,12 @@ class Source:
     path: str
     roster: str | None
     roster_from_edges: bool
-    every: str | None
-    cumulative: bool
+    every: str | None = None
+    cumulative: bool = False
+    times: str | None = None
+    time_label: str | None = None
+    start: str | None = None
+    until: str | None = None
 
     def __post_init__(self) -> None:
         if self.roster is None and not self.roster_from_edges:
@@ -152,29 +156,66 @@ class Source:
                 "--roster and --roster-from-edges contradict each other\n"
                 "Keep --roster, unless node presence is public."
             )
-        if self.cumulative and self.every is None:
+        if self.every is None:
+            self._refuse_options_of_periods()
+        elif self.times is not None or self.time_label is not None:
+            raise click.UsageError(
+                "--times and --time-label are for a table with a column t, --every for one of "
+                "events\nDeclare the ends of a table of events with --from and --until."
+            )
+
+    def _refuse_options_of_periods(self) -> None:
+        if self.cumulative:
             raise click.UsageError(
                 "--cumulative adds up the periods of a table of events\nGive --every as well."
             )
+        if self.start is not None or self.until is not None:
+            raise click.UsageError(
+                "--from and --until are the ends of a table of events\n"
+                "Give --every as well, or declare the timestamps with --times."
+            )
 
     def open(self) -> Stream:
-        """Look at the roster and the head of INPUT; snapshots are read while iterating."""
+        """Read the roster and the head of INPUT; snapshots are read while iterating."""
         from psgraph.streams import read_stream
 
         return read_stream(
             self.path,
             roster=self.roster,
             roster_from_edges=self.roster_from_edges,
+            times=self.times,
+            time_label=self.time_label,
             every=self.every,
+            start=self.start,
+            until=self.until,
             cumulative=self.cumulative,
         )
+
+    def options(self) -> list[str]:
+        """Return the options as they are written on a command line."""
+        words = []
+        for name, value in (
+            ("--roster", self.roster),
+            ("--roster-from-edges", self.roster_from_edges),
+            ("--times", self.times),
+            ("--time-label", self.time_label),
+            ("--every", self.every),
+            ("--from", self.start),
+            ("--until", self.until),
+            ("--cumulative", self.cumulative),
+        ):
+            if value is True:
+                words.append(name)
+            elif isinstance(value, str):
+                words += [name, value]
+        return words
 
 
 _ROSTER_OPTIONS = (
     click.option(
         "--roster",
         metavar="FILE",
-        help="The public list of nodes: one id a row; columns 'from' and 'until' if it changes "
+        help="The public list of nodes: one id per row; columns 'from' and 'until' if it changes "
         "over time.",
     ),
     click.option(
@@ -190,10 +231,33 @@ _SOURCE_OPTIONS = (
     click.argument("path", metavar="INPUT"),
     *_ROSTER_OPTIONS,
     click.option(
+        "--times",
+        metavar="A..B|FILE",
+        help="The timestamps of a table t, u, v, also of those without an edge: 0..11, or a file "
+        "with one per line. Without it the first and the last are read off the edges.",
+    ),
+    click.option(
+        "--time-label",
+        metavar="COLUMN",
+        help="The column of a table t, u, v that names the times. It is public, and equal in all "
+        "rows of a timestamp.",
+    ),
+    click.option(
         "--every",
         type=Checked("period", _period),
         metavar="PERIOD",
         help="Cut a table of events (u, v, time) into periods: 1d, 1w, 1mo, ….",
+    ),
+    click.option(
+        "--from",
+        "start",
+        metavar="TIME",
+        help="With --every: where the stream begins; otherwise with the first event.",
+    ),
+    click.option(
+        "--until",
+        metavar="TIME",
+        help="With --every: where the stream ends (exclusive); otherwise with the last event.",
     ),
     click.option(
         "--cumulative",
@@ -204,26 +268,20 @@ _SOURCE_OPTIONS = (
 
 
 def roster_options(function: Function) -> Function:
-    """``--roster`` and ``--roster-from-edges``, handed to the command by their names."""
+    """Add ``--roster`` and ``--roster-from-edges``, passed to the command by their names."""
     for decorate in reversed(_ROSTER_OPTIONS):
         function = decorate(function)
     return function
 
 
 def source_options(function: Function) -> Callable[..., Any]:
-    """INPUT and its options, handed to the command as one `Source`."""
+    """Add INPUT and its options, passed to the command as one `Source`."""
+    names = [each.name for each in fields(Source)]
 
     @functools.wraps(function)
-    def with_source(
-        *,
-        path: str,
-        roster: str | None,
-        roster_from_edges: bool,
-        every: str | None,
-        cumulative: bool,
-        **others: Any,
-    ) -> Any:
-        return function(source=Source(path, roster, roster_from_edges, every, cumulative), **others)
+    def with_source(**given: Any) -> Any:
+        source = Source(**{name: given.pop(name) for name in names})
+        return function(source=source, **given)
 
     decorated: Callable[..., Any] = with_source
     for decorate in reversed(_SOURCE_OPTIONS):

@@ -18,7 +18,7 @@ Ids = NDArray[Any]
 
 
 def as_ids(ids: ArrayLike) -> Ids:
-    """Bring ids to int64, or to an object array of `str`; refuse mixtures and missing values."""
+    """Convert ids to int64, or to an object array of `str`; refuse mixtures and missing values."""
     if isinstance(ids, np.ndarray):
         array = ids
     elif hasattr(ids, "__array__"):  # a column of pandas, polars or Arrow
@@ -43,12 +43,12 @@ def as_ids(ids: ArrayLike) -> Ids:
             raise DataError("node ids are floats too large to be exact\nStore them as integers.")
         whole = array.astype(np.int64)
         if not (whole == array).all():
-            raise DataError("node ids must be whole numbers or strings, not fractions")
+            raise DataError("node ids must be integers or strings, not fractions")
         return whole
     if array.dtype.kind in "UT":
         return array.astype(object)
     if array.dtype.kind != "O":
-        raise DataError(f"node ids must be integers or strings, not {array.dtype}")
+        raise DataError(f"node ids must be integers or strings, not {array.dtype.type.__name__}")
     kinds = {type(item) for item in array}
     if all(issubclass(kind, str) for kind in kinds):
         return array
@@ -63,14 +63,14 @@ def as_ids(ids: ArrayLike) -> Ids:
 
 
 def _missing(item: object) -> bool:
-    """None, NaN, or what pandas writes instead."""
+    """Whether an item is None, NaN, or the missing value of pandas."""
     if isinstance(item, float | np.floating):
         return bool(item != item)
     return item is None or type(item).__name__ in ("NAType", "NaTType")
 
 
 def distinct_ids(a: Ids, b: Ids) -> Ids:
-    """The ids that occur in either array, sorted. O(m) where integers lie close together."""
+    """Return the ids that occur in either array, sorted. O(m) if integers lie close together."""
     if a.dtype == object:
         return np.array(sorted({*a.tolist(), *b.tolist()}), dtype=object)
     if not a.size:

@@ -6,7 +6,6 @@ import operator
 
 from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Snapshot
-from psgraph.publication.terms import roster_kind
 
 __all__ = ["as_timestamp", "check_snapshot"]
 
@@ -34,7 +33,7 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
         raise DataError(
             "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
         )
-    found = roster_kind(snapshot.roster)
+    found = snapshot.roster.declared
     if kind is not None and kind != found:
         raise TermsChanged(
             f"this stream was begun with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"

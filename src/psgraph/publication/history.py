@@ -13,7 +13,6 @@ from psgraph.graph import Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.terms import roster_kind
 
 __all__ = ["History", "Measured", "MemoryHistory", "Seal", "seal_of"]
 
@@ -160,7 +159,7 @@ class MemoryHistory:
     def seal(self, measured: Measured) -> Seal:
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
-        self._roster_kind = roster_kind(measured.snapshot.roster)
+        self._roster_kind = measured.snapshot.roster.declared
         self._times.append(measured.snapshot.time)
         self._unfinished = seal_of(measured, self._accountant.window_spent)
         return self._unfinished

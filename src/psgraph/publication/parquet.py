@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from psgraph.errors import DataError, OutsideRoster
 from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.declarations import DECLARATIONS
 from psgraph.graph.formats.tables import to_arrow
-from psgraph.publication.terms import roster_kind
 
 __all__ = ["edge_table", "graph_bytes", "nodes_bytes", "read_graph", "read_nodes"]
 
@@ -26,7 +26,7 @@ def graph_bytes(graph: SyntheticGraph) -> memoryview:
 def nodes_bytes(roster: Roster) -> memoryview:
     """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared."""
     table = pa.table({"id": roster.arrow_ids})
-    return _encode(table.replace_schema_metadata({_DECLARED: roster_kind(roster).encode()}))
+    return _encode(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
 
 
 def _encode(table: Any) -> memoryview:
@@ -66,10 +66,10 @@ def read_nodes(content: bytes, path: Path) -> Roster:
     declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
     if table.column_names != ["id"]:
         raise DataError(f"{path} is not a node list: it needs one column, id")
-    roster = Roster(table.column("id").to_numpy(), from_edges=declared == "edges")
-    if roster_kind(roster) != declared:
-        raise DataError(f"{path} does not say how its nodes were declared")
-    return roster
+    for known in DECLARATIONS:
+        if declared == known:
+            return Roster(table.column("id").to_numpy(), declared=known)
+    raise DataError(f"{path} does not say how its nodes were declared")
 
 
 def _decode(content: bytes, path: Path) -> Any:

@@ -28,7 +28,6 @@ from psgraph.publication.opening import open_history, resumed
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.spending import Spending
 from psgraph.publication.synthesis import Synthesis
-from psgraph.publication.terms import roster_kind
 
 __all__ = ["Publisher"]
 
@@ -245,7 +244,7 @@ class Publisher:
             self._unfinished = self._history.seal(measured)
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
-        self._roster_kind = roster_kind(snapshot.roster)
+        self._roster_kind = snapshot.roster.declared
         return self._release(self._unfinished)
 
     def _finish(self) -> None:

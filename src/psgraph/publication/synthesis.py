@@ -90,7 +90,7 @@ class Synthesis:
             method=method.name,
             version=seal.version,
             parameters=method.parameters(),
-            roster=roster.statement,
+            roster=roster.statement if seal.noise else roster.statement_0_1,
             nodes=len(roster),
             edges=graph.edge_count,
             private=self._private and (caveat is None or caveat.factor is not None),

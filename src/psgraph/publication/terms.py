@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from psgraph.graph import Roster
 from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["Terms", "roster_kind"]
+__all__ = ["Terms"]
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,3 @@ def _canonical(fields: Any) -> bytes:
 
 def _seeded(seed: int | None) -> str:
     return "none (private)" if seed is None else f"{seed} (for research)"
-
-
-def roster_kind(roster: Roster) -> str:
-    """How the publisher declared a roster; a stream keeps to one kind."""
-    return "edges" if roster.from_edges else "given"

@@ -26,7 +26,7 @@ from psgraph.errors import (
 from psgraph.graph.formats.files import stem
 from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
-from psgraph.streams.directories import file_snapshots, is_table, name_order
+from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
 
 try:
@@ -36,7 +36,6 @@ except ImportError:  # said before a ledger is created
 
 __all__ = ["Arrival", "Inbox", "watch"]
 
-TIMES = "one per file, by file name"
 LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
 
 
@@ -184,7 +183,7 @@ def watch(
             new = stem(file) not in published
             timestamp = publisher.spending.timestamps if new else published[stem(file)]
             try:
-                release = publisher.publish(snapshot, timestamp=timestamp, times=TIMES)
+                release = publisher.publish(snapshot, timestamp=timestamp, times=FILE_TIMES)
             except ReplayConflict:
                 raise ReplayConflict(
                     f"{file.name} was changed after it was published as timestamp {timestamp}\n"

@@ -13,9 +13,11 @@ from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
 from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
-from psgraph.streams.periods import Period
+from psgraph.streams.spans import Span
 from psgraph.streams.stream import Stream
 from psgraph.streams.tables import table_stream
+from psgraph.streams.times import Period, Time
+from psgraph.streams.timestamps import TimesLike, read_times
 
 __all__ = ["Stream", "read_stream"]
 
@@ -25,7 +27,12 @@ def read_stream(
     *,
     roster: RosterLike | None = None,
     roster_from_edges: bool = False,
+    nodes_are_public: bool = False,
+    times: TimesLike | None = None,
+    time_label: str | None = None,
     every: str | None = None,
+    start: Time | None = None,
+    until: Time | None = None,
     cumulative: bool = False,
 ) -> Stream:
     """Read a stream of snapshots, one at a time: memory does not grow with its length.
@@ -36,40 +43,56 @@ def read_stream(
         One of
 
         * a Parquet, CSV, TSV or TXT file (gzipped too) with columns ``t, u, v``, sorted by
-          ``t``: integers, dates or labels. Gaps between integers mean nothing. A column
-          ``label`` names the times, other columns are ignored;
+          ``t``: integers, dates or labels. Other columns are ignored. Integers are consecutive:
+          one between the first and the last without a row is an empty snapshot;
         * a directory, or a pattern such as ``"days/*.txt"``, with one file per timestamp in the
           order of their names (numbers in names by value). Text files need no header: the first
-          two columns are the ends. The name without its ending is the time;
+          two columns are the ends. The name without its ending is the time. An empty file is an
+          empty snapshot;
         * an event table with columns ``u, v, time``, sorted by time, together with `every`;
         * an iterable of snapshots, networkx graphs, lists of edges, pairs of arrays, ….
 
-        In a text file ids are integers if those of the first row are, otherwise text.
+        In a text file ids are text if the roster has text, otherwise the first row decides
+        between integers and text.
     roster
-        The public nodes: a `Roster`, a `TimedRoster`, the path of a file (`read_roster`), or
-        ids. A graph of networkx, igraph or SciPy lists its nodes itself.
+        The public nodes: a `Roster`, a `TimedRoster`, the path of a file (`read_roster`), or ids.
     roster_from_edges
         Instead of a roster: the nodes of each snapshot are those that have an edge in it. This
         makes node presence public. It is what the paper does.
+    nodes_are_public
+        Instead of a roster, for graphs of networkx, igraph or SciPy: their nodes are a public
+        list that does not depend on their edges.
+    times
+        The timestamps of a table ``t, u, v``, declared: ``"0..11"``, the path of a file with one
+        time per row, or times in order. A row of another timestamp is refused; a timestamp
+        without a row is an empty snapshot. Without it, the first and the last timestamp (of dates
+        and labels: all) are read off the edges.
+    time_label
+        The column of a table ``t, u, v`` whose values are public and name the times instead of
+        ``t``. It has to be equal in all rows of a timestamp.
     every
-        Cut an event table into periods of this length: a whole number and ``s``, ``min``, ``h``,
-        ``d``, ``w`` (from Monday), ``mo`` (from the 1st) or ``y``, in UTC. Silent periods give
-        snapshots without edges.
+        Cut an event table into periods of this length: an integer and ``s``, ``min``, ``h``,
+        ``d``, ``w`` (from Monday), ``mo`` (from the 1st) or ``y``, in UTC. A period without an
+        event is an empty snapshot.
+    start, until
+        With `every`: the declared ends of the stream, from `start` up to but not including
+        `until`. An event outside is refused. Without them, the first and the last period are
+        read off the edges.
     cumulative
         With `every`: let each snapshot keep the edges of all periods before it.
 
     Returns
     -------
     Stream
-        To iterate over, again and again if it comes from files.
+        To iterate over, repeatedly if it comes from files.
 
     Raises
     ------
     RosterError
-        Neither roster nor roster_from_edges was given, or the roster is broken.
+        The nodes were not declared, or the roster is broken.
     DataError
         The input is missing, damaged, unsorted or otherwise unusable; later parts of it are
-        looked at only while iterating. No message holds an id.
+        read only while iterating. No message holds an id.
     InvalidArgument
         The arguments contradict each other.
 
@@ -82,14 +105,19 @@ def read_stream(
     [Snapshot(3 nodes, edges private, time='0'), Snapshot(3 nodes, edges private, time='1')]
     """
     period = Period.parse(every) if every is not None else None
-    if cumulative and period is None:
+    declared = read_times(times) if times is not None else None
+    _refuse_without_period(period, cumulative, start, until)
+    tables_only = [
+        name for name, given in (("times", times), ("time_label", time_label)) if given is not None
+    ]
+    if period is not None and tables_only:
         raise InvalidArgument(
-            "cumulative adds up the periods of an event table\nGive every (--every 1d) as well."
+            f"{tables_only[0]} is for a table with a column t; every names the periods itself\n"
+            "Leave it out. start and until (--from, --until) declare the ends."
         )
-    nodes = Nodes.choose(roster, roster_from_edges)
+    nodes = Nodes.choose(roster, roster_from_edges, nodes_are_public)
     if not isinstance(source, str | PathLike):
-        if period is not None:
-            raise InvalidArgument("every cuts the event table in a file\nLeave it out.")
+        _refuse_options(["every"] if period is not None else tables_only, "a stream from memory")
         return iterable_stream(source, nodes)
     nodes.require()
     path = Path(source)
@@ -98,12 +126,29 @@ def read_stream(
     except (OSError, ValueError):
         raise DataError("the path of the input can't be used\nCheck it.") from None
     if directory or (not exists and any(mark in str(source) for mark in "*?[")):
-        if period is not None:
-            raise InvalidArgument(
-                "every cuts one event table; here each file is a timestamp already\nLeave it out."
-            )
+        _refuse_options(["every"] if period is not None else tables_only, "one file per timestamp")
         return directory_stream(path, nodes) if directory else glob_stream(str(source), nodes)
     table = open_table(path)
     if period is None:
-        return table_stream(table, nodes)
-    return event_stream(table, nodes, every=period, cumulative=cumulative)
+        return table_stream(table, nodes, times=declared, time_label=time_label)
+    span = Span.parse(start, until, every=period)
+    return event_stream(table, nodes, every=period, cumulative=cumulative, span=span)
+
+
+def _refuse_without_period(
+    period: Period | None, cumulative: bool, start: Time | None, until: Time | None
+) -> None:
+    if period is None and cumulative:
+        raise InvalidArgument(
+            "cumulative adds up the periods of an event table\nGive every (--every 1d) as well."
+        )
+    if period is None and (start is not None or until is not None):
+        raise InvalidArgument(
+            "start and until (--from, --until) are the ends of a stream cut into periods\n"
+            "Give every (--every 1d) as well, or declare the timestamps with times (--times)."
+        )
+
+
+def _refuse_options(given: list[str], source: str) -> None:
+    if given:
+        raise InvalidArgument(f"{given[0]} can't be used with {source}\nLeave it out.")

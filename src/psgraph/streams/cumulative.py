@@ -30,7 +30,7 @@ def accumulated(snapshots: Iterator[Snapshot], everyone: Roster | None) -> Itera
     >>> [len(snapshot.u) for snapshot in accumulated(iter(days), roster)]
     [1, 2]
     """
-    whole = Snapshot(everyone if everyone is not None else Roster([], from_edges=True), [], [])
+    whole = Snapshot(everyone if everyone is not None else Roster([], declared="edges"), [], [])
     for snapshot in snapshots:
         if everyone is None:
             joined = _joined(whole.roster, snapshot.roster)
@@ -48,8 +48,8 @@ def _between(graph: Snapshot, roster: Roster) -> tuple[Positions, Positions]:
     """The edges with both ends on another roster, as positions there."""
     if roster is graph.roster:
         return graph.u, graph.v
-    places = roster.positions(graph.roster.ids)
-    u, v = places[graph.u], places[graph.v]
+    positions = roster.positions(graph.roster.ids)
+    u, v = positions[graph.u], positions[graph.v]
     inside = (u >= 0) & (v >= 0)
     return u[inside], v[inside]
 
@@ -58,4 +58,4 @@ def _joined(past: Roster, now: Roster) -> Roster:
     if not len(past) or not len(now):
         return now if len(now) else past
     ids = distinct_ids(past.ids, now.ids)
-    return past if len(ids) == len(past) else Roster(ids, from_edges=True)
+    return past if len(ids) == len(past) else Roster(ids, declared="edges")

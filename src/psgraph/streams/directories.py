@@ -8,16 +8,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.columns import find_ends
+from psgraph.graph.formats.columns import ENDS, find_ends
 from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem
 from psgraph.graph.formats.parquet import ParquetFile
+from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 
-__all__ = ["directory_stream", "file_snapshots", "glob_stream", "is_table", "name_order"]
+__all__ = [
+    "FILE_TIMES",
+    "directory_stream",
+    "file_snapshots",
+    "glob_stream",
+    "is_table",
+    "name_order",
+]
+
+#: Where the timestamps of a directory come from, see `Stream.times`.
+FILE_TIMES = "one per file, by file name"
 
 
 def directory_stream(directory: Path, nodes: Nodes) -> Stream:
@@ -70,12 +82,15 @@ def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
             "A timestamp can occur only once. Remove one of them."
         )
     return Stream(
-        lambda: file_snapshots(ordered, nodes), length=lambda: len(ordered), description=description
+        lambda: file_snapshots(ordered, nodes),
+        length=lambda: len(ordered),
+        description=description,
+        times=FILE_TIMES,
     )
 
 
 def name_order(name: str) -> list[tuple[int, str]]:
-    """A key that sorts names as people count: numbers inside a name by their value.
+    """Return a key that sorts numbers inside a name by their value.
 
     >>> sorted(["day10", "day9"], key=name_order)
     ['day9', 'day10']
@@ -85,14 +100,19 @@ def name_order(name: str) -> list[tuple[int, str]]:
 
 
 def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
-    """The snapshots of files, each read when it is asked for; the name is the time."""
+    """Yield the snapshots of files, each read on demand; the name is the time.
+
+    An empty file is an empty snapshot, whatever form the others have: a timestamp without edges
+    is published like any other.
+    """
     text: bool | None = None
     for file in files:
         table = open_table(file)
-        columns = nodes.id_columns(table, _ends(table), text=bool(text))
+        columns = nodes.id_columns(table, _ends(table, nodes), text=bool(text))
         heads, tails = [], []
         if not table.empty:
             for batch in table.batches(columns):
+                _refuse_lookalikes(table, batch.columns["u"], batch.columns["v"])
                 heads.append(batch.columns["u"])
                 tails.append(batch.columns["v"])
         snapshot = nodes.snapshot(
@@ -110,10 +130,13 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
         yield snapshot
 
 
-def _ends(table: TableFile) -> tuple[int, int]:
-    """The columns of ids: by their names, or the first two of a text file without names."""
+def _ends(table: TableFile, nodes: Nodes) -> tuple[int, int]:
+    """Return the columns of ids: by their names, or the first two of a text file without names."""
+    if not table.width:
+        return 0, 1  # an empty file
     ends = find_ends(table.names or [])
     if ends is not None:
+        _refuse_ambiguous(table, ends, nodes)
         return ends
     if isinstance(table, ParquetFile) or (table.names and table.odd_first_line):
         raise DataError(
@@ -130,3 +153,41 @@ def _ends(table: TableFile) -> tuple[int, int]:
     if table.width == 1:
         raise DataError(f"{table.name} has one column\nAn edge needs two: u and v.")
     return 0, 1
+
+
+def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> None:
+    """Refuse a first line of column names that could as well be an edge between two nodes."""
+    if isinstance(table, ParquetFile) or nodes.roster is None or not nodes.everyone.strings:
+        return
+    assert table.names is not None
+    first = [table.names[index] for index in ends]
+    if (nodes.everyone.positions(first) >= 0).all():
+        raise DataError(
+            f"{table.name}: the first line may be column names or an edge, since nodes have the "
+            "same names\nBegin the file with other column names, such as source,target."
+        )
+
+
+def _refuse_lookalikes(table: TableFile, heads: pa.Array, tails: pa.Array) -> None:
+    """Refuse rows that would be read differently if they came first.
+
+    In a file without a header line, a row that looks like a comment or like column names would be
+    an edge or not depending on whether another edge stands above it; with another delimiter in
+    it, it would decide how all rows are split.
+    """
+    if isinstance(table, ParquetFile) or table.names is not None or not is_text(heads.type):
+        return
+    pairs = pc.binary_join_element_wise(pc.utf8_lower(heads), pc.utf8_lower(tails), ",")
+    refused = pc.or_(pc.match_substring_regex(heads, "^[#%]"), pc.is_in(pairs, _HEADER_PAIRS))
+    if table.other_delimiters:
+        for ids in (heads, tails):
+            marked = pc.match_substring_regex(ids, f"[{table.other_delimiters}]")
+            refused = pc.or_(refused, marked)
+    if pc.any(refused).as_py():
+        raise DataError(
+            f"{table.name}: an edge looks like a comment, like column names, or holds another "
+            "delimiter\nBegin the file with the line u,v, or use Parquet."
+        )
+
+
+_HEADER_PAIRS = pa.array([f"{a},{b}" for pair in ENDS for a, b in (pair, pair[::-1])])

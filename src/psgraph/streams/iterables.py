@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,12 @@ from psgraph.streams.stream import Stream
 __all__ = ["iterable_stream"]
 
 
+_GRAPH_LIBRARIES = ("networkx", "igraph", "scipy")
+_LIBRARIES = (*_GRAPH_LIBRARIES, "pandas", "polars", "pyarrow")
+
+
 def iterable_stream(items: Iterable[Any], nodes: Nodes) -> Stream:
-    """Turn every item into a snapshot when its turn comes.
+    """Turn each item into a snapshot while iterating.
 
     An item is a `Snapshot`, a networkx or igraph graph, a sparse matrix, a table with columns u
     and v, an array of two columns, a list of pairs of ids, or a tuple of two arrays of ids. Its
@@ -27,8 +31,9 @@ def iterable_stream(items: Iterable[Any], nodes: Nodes) -> Stream:
             f"a stream can't be read from one {type(items).__name__}\n"
             "Give a path, or a list with one graph per timestamp."
         )
-    if isinstance(items, Sequence) and any(not _has_nodes(item) for item in items):
-        nodes.require()
+    if isinstance(items, Sequence):
+        for item in items:
+            _check_declared(item, nodes)
     started = False
 
     def snapshots() -> Iterator[Snapshot]:
@@ -41,8 +46,12 @@ def iterable_stream(items: Iterable[Any], nodes: Nodes) -> Stream:
         started = True
         return (_snapshot(item, nodes, number) for number, item in enumerate(items))
 
-    kind = type(items).__name__
-    return Stream(snapshots, length=lambda: _count(items), description=f"{kind} of snapshots")
+    return Stream(
+        snapshots,
+        length=lambda: _count(items),
+        description=f"{type(items).__name__} of snapshots",
+        times=items.times if isinstance(items, Stream) else "one per item, in order",
+    )
 
 
 def _count(items: Iterable[Any]) -> int | None:
@@ -52,23 +61,26 @@ def _count(items: Iterable[Any]) -> int | None:
 
 
 def _library(item: Any) -> str:
-    """The library that the type of an object comes from, without importing it."""
-    known = ("networkx", "igraph", "scipy", "pandas", "polars", "pyarrow")
+    """Return the library that the type of an object comes from, without importing it."""
     found = {parent.__module__.partition(".")[0] for parent in type(item).__mro__}
-    return next((name for name in known if name in found), "")
+    return next((name for name in _LIBRARIES if name in found), "")
 
 
-def _has_nodes(item: Any) -> bool:
-    """Whether an item lists its nodes apart from its edges."""
-    return isinstance(item, Graph) or _library(item) in ("networkx", "igraph", "scipy")
+def _check_declared(item: Any, nodes: Nodes) -> None:
+    """Refuse an item whose nodes nobody declared; a `Graph` carries a declared roster."""
+    if isinstance(item, Graph):
+        return
+    if _library(item) in _GRAPH_LIBRARIES:
+        nodes.require_declaration()
+    else:
+        nodes.require(of="an item of the stream")
 
 
 def _snapshot(item: Any, nodes: Nodes, number: int) -> Snapshot:
     if isinstance(item, Snapshot) and nodes.roster is None:
         return item
     time = (item.time if isinstance(item, Graph) else None) or str(number)
-    if not _has_nodes(item):
-        nodes.require()
+    _check_declared(item, nodes)
     try:
         graph = _read(item, nodes, time)
     except DataError as error:
@@ -84,13 +96,14 @@ def _read(item: Any, nodes: Nodes, time: str) -> Graph:
                 "it carries another roster than the one given\nLeave one of the two out."
             )
         return item
-    if library in ("networkx", "igraph", "scipy"):
-        graph: Snapshot = getattr(Snapshot, f"from_{library}")(item, roster=roster)
-        if not nodes.from_edges:
-            return graph
-        heads, tails = graph.to_ids()
-        present = Snapshot.from_ids(heads, tails, roster_from_edges=True)
-        return Snapshot(present.roster, present.u, present.v, dropped=graph.dropped)
+    if library in _GRAPH_LIBRARIES:
+        read: Callable[..., Snapshot] = getattr(Snapshot, f"from_{library}")
+        return read(
+            item,
+            roster=roster,
+            nodes_are_public=nodes.declared == "nodes",
+            roster_from_edges=nodes.from_edges,
+        )
     if library:
         return Snapshot.from_table(item, roster=roster, roster_from_edges=nodes.from_edges)
     if isinstance(item, np.ndarray):

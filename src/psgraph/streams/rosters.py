@@ -18,11 +18,11 @@ from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.ids import Ids, as_ids
-from psgraph.streams.times import Time, instant, whole_number
+from psgraph.streams.times import Time, as_integer, instant
 
 __all__ = ["TimedRoster", "read_roster"]
 
-_ALWAYS, _NEVER = -(2**63), 2**63 - 1  # where an open start and an open end lie
+_ALWAYS, _NEVER = -(2**63), 2**63 - 1  # stand for an open start and an open end
 
 
 class TimedRoster:
@@ -33,14 +33,14 @@ class TimedRoster:
     ids
         Node ids, integers or strings. A node may come back for another stay.
     starts, ends
-        A stay begins at its start and is over at its end; None leaves that side open. Whole
-        numbers, or ISO dates and datetimes (without a zone: UTC).
+        A stay begins at its start and is over at its end; None leaves that side open.
+        Integers, or ISO dates and datetimes (without a zone: UTC).
 
     Examples
     --------
     >>> staff = TimedRoster(["ann", "bob"], [None, "2004-03-01"], ["2005-01-01", None])
     >>> staff.at("2004-02-29"), staff.at("2004-03-01")
-    (Roster(1 nodes), Roster(2 nodes))
+    (Roster(1 node), Roster(2 nodes))
     >>> staff.at("2004-03-01") is staff.at("2004-12-31")
     True
     """
@@ -59,9 +59,9 @@ class TimedRoster:
         self._bounds = [starts[i] for i in order], [ends[i] for i in order]
         given = [time for side in self._bounds for time in side if time is not None]
         self._bounded = bool(given)
-        self._whole = all(whole_number(time) is not None for time in given)
+        self._integers = all(as_integer(time) is not None for time in given)
         self._scales: dict[bool, _Stays] = {}
-        self._scale(whole=self._whole)
+        self._scale(integers=self._integers)
         self._last: tuple[_Stays, int, Roster] | None = None
 
     def __repr__(self) -> str:
@@ -75,15 +75,15 @@ class TimedRoster:
         return Roster(self._ids[first])
 
     def at(self, time: Time | None) -> Roster:
-        """The roster at a time; the same object for as long as nobody comes or goes.
+        """Return the roster at a time; the same object while nobody joins or leaves.
 
         Parameters
         ----------
         time
-            Compared as a whole number if the bounds of all stays are whole numbers and this is
-            one, otherwise as an ISO date or datetime (``2004-01`` is the start of that month).
+            Compared as an integer if the bounds of all stays are integers and this is one,
+            otherwise as an ISO date or datetime (``2004-01`` is the start of that month).
         """
-        number = whole_number(time) if self._whole and time is not None else None
+        number = as_integer(time) if self._integers and time is not None else None
         moment = number
         if not self._bounded:
             moment = 0
@@ -91,31 +91,31 @@ class TimedRoster:
             moment = instant(time)
         if moment is None:
             raise _incomparable()
-        stays = self._scale(whole=number is not None or not self._bounded)
+        stays = self._scale(integers=number is not None or not self._bounded)
         segment = bisect_right(stays.changes, moment)
         if self._last is None or self._last[0] is not stays or self._last[1] != segment:
             present = (stays.starts <= moment) & (moment < stays.ends)
             self._last = stays, segment, Roster(self._ids[present])
         return self._last[2]
 
-    def _scale(self, *, whole: bool) -> _Stays:
-        if whole not in self._scales:
-            starts = _numbers(self._bounds[0], whole, _ALWAYS)
-            self._scales[whole] = _Stays(
-                self._ids, starts, _numbers(self._bounds[1], whole, _NEVER)
+    def _scale(self, *, integers: bool) -> _Stays:
+        if integers not in self._scales:
+            starts = _numbers(self._bounds[0], integers, _ALWAYS)
+            self._scales[integers] = _Stays(
+                self._ids, starts, _numbers(self._bounds[1], integers, _NEVER)
             )
-        return self._scales[whole]
+        return self._scales[integers]
 
 
 def _incomparable() -> RosterError:
     return RosterError(
         "the times of the snapshots can't be compared with the roster's `from` and `until`\n"
-        "Give both as whole numbers, or both as ISO dates such as 2004-01-05."
+        "Give both as integers, or both as ISO dates such as 2004-01-05."
     )
 
 
-def _numbers(times: Sequence[Time | None], whole: bool, blank: int) -> NDArray[np.int64]:
-    read = whole_number if whole else instant
+def _numbers(times: Sequence[Time | None], integers: bool, blank: int) -> NDArray[np.int64]:
+    read = as_integer if integers else instant
     numbers = [blank if time is None else read(time) for time in times]
     if None in numbers:
         raise _incomparable()
@@ -123,7 +123,7 @@ def _numbers(times: Sequence[Time | None], whole: bool, blank: int) -> NDArray[n
 
 
 class _Stays:
-    """Stays on one scale of numbers, checked, and the moments at which membership changes."""
+    """Validated stays on one scale, and the moments at which membership changes."""
 
     def __init__(self, ids: Ids, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         self.starts, self.ends = starts, ends
@@ -144,7 +144,7 @@ class _Stays:
                 f"roster: {repeats} of {ids.size} rows list a node that is already listed for "
                 "that time\nList every node once for any moment."
             )
-        # Where a stay passes into the next one of the same node, nobody comes or goes.
+        # Where a stay passes into the next one of the same node, nobody joins or leaves.
         seam = again & (starts[1:] == ends[:-1])
         comes, goes = np.ones(ids.size, dtype=bool), np.ones(ids.size, dtype=bool)
         comes[1:], goes[:-1] = ~seam, ~seam
@@ -161,7 +161,7 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
         One node a row, in the column ``id`` or ``node`` or in the only column; a text file with
         a single column needs no header. Columns ``from`` and ``until`` make it a roster that
         changes over time: from inclusive, until exclusive, blank for open. If every id of a
-        text file is a whole number the ids are integers, otherwise they are text.
+        text file is an integer the ids are integers, otherwise they are text.
 
     Examples
     --------
@@ -183,10 +183,10 @@ _INTEGER = "^-?(0|[1-9][0-9]*)$"
 
 
 def _read(table: TableFile) -> Roster | TimedRoster:
-    places = _places(table)
+    indices = _indices(table)
     columns = {
         name: (index, table.type_of(index) if table.typed else pa.string())
-        for name, index in places.items()
+        for name, index in indices.items()
     }
     batches = list(table.batches(columns, optional=("from", "until")))
     if not batches:
@@ -194,11 +194,11 @@ def _read(table: TableFile) -> Roster | TimedRoster:
     ids = pa.chunked_array([batch.columns["id"] for batch in batches])
     if not table.typed:
         ids = _as_integers(ids, headless=table.names is None)
-    if len(places) == 1:
+    if len(indices) == 1:
         return Roster(ids)
     stays = {
         name: pa.chunked_array([batch.columns[name] for batch in batches])
-        for name in places
+        for name in indices
         if name != "id"
     }
     sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in _BOUNDS]
@@ -208,9 +208,13 @@ def _read(table: TableFile) -> Roster | TimedRoster:
 _BOUNDS = ("from", "until")
 
 
-def _places(table: TableFile) -> dict[str, int]:
-    """Where the ids stand, and `from` and `until` if they are there."""
+def _indices(table: TableFile) -> dict[str, int]:
+    """Return the indices of the ids, and of `from` and `until` if they are there."""
     if table.names is None:
+        if table.empty:
+            raise RosterError(
+                f"roster: {table.name} is empty: it lists no node\nGive at least one."
+            )
         if table.width > 1:
             raise RosterError(
                 f"roster: {table.name} has {table.width} columns and no line that names them\n"
@@ -230,7 +234,7 @@ def _places(table: TableFile) -> dict[str, int]:
 
 
 def _as_integers(ids: pa.ChunkedArray, *, headless: bool) -> pa.ChunkedArray:
-    """Integers if all ids are; a first line that alone is not is the name of the column."""
+    """Convert ids to integers if all are; a first line that alone is not names the column."""
     whole = pc.match_substring_regex(ids, _INTEGER)
     if headless and len(ids) > 1 and pc.all(whole[1:]).as_py():
         titled = re.match(r"[+-]?\d", ids[0].as_py()) is None
@@ -253,5 +257,5 @@ def _times(column: pa.ChunkedArray) -> list[Any]:
     except pa.ArrowInvalid:
         times = [column]
     if not all(isinstance(time, Time | None) for time in times):
-        raise RosterError("roster: `from` and `until` must be whole numbers or ISO dates")
+        raise RosterError("roster: `from` and `until` must be integers or ISO dates")
     return times

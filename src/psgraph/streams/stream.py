@@ -18,9 +18,12 @@ class Stream:
     snapshots
         Starts reading from the first snapshot each time it is called.
     length
-        Finds the number of snapshots, if that is cheap.
+        Returns the number of snapshots, if that is cheap to find.
     description
         Where the snapshots come from, in a few words.
+    times
+        Where the timestamps come from: what was declared and what was read off the edges. It
+        goes into certificates, and stays the same when the stream grows.
 
     Examples
     --------
@@ -36,9 +39,11 @@ class Stream:
         *,
         length: Callable[[], int | None] = lambda: None,
         description: str = "snapshots",
+        times: str | None = None,
     ) -> None:
         self._snapshots, self._length = snapshots, length
         self.description = description
+        self.times = times
 
     def __iter__(self) -> Iterator[Snapshot]:
         return self._snapshots()
@@ -48,5 +53,5 @@ class Stream:
 
     @cached_property
     def length(self) -> int | None:
-        """The number of snapshots, which is public; None where it takes reading them all."""
+        """The number of snapshots, which is public; None if all would have to be read."""
         return self._length()

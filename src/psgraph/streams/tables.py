@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import date, datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.batches import Batch, Columns
 from psgraph.graph.formats.columns import TIMES, find_column, find_ends
@@ -19,37 +20,60 @@ from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
+from psgraph.streams.times import time_text
+from psgraph.streams.timestamps import Clock, ConsecutiveTimes, DeclaredTimes, OccurringTimes
 
 __all__ = ["table_stream"]
 
 
-def table_stream(table: TableFile, nodes: Nodes) -> Stream:
-    """Cut a table into one snapshot for every value of ``t``.
+def table_stream(
+    table: TableFile,
+    nodes: Nodes,
+    *,
+    times: DeclaredTimes | None = None,
+    time_label: str | None = None,
+) -> Stream:
+    """Cut a table into one snapshot per timestamp; the rows are sorted by ``t``.
 
-    The rows of a timestamp stand together and the timestamps rise: integers, dates, or labels in
-    the order of their characters. A gap between integers means nothing: there is no snapshot.
-    A column ``label`` gives the time of the snapshots (its value in the first row of each),
-    otherwise ``t`` does.
+    Parameters
+    ----------
+    times
+        The timestamps, if they are declared: rows of others are refused, and a timestamp without
+        a row is an empty snapshot. Without them integers run from the first to the last without
+        a gap; of dates and labels those that occur are the timestamps.
+    time_label
+        The column that gives snapshots their public time instead of ``t``. It has to be equal in
+        all rows of a timestamp.
     """
-    ends, t = _find(table)
+    if times is not None and times.labels is not None and time_label is not None:
+        raise InvalidArgument("times has labels and time_label was given too\nLeave one out.")
+    ends, t = _find(table, declared=times is not None)
     columns = {"t": (t, _type_of_t(table, t)), **nodes.id_columns(table, ends)}
-    label = find_column(table.names or [], "label")
-    if label is not None:
-        columns["label"] = (label, table.type_of(label) if table.typed else pa.string())
+    if time_label is not None:
+        columns["label"] = _find_label(table, time_label, taken={t, *ends})
+    begin, statement = _timestamps(columns["t"][1], times)
+    if time_label is not None:
+        statement += f"; named by the column {time_label!r}, declared public by the publisher"
     return Stream(
-        lambda: _snapshots(table, columns, nodes),
-        length=lambda: _count(table, t) if isinstance(table, ParquetFile) else None,
+        lambda: _snapshots(table, columns, nodes, begin()),
+        length=lambda: _count(table, t) if times is None else len(times.times),
         description=table.name,
+        times=statement,
     )
 
 
-def _find(table: TableFile) -> tuple[tuple[int, int], int]:
+def _find(table: TableFile, *, declared: bool) -> tuple[tuple[int, int], int]:
     names = table.names or []
     ends, t = find_ends(names), find_column(names, "t")
     if ends is not None and t is not None:
-        if table.empty:
-            raise DataError(f"{table.name} has no rows\nGive a table with at least one row.")
+        if table.empty and not declared:
+            raise DataError(
+                f"{table.name} has no rows, so nothing says which timestamps there are\n"
+                "Declare them: times='0..11' (--times 0..11), or a list."
+            )
         return ends, t
+    if table.names is None and table.empty:
+        raise DataError(f"{table.name} is empty\nBegin the file with the line t,u,v.")
     if table.names is None:
         raise DataError(
             f"{table.name}: the first line does not name the columns t, u and v\n"
@@ -67,51 +91,133 @@ def _find(table: TableFile) -> tuple[tuple[int, int], int]:
     )
 
 
+def _find_label(table: TableFile, name: str, *, taken: set[int]) -> tuple[int, pa.DataType]:
+    index = find_column(table.names or [], name.strip().lower())
+    if index is None:
+        raise DataError(
+            f"{table.name}: there is no column {name!r}, which should name the times\n"
+            "Check time_label (--time-label)."
+        )
+    if index in taken:
+        raise InvalidArgument(
+            f"the column {name!r} is one of t, u and v and can't name the times\n"
+            "Leave time_label out: the values of t are the times then."
+        )
+    return index, _time_type(table, index, name)
+
+
 def _type_of_t(table: TableFile, index: int) -> pa.DataType:
+    if table.empty:
+        return pa.string()
     found = table.type_of(index)
     if not table.typed:
         return found if found == pa.int64() else pa.string()
+    return _time_type(table, index, "t")
+
+
+def _time_type(table: TableFile, index: int, name: str) -> pa.DataType:
+    if not table.typed:
+        return pa.string()
+    found = table.type_of(index)
     if is_text(found) or any(
         fits(found) for fits in (pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp)
     ):
         return found
-    raise DataError(f"{table.name}: 't' must hold integers, dates or text, not {found}")
+    raise DataError(f"{table.name}: {name!r} must hold integers, dates or text, not {found}")
 
 
-def _snapshots(table: TableFile, columns: Columns, nodes: Nodes) -> Iterator[Snapshot]:
-    """Gather the rows of one timestamp after the other; only those are in memory."""
-    current: Any = None
-    time = ""
-    pieces: list[tuple[pa.Array, pa.Array]] = []
-    for batch in table.batches(columns, optional=["label"]):
-        t = _ordered(batch.columns["t"], table.name)
-        starts = group_starts(t)
+def _timestamps(type_: pa.DataType, times: DeclaredTimes | None) -> tuple[Callable[[], Clock], str]:
+    if times is not None:
+        times.clock(type_)  # refuses what can't be, before anything is read
+        return lambda: times.clock(type_), times.statement
+    kind = ConsecutiveTimes if pa.types.is_integer(type_) else OccurringTimes
+    return kind, kind.statement
+
+
+def _snapshots(
+    table: TableFile, columns: Columns, nodes: Nodes, clock: Clock
+) -> Iterator[Snapshot]:
+    """Yield snapshot after snapshot; only the rows of one timestamp are in memory."""
+    gathered = _Gathered(columns, nodes)
+    for batch in table.batches(columns) if not table.empty else ():
+        t = _comparable(batch.columns["t"], table.name)
+        starts = _group_starts(t)
         for start, end in zip(starts, [*starts[1:], len(t)], strict=True):
             value = t[start].as_py()
-            if current is None or value != current:
-                if current is not None:
-                    if value < current:
-                        raise _unsorted(table, batch, start)
-                    yield _gathered(pieces, nodes, time)
-                current, time, pieces = value, _time(batch, start, value), []
-            pieces.append((batch.columns["u"][start:end], batch.columns["v"][start:end]))
-    yield _gathered(pieces, nodes, time)
+            if value != gathered.value:
+                with _located(table, batch, start):
+                    missing = clock.advance(value)
+                if gathered.value is not None:
+                    yield gathered.snapshot()
+                for name in missing:
+                    yield gathered.empty(name)
+                gathered.begin(value, clock.name(value))
+            with _located(table, batch, start):
+                gathered.add({name: array[start:end] for name, array in batch.columns.items()})
+    if gathered.value is not None:
+        yield gathered.snapshot()
+    for name in clock.rest():
+        yield gathered.empty(name)
 
 
-def _gathered(pieces: list[tuple[pa.Array, pa.Array]], nodes: Nodes, time: str) -> Snapshot:
-    heads, tails = zip(*pieces, strict=True)
-    return nodes.snapshot(pa.chunked_array(heads), pa.chunked_array(tails), time=time)
+@contextmanager
+def _located(table: TableFile, batch: Batch, row: int) -> Iterator[None]:
+    """Add the position of the refused row to the message."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{table.name}, {batch.locate(row)}: {error}") from None
 
 
-def _unsorted(table: TableFile, batch: Batch, row: int) -> DataError:
-    return DataError(
-        f"{table.name}, {batch.locate(row)}: 't' is smaller than in the row before\n"
-        "Sort the rows by t, so that each timestamp occurs once, in one piece."
-    )
+class _Gathered:
+    """The rows of one timestamp."""
+
+    def __init__(self, columns: Columns, nodes: Nodes) -> None:
+        self._columns, self._nodes = columns, nodes
+        self._heads: list[pa.Array] = []
+        self._tails: list[pa.Array] = []
+        self._time, self._label = "", None
+        self.value: Any = None
+
+    def begin(self, value: Any, time: str) -> None:
+        self.value, self._time, self._label = value, time, None
+        self._heads, self._tails = [], []
+
+    def add(self, rows: dict[str, pa.Array]) -> None:
+        self._heads.append(rows["u"])
+        self._tails.append(rows["v"])
+        if "label" not in rows:
+            return
+        label = rows["label"][0] if self._label is None else self._label
+        if not pc.all(pc.equal(rows["label"], label)).as_py():
+            raise DataError(
+                "the column that names the times has several values at one timestamp\n"
+                "A public time must not depend on single rows. Repair the column, or leave out "
+                "time_label (--time-label)."
+            )
+        self._label, self._time = label, time_text(label.as_py())
+
+    def snapshot(self) -> Snapshot:
+        heads, tails = (
+            pa.chunked_array(pieces, self._columns[end][1])
+            for pieces, end in ((self._heads, "u"), (self._tails, "v"))
+        )
+        return self._nodes.snapshot(heads, tails, time=self._time)
+
+    def empty(self, time: str) -> Snapshot:
+        """Build the snapshot of a timestamp without a row."""
+        if "label" in self._columns:
+            raise DataError(
+                "a timestamp has no rows, so no label names it\n"
+                "Leave out time_label (--time-label), and list all timestamps with their labels: "
+                "times=… (--times FILE with columns t and label)."
+            )
+        heads, tails = (pa.chunked_array([], self._columns[end][1]) for end in "uv")
+        return self._nodes.snapshot(heads, tails, time=time)
 
 
-def _ordered(t: pa.Array, name: str) -> pa.Array:
-    """Timestamps in a form that compares in Python; text by the order of its characters."""
+def _comparable(t: pa.Array, name: str) -> pa.Array:
+    """Return timestamps in a form that compares in Python; text by the order of its characters."""
     if not pa.types.is_timestamp(t.type):
         return t
     try:
@@ -120,8 +226,8 @@ def _ordered(t: pa.Array, name: str) -> pa.Array:
         raise DataError(f"{name}: 't' is finer than microseconds\nRound it.") from None
 
 
-def group_starts(values: pa.Array) -> list[int]:
-    """The rows at which a value differs from the one before, and the first."""
+def _group_starts(values: pa.Array) -> list[int]:
+    """Return the rows at which a value differs from the one before, and the first."""
     plain: NDArray[Any]
     if is_text(values.type):
         plain = values.dictionary_encode().indices.to_numpy()
@@ -130,23 +236,36 @@ def group_starts(values: pa.Array) -> list[int]:
     return [0, *(np.flatnonzero(plain[1:] != plain[:-1]) + 1).tolist()] if plain.size else []
 
 
-def _time(batch: Batch, row: int, t: Any) -> str:
-    label = batch.columns["label"][row].as_py() if "label" in batch.columns else None
-    shown = t if label is None else label
-    return shown.isoformat() if isinstance(shown, date | datetime) else str(shown)
-
-
-def _count(table: ParquetFile, t: int) -> int:
-    """Count timestamps; a row group whose extremes are the same need not be read."""
+def _count(table: TableFile, t: int) -> int | None:
+    """Count the timestamps of a Parquet file from the extremes of its row groups."""
+    if not isinstance(table, ParquetFile):
+        return None
+    if pa.types.is_integer(table.type_of(t)):
+        ends = [
+            _ends_of_group(table, group, t, each) for group, each in enumerate(table.extremes(t))
+        ]
+        known = [each for each in ends if each is not None]
+        return max(high for _, high in known) - min(low for low, _ in known) + 1
     count, last = 0, None
     for group, extremes in enumerate(table.extremes(t)):
         if extremes is not None and extremes[0] == extremes[1]:
             count, last = count + (extremes[0] != last), extremes[0]
             continue
-        values = _ordered(table.group(group, t), table.name)
+        values = _comparable(table.group(group, t), table.name)
         if not len(values):
             continue
-        starts = group_starts(values)
+        starts = _group_starts(values)
         count += len(starts) - (values[0].as_py() == last)
         last = values[len(values) - 1].as_py()
     return count
+
+
+def _ends_of_group(
+    table: ParquetFile, group: int, t: int, extremes: tuple[int, int] | None
+) -> tuple[int, int] | None:
+    """Return the least and the largest integer of a row group; None if it has no rows."""
+    if extremes is not None:
+        return extremes
+    values = table.group(group, t)
+    found = pc.min_max(values).as_py()
+    return (found["min"], found["max"]) if len(values) else None

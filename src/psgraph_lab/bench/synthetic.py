@@ -1,8 +1,4 @@
-"""Made-up streams of any size: power-law degrees, planted communities, a little change.
-
-Every step is whole-array: an edge begins at a node drawn by weight and ends at one drawn by
-weight in the same community, or anywhere.
-"""
+"""Made-up streams of any size: power-law degrees, planted communities, a little change."""
 
 from __future__ import annotations
 
@@ -15,16 +11,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from psgraph._runtime.sorting import sort_keys
+from psgraph.streams.planted import Keys, PlantedGraph, key_ends, pareto_weights
 
 __all__ = ["planted_stream", "write_stream"]
-
-Keys = NDArray[np.int64]
 
 _TAIL = 1.5  # degrees fall like d^-2.5
 _INSIDE = 0.8  # share of edges inside a community
 _NODES_PER_COMMUNITY = 1_000
 _CHANGE = 0.02  # share of edges that is another one at the next timestamp
-_CHUNK = 1 << 23  # draws at a time
+_SURPLUS = 1.1  # edges drawn for each that is missing
 
 
 def planted_stream(
@@ -37,12 +32,27 @@ def planted_stream(
     (300, True)
     """
     rng = np.random.default_rng(seed)
-    graph = _Planted(nodes, rng)
-    keys = graph.extend(np.empty(0, dtype=np.int64), edges)
+    graph = _planted_graph(nodes, rng)
+    keys = np.empty(0, dtype=np.int64)
     for timestamp in range(timestamps):
         if timestamp:
-            keys = graph.extend(keys[rng.random(keys.size) >= _CHANGE], edges)
-        yield (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+            keys = keys[rng.random(keys.size) >= _CHANGE]
+        keys = _completed(graph, keys, edges, largest=nodes << 32)
+        u, v = key_ends(keys)
+        yield u.astype(np.int32), v.astype(np.int32)
+
+
+def _planted_graph(nodes: int, rng: np.random.Generator) -> PlantedGraph:
+    weights = pareto_weights(nodes, rng, exponent=_TAIL, largest=float(np.sqrt(nodes)))
+    communities = max(2, nodes // _NODES_PER_COMMUNITY)
+    of_nodes = (communities * rng.random(nodes) ** 1.5).astype(np.int64)  # of unequal sizes
+    return PlantedGraph(weights, of_nodes, rng)
+
+
+def _completed(graph: PlantedGraph, keys: Keys, edges: int, *, largest: int) -> Keys:
+    """Add edges until there are `edges`, and sort them."""
+    keys = graph.extend(keys, edges - keys.size, inside=_INSIDE, surplus=_SURPLUS)
+    return sort_keys(keys, largest=largest)
 
 
 def write_stream(
@@ -54,45 +64,3 @@ def write_stream(
         table = pa.table({"u": u, "v": v})
         path = directory / f"{timestamp:06d}.parquet"
         pq.write_table(table, path, compression="zstd", use_dictionary=False)
-
-
-class _Planted:
-    """Weights and communities of the nodes, ready to draw edges from."""
-
-    def __init__(self, nodes: int, rng: np.random.Generator) -> None:
-        self._rng, self._size = rng, nodes
-        weights = np.minimum((1 - rng.random(nodes)) ** (-1 / _TAIL), np.sqrt(nodes))
-        communities = max(2, nodes // _NODES_PER_COMMUNITY)
-        labels = (communities * rng.random(nodes) ** 1.5).astype(np.int64)  # of unequal sizes
-        # With the nodes in order of community, each is one stretch of the running sum.
-        self._nodes = np.argsort(labels, kind="stable")
-        self._labels = labels[self._nodes]
-        self._sums = np.append(0.0, np.cumsum(weights[self._nodes]))
-        self._starts = np.searchsorted(self._labels, np.arange(communities + 1))
-
-    def extend(self, keys: Keys, edges: int) -> Keys:
-        """Add edges until there are `edges`; sorted keys ``u << 32 | v``."""
-        while keys.size < edges:
-            drawn = [keys]
-            wanted = int(1.1 * (edges - keys.size)) + 16
-            drawn += [self._draw(min(_CHUNK, wanted - done)) for done in range(0, wanted, _CHUNK)]
-            keys = sort_keys(np.concatenate(drawn), largest=self._size << 32)
-            keys = keys[np.append(True, keys[1:] != keys[:-1])]
-        surplus = self._rng.choice(keys.size, keys.size - edges, replace=False, shuffle=False)
-        return np.delete(keys, surplus)
-
-    def _draw(self, count: int) -> Keys:
-        # Drawn in order of size, neighbouring look-ups touch neighbouring memory.
-        first = self._find(np.sort(self._rng.random(count)) * self._sums[-1])
-        label = self._labels[first]
-        inside = self._rng.random(count) < _INSIDE
-        low = np.where(inside, self._sums[self._starts[label]], 0.0)
-        high = np.where(inside, self._sums[self._starts[label + 1]], self._sums[-1])
-        second = self._find(low + self._rng.random(count) * (high - low))
-        apart = first != second
-        a, b = self._nodes[first[apart]], self._nodes[second[apart]]
-        return (np.minimum(a, b) << 32) | np.maximum(a, b)
-
-    def _find(self, places: NDArray[np.float64]) -> NDArray[np.int64]:
-        found = np.searchsorted(self._sums, places, side="right") - 1
-        return np.minimum(found, self._size - 1)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
+from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
 from psgraph_lab.datasets.archives import unpack
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
@@ -148,7 +149,8 @@ def _ready_snapshots(located: Located | None) -> list[Snapshot]:
         from psgraph.streams.demo import demo_stream
 
         return demo_stream()
-    return list(read_stream(located.path, roster_from_edges=True))
+    label = "label" if "label" in (open_table(located.path).names or []) else None
+    return list(read_stream(located.path, roster_from_edges=True, time_label=label))
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_columns_may_have_other_names() -> None:
 def test_a_node_with_only_a_loop_is_not_in_a_roster_from_edges() -> None:
     table = pa.table({"u": ["a", "c"], "v": ["b", "c"]})
     snapshot = Snapshot.from_table(table, roster_from_edges=True)
-    assert snapshot.roster == Roster("ab", from_edges=True)
+    assert snapshot.roster == Roster("ab", declared="edges")
     assert snapshot.dropped == Dropped(self_loops=1)
 
 
@@ -106,7 +106,7 @@ def test_wrong_tables_are_refused_without_showing_a_cell(table: Any, message: st
     assert SECRET not in str(caught.value)
 
 
-def test_strangers_and_missing_rosters_are_refused() -> None:
+def test_unknown_nodes_and_missing_rosters_are_refused() -> None:
     table = pa.table({"u": [SECRET], "v": ["b"]})
     with pytest.raises(OutsideRoster) as caught:
         Snapshot.from_table(table, roster=Roster("ab"))

@@ -171,7 +171,7 @@ def test_missing_files_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "empty"),
+        (b"", "not the original file"),
         (b"# only a header\n", "not the original file"),
         (b"1\n2\n", "not the original file"),
         (b"1\t2\nx\ty\n", "line 2"),

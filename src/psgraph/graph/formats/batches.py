@@ -1,4 +1,4 @@
-"""What reading a table file yields: batches of columns that know where their rows came from."""
+"""Batches of columns that know where in a file their rows are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 __all__ = ["Batch", "Columns", "shortest_failure"]
 
 Columns = Mapping[str, tuple[int, pa.DataType]]
-"""The columns to read: for each the name it goes by, its place in the file and its type."""
+"""The columns to read: name in the batch -> index in the file and type."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Batch:
     columns
         The columns asked for, all of one length.
     locate
-        Says where in the file a row of this batch stands, such as ``line 17``.
+        Returns where in the file a row of this batch is, such as ``line 17``.
     """
 
     columns: Mapping[str, pa.Array]
@@ -30,7 +30,7 @@ class Batch:
 
 
 def shortest_failure(size: int, fails: Callable[[int], bool]) -> int:
-    """The smallest k ≤ size with ``fails(k)``, where failing is for good. O(log size) calls.
+    """Return the smallest k ≤ size with ``fails(k)``, which is monotone. O(log size) calls.
 
     >>> shortest_failure(100, lambda k: k >= 17)
     17

@@ -23,7 +23,7 @@ HEADER_WORDS = frozenset(
 
 
 def find_column(names: Sequence[str], *wanted: str) -> int | None:
-    """The place of the one column with one of the wanted names; two of them are refused.
+    """Return the index of the one column with one of the wanted names; refuse two.
 
     >>> find_column(["U", "V", "TIMESTAMP"], *TIMES)
     2
@@ -37,16 +37,16 @@ def find_column(names: Sequence[str], *wanted: str) -> int | None:
 
 
 def find_ends(names: Sequence[str]) -> tuple[int, int] | None:
-    """The places of the two columns of ids, under the first pair of names that is complete."""
+    """Return the indices of the two id columns, by the first pair of names that is complete."""
     for heads, tails in ENDS:
-        places = find_column(names, heads), find_column(names, tails)
-        if places[0] is not None and places[1] is not None:
-            return places[0], places[1]
+        head, tail = find_column(names, heads), find_column(names, tails)
+        if head is not None and tail is not None:
+            return head, tail
     return None
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Column names for a message, shortened when there are many.
+    """Format column names for a message, shortened when there are many.
 
     >>> list_names(["t", "u"]), list_names([])
     ("'t', 'u'", 'none')

@@ -1,7 +1,7 @@
-"""Table files, opened by what they hold and not by what they are called.
+"""Table files, opened by their content and not by their name.
 
-Both kinds have the same face: `name` for messages; `names` of the columns (None for a text file
-without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
+Both kinds have the same interface: `name` for messages; `names` of the columns (None for a text
+file without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
 (whether the file says which type a column has); ``type_of(index)`` and ``batches(columns)``.
 """
 
@@ -21,14 +21,14 @@ SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".edges", ".edgelist")
 
 
 def open_table(path: Path, *, blanks: bool = True) -> TableFile:
-    """Open a Parquet or text file, after looking at its first bytes.
+    """Open a Parquet or text file, after looking at its first bytes. Any file may be empty.
 
     Parameters
     ----------
     path
         The file.
     blanks
-        Whether blanks part the columns of a text file without other marks.
+        Whether blanks separate the columns of a text file without another delimiter.
     """
     try:
         with path.open("rb") as stream:
@@ -41,17 +41,15 @@ def open_table(path: Path, *, blanks: bool = True) -> TableFile:
         raise DataError(f"{path} can't be opened: {error.strerror or 'I/O error'}") from None
     except ValueError:
         raise DataError("a path can't hold NUL characters\nCheck the path.") from None
-    if not magic:
-        raise DataError(f"{path.name} is empty\nGive a file with at least one row.")
     if magic == b"PAR1":
         return ParquetFile(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if magic and path.suffix.lower() in (".parquet", ".pq"):
         raise DataError(f"{path.name} is not a Parquet file\nCopy or write the file again.")
     return TextFile(path, blanks=blanks)
 
 
 def stem(path: Path) -> str:
-    """The name without ``.gz`` and one more ending.
+    """Return the name without ``.gz`` and one more ending.
 
     >>> stem(Path("as19971108.txt.gz")), stem(Path("2004.01.05.csv"))
     ('as19971108', '2004.01.05')

@@ -8,6 +8,7 @@ import numpy as np
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
+from psgraph.graph.declarations import declare
 from psgraph.graph.ids import as_ids
 
 if TYPE_CHECKING:
@@ -40,23 +41,32 @@ def to_igraph(graph: Graph) -> igraph.Graph:
 
 
 def from_igraph(
-    graph: igraph.Graph, *, kind: type[GraphType], roster: Roster | None = None
+    graph: igraph.Graph,
+    *,
+    kind: type[GraphType],
+    roster: Roster | None = None,
+    nodes_are_public: bool = False,
+    roster_from_edges: bool = False,
 ) -> GraphType:
-    """Read an igraph graph; ids are the vertex attribute ``name``, or vertex numbers without it.
+    """Read an igraph graph; ids are the vertex attribute ``name``, otherwise vertex numbers.
 
-    The graph object lists its vertices apart from its edges, so they are the roster unless one
-    is given.
+    Who the nodes are has to be declared, see `psgraph.graph.declarations`.
 
     >>> import igraph
     >>> from psgraph.graph import Snapshot
-    >>> from_igraph(igraph.Graph.Ring(5), kind=Snapshot)
+    >>> from_igraph(igraph.Graph.Ring(5), kind=Snapshot, nodes_are_public=True)
     Snapshot(5 nodes, edges private)
     """
+    declared = declare(
+        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
+    )
     if not isinstance(graph, _library().Graph):
         raise DataError(f"expected an igraph graph, not {type(graph).__name__}")
     named = "name" in graph.vs.attributes()
     ids = as_ids(graph.vs["name"] if named else np.arange(graph.vcount()))
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    if roster is None:
-        roster = Roster(ids)
-    return kind.from_ids(ids[pairs[:, 0]], ids[pairs[:, 1]], roster=roster)
+    if declared == "nodes":
+        roster = Roster(ids, declared="nodes")
+    return kind.from_ids(
+        ids[pairs[:, 0]], ids[pairs[:, 1]], roster=roster, roster_from_edges=roster_from_edges
+    )

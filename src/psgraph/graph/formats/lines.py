@@ -19,8 +19,8 @@ LONGEST_LINE = 1 << 20
 def blocks(path: Path, *, size: int) -> Iterator[tuple[int, bytes]]:
     """Yield whole lines, about `size` bytes at a time, with the number of the first of them.
 
-    Line ends come out as LF. What is no text (NUL bytes, UTF-16, no line ends), an empty file
-    and a damaged gzip file are refused.
+    Line ends come out as LF; an empty file has no lines. Files that are not text (NUL bytes,
+    UTF-16, no line ends) and damaged gzip files are refused.
     """
     line, rest, started = 1, b"", False
     try:
@@ -45,8 +45,6 @@ def blocks(path: Path, *, size: int) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"{path.name} can't be read: {error.strerror or 'I/O error'}") from None
     if rest:
         yield line, _checked(rest + b"\n", line, path.name)
-    elif not started:
-        raise DataError(f"{path.name} is empty\nGive a file with at least one row.")
 
 
 def _opened(path: Path) -> gzip.GzipFile | BufferedReader:

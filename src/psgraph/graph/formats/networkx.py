@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
+from psgraph.graph.declarations import declare
 
 if TYPE_CHECKING:
     import networkx
@@ -37,20 +38,27 @@ def to_networkx(graph: Graph) -> networkx.Graph:
 
 
 def from_networkx(
-    graph: networkx.Graph, *, kind: type[GraphType], roster: Roster | None = None
+    graph: networkx.Graph,
+    *,
+    kind: type[GraphType],
+    roster: Roster | None = None,
+    nodes_are_public: bool = False,
+    roster_from_edges: bool = False,
 ) -> GraphType:
-    """Read any networkx graph: direction, keys and attributes are left behind.
+    """Read any networkx graph: direction, keys and attributes are dropped.
 
-    The graph object lists its nodes apart from its edges, so they are the roster unless one is
-    given.
+    Who the nodes are has to be declared, see `psgraph.graph.declarations`.
 
     >>> import networkx
     >>> from psgraph.graph import Snapshot
-    >>> from_networkx(networkx.path_graph(4), kind=Snapshot)
+    >>> from_networkx(networkx.path_graph(4), kind=Snapshot, nodes_are_public=True)
     Snapshot(4 nodes, edges private)
     """
+    declared = declare(
+        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
+    )
     if not isinstance(graph, _library().Graph):
         raise DataError(f"expected a networkx graph, not {type(graph).__name__}")
-    if roster is None:
-        roster = Roster(list(graph.nodes))
-    return kind.from_edges(list(graph.edges()), roster=roster)
+    if declared == "nodes":
+        roster = Roster(list(graph.nodes), declared="nodes")
+    return kind.from_edges(list(graph.edges()), roster=roster, roster_from_edges=roster_from_edges)

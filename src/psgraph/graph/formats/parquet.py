@@ -88,7 +88,7 @@ class ParquetFile:
 
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; what Arrow says about its content goes no further."""
+        """Open the file; what Arrow says about its content is not passed on."""
         try:
             with pq.ParquetFile(self.path) as file:
                 yield file
@@ -103,7 +103,7 @@ class ParquetFile:
 
 
 def _record_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Row group by row group: asked for all at once, Arrow keeps what it has read of each."""
+    """Read row group by row group: reading all at once, Arrow keeps each in memory."""
     for group in range(file.num_row_groups):
         yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from psgraph.errors import DataError
 from psgraph.graph import Graph, Roster
+from psgraph.graph.declarations import declare
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -26,7 +27,7 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
     """
     import scipy.sparse
 
-    # The lower triangle first: each row then meets its columns in rising order.
+    # The lower triangle first: each row then meets its columns in ascending order.
     rows, columns = np.concatenate([graph.v, graph.u]), np.concatenate([graph.u, graph.v])
     size = len(graph.roster)
     ones = np.ones(rows.size, dtype=np.int64)
@@ -35,31 +36,46 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
     return matrix
 
 
-def from_scipy(matrix: Any, *, kind: type[GraphType], roster: Roster | None = None) -> GraphType:
-    """Read a square matrix: an entry other than zero is an edge, direction is dropped.
+def from_scipy(
+    matrix: Any,
+    *,
+    kind: type[GraphType],
+    roster: Roster | None = None,
+    nodes_are_public: bool = False,
+    roster_from_edges: bool = False,
+) -> GraphType:
+    """Read a square matrix: a non-zero entry is an edge, direction is dropped.
 
-    Row *i* is roster position *i*; without a roster the nodes are 0, 1, …, n − 1.
+    With a roster, row *i* is roster position *i*; otherwise the ids are row numbers. Who the
+    nodes are has to be declared, see `psgraph.graph.declarations`.
 
     >>> from psgraph.graph import Snapshot
-    >>> from_scipy(np.eye(3, k=1), kind=Snapshot)
+    >>> from_scipy(np.eye(3, k=1), kind=Snapshot, nodes_are_public=True)
     Snapshot(3 nodes, edges private)
     """
     import scipy.sparse
 
+    declared = declare(
+        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
+    )
     try:
         entries = scipy.sparse.coo_array(matrix)
     except (TypeError, ValueError):
         raise DataError(f"expected a sparse matrix, not {type(matrix).__name__}") from None
+    # The shape may come from the largest id of an edge, so no message shows it.
     if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
-        raise DataError(f"an adjacency matrix must be square, not {entries.shape}")
-    nodes = int(entries.shape[0])
-    if roster is None:
-        roster = Roster.range(nodes)
-    elif len(roster) != nodes:
-        raise DataError(
-            f"the matrix has {nodes} rows and the roster {len(roster)} nodes\n"
-            "Give a roster with one node for every row."
-        )
+        raise DataError("an adjacency matrix must be square")
     entries.sum_duplicates()
     filled = entries.data != 0
-    return kind(roster, entries.row[filled], entries.col[filled])
+    rows, columns = (ends[filled].astype(np.int64) for ends in (entries.row, entries.col))
+    if declared == "edges":
+        return kind.from_ids(rows, columns, roster_from_edges=True)
+    nodes = int(entries.shape[0])
+    if roster is None:
+        roster = Roster(np.arange(nodes), declared="nodes")
+    elif len(roster) != nodes:
+        raise DataError(
+            "the matrix does not have one row for every node of the roster\n"
+            "Give a matrix whose row i is the node at roster position i."
+        )
+    return kind(roster, rows, columns)

@@ -1,6 +1,6 @@
 """Arrow, pandas and polars tables with two columns of ids.
 
-Strings stay in Arrow on both ways: only the distinct ids ever become Python objects.
+Strings stay in Arrow in both directions: only the distinct ids ever become Python objects.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Dropped, Graph, Roster
+from psgraph.graph.declarations import declare
 from psgraph.graph.formats.columns import list_names
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def from_table(
     try:
         arrow = pa.table(table[[heads, tails]] if hasattr(table, "loc") else table)
     except (pa.ArrowException, TypeError, ValueError):
-        # Arrow quotes the cell it stumbled over; that text must go no further.
+        # Arrow quotes the cell it stumbled over; that text must not be shown.
         raise DataError(
             "node ids mix types\nUse integers throughout or strings throughout."
         ) from None
@@ -145,13 +146,14 @@ def _from_text(
     roster_from_edges: bool,
     time: str | None,
 ) -> GraphType:
-    """Number the distinct strings, and go on with the numbers."""
+    """Number the distinct strings, and continue with the numbers."""
     coded = pa.chunked_array([*heads.chunks, *tails.chunks], _TEXT).dictionary_encode()
     coded = coded.combine_chunks()
     names, codes = coded.dictionary, coded.indices.to_numpy()
     a, b = codes[: len(heads)], codes[len(heads) :]
     dropped = Dropped()
-    if roster is None and roster_from_edges:
+    declare(roster, roster_from_edges=roster_from_edges)
+    if roster is None:
         apart = a != b
         dropped = Dropped(self_loops=int(a.size - np.count_nonzero(apart)))
         a, b = a[apart], b[apart]
@@ -160,9 +162,7 @@ def _from_text(
         present[b] = True
         ids = names.filter(pa.array(present))
         ids = ids.take(pc.sort_indices(ids))
-        roster = Roster(ids, from_edges=True)
-    elif roster is None:
-        return kind.from_ids([], [])  # which explains what is missing
+        roster = Roster(ids, declared="edges")
     elif len(names):
         roster.expect(strings=True)
     if not len(names) or not len(roster):

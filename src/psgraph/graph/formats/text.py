@@ -1,8 +1,8 @@
 """Delimited text, read block by block: CSV, TSV, and the edge lists of SNAP.
 
 UTF-8, plain or gzipped. Lines that start with ``#`` or ``%`` at the top are skipped; columns are
-parted by tabs, commas, semicolons or runs of blanks, whichever the first line shows. Arrow parses
-the blocks. Its messages quote the cell it stumbled over, so they go no further: the line is found
+separated by tabs, commas, semicolons or runs of blanks, whichever the first line has. Arrow parses
+the blocks. Its messages quote the cell that failed, so they are not passed on: the line is found
 again here and described without its content.
 """
 
@@ -26,6 +26,7 @@ from psgraph.graph.formats.lines import blocks
 __all__ = ["TextFile"]
 
 BLOCK_BYTES = 4 << 20
+_DELIMITERS = "\t,;"  # the first of them that the first line holds, otherwise blanks
 MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -44,7 +45,7 @@ class TextFile:
     path
         The file.
     blanks
-        Whether blanks part columns in a file that has neither tab, comma nor semicolon.
+        Whether blanks separate columns in a file that has neither tab, comma nor semicolon.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class TextFile:
         The column names, if the first line holds a word of `HEADER_WORDS` and no number.
         Otherwise that line is a row, and private like any row: no message may quote it.
     odd_first_line
-        Whether the first line is no number where the second is: an unknown header.
+        Whether the first line has no numbers where the second has: an unknown header.
     """
 
     typed = False
@@ -78,14 +79,20 @@ class TextFile:
 
     @property
     def listing(self) -> str:
-        """The column names for a message; unknown ones only if the next line is cut alike.
+        """The known column names for a message; others are counted, since they may be ids."""
+        first, _ = self._head
+        known = [name for name in first if name.lower() in HEADER_WORDS]
+        others = len(first) - len(known)
+        if not others:
+            return list_names(known)
+        return f"{list_names(known)} and {others} other{'' if others == 1 else 's'}"
 
-        Where a line end was lost, a row has run into the names.
-        """
-        first, second = self._head
-        if len(second) == len(first):
-            return list_names(first)
-        return list_names([name for name in first if name.lower() in HEADER_WORDS])
+    @property
+    def other_delimiters(self) -> str:
+        """The characters that would be the delimiter if the first line held them."""
+        if self._delimiter == " ":  # tabs are blanks then
+            return _DELIMITERS.replace("\t", "")
+        return _DELIMITERS[: _DELIMITERS.index(self._delimiter)]
 
     @property
     def empty(self) -> bool:
@@ -93,11 +100,11 @@ class TextFile:
         return not self._first_row
 
     def take_first_line_as_row(self) -> None:
-        """For a reader that knows better: the first line only looked like names."""
+        """Treat the first line as a row: it only looked like column names."""
         self.names = None
 
     def type_of(self, index: int) -> pa.DataType:
-        """The type that the first value of a column shows: integer, decimal, time or text."""
+        """Return the type of the first value of a column: integer, decimal, time or text."""
         value = self._first_row[index] if index < len(self._first_row) else ""
         if _INTEGER.fullmatch(value):
             return pa.int64()
@@ -130,7 +137,7 @@ class TextFile:
             yield Batch(arrays, partial(_line_of_row, block, line))
 
     def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
-        """The first two rows below the comments, and the number of the line of the first."""
+        """Return the line number of the first row below the comments, and the first two rows."""
         start = 1
         rows: list[list[str]] = []
         for first, block in blocks(self.path, size=1 << 16):
@@ -225,7 +232,7 @@ class _Unreadable(Exception):
 
 
 def _delimiter(line: bytes, blanks: bool) -> str:
-    found = (mark for mark in "\t,;" if mark.encode() in line)
+    found = (mark for mark in _DELIMITERS if mark.encode() in line)
     return next(found, " " if blanks else ",")
 
 
@@ -239,7 +246,7 @@ def _without_lines(block: bytes, count: int) -> bytes:
 
 
 def _single_blanks(block: bytes) -> bytes:
-    """One blank between columns and none around them, which is all that Arrow understands."""
+    """Reduce blanks to one between columns and none around them, as Arrow needs it."""
     if b"\t" in block or b"  " in block or b" \n" in block or b"\n " in block or block[:1] == b" ":
         block = re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t]+", b" ", block))
     return block
@@ -259,7 +266,7 @@ def _complaint(name: str, value: str, type_: pa.DataType) -> str:
             "Use one ISO form throughout, such as 2004-01-05 or 2004-01-05T13:00:00."
         )
     if name not in ("u", "v"):
-        return f"{name} is not a whole number like those before it\nRepair the row."
+        return f"{name} is not an integer like those before it\nRepair the row."
     if _INTEGER.fullmatch(value):
         return "an integer id is beyond 64 bits\nUse smaller ids, or text ids in a Parquet file."
     return (

@@ -11,6 +11,7 @@ import numpy as np
 
 from psgraph.errors import LedgerError
 from psgraph.graph import Roster
+from psgraph.graph.declarations import Declared
 from psgraph.privacy.budget import Charge
 
 __all__ = ["chain_digest", "pack_charges", "pack_roster", "unpack_charges", "unpack_roster"]
@@ -45,9 +46,12 @@ def unpack_charges(text: str) -> tuple[Charge, ...]:
     )
 
 
+_DECLARED: dict[Declared, bytes] = {"given": b"g", "nodes": b"n", "edges": b"e"}
+
+
 def pack_roster(roster: Roster) -> bytes:
     """A roster as bytes: how it was obtained, the kind of ids, the ids."""
-    head = (b"e" if roster.from_edges else b"g") + (b"s" if roster.strings else b"i")
+    head = _DECLARED[roster.declared] + (b"s" if roster.strings else b"i")
     if roster.strings:
         return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
     return head + roster.ids.astype("<i8").tobytes()
@@ -64,7 +68,10 @@ def unpack_roster(content: object) -> Roster:
             ids = np.array(names, dtype=object if names else str)  # no names are still names
         else:
             ids = np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
-        roster = Roster(ids, from_edges=content[:1] == b"e")
+        declared = {letter: name for name, letter in _DECLARED.items()}.get(content[:1])
+        if declared is None:
+            raise ValueError
+        roster = Roster(ids, declared=declared)
         if pack_roster(roster) != content:
             raise ValueError
         return roster

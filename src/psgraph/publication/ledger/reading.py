@@ -18,7 +18,6 @@ from psgraph.publication.ledger.database import Database
 from psgraph.publication.ledger.facts import Facts
 from psgraph.publication.ledger.packing import unpack_charges, unpack_roster
 from psgraph.publication.records import decode
-from psgraph.publication.terms import roster_kind
 
 __all__ = ["LedgerReader"]
 
@@ -158,7 +157,7 @@ class LedgerReader:
         roster = self.roster(digest)
         if roster is None:
             raise LedgerError(f"a roster is missing in {self.path}")
-        return roster_kind(roster)
+        return roster.declared
 
     @property
     def noise(self) -> str | None:

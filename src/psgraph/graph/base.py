@@ -1,0 +1,295 @@
+"""Graph: a roster and sorted arrays of positions, with the ways in and out.
+
+A graph is a roster (the public nodes) and two arrays `u < v` of *positions* in it, sorted by
+``(u, v)`` without repeats. An edge takes eight bytes; ids are used only on the way in and out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from psgraph.errors import DataError, OutsideRoster
+from psgraph.graph.declarations import declare
+from psgraph.graph.frozen import Frozen
+from psgraph.graph.ids import Ids, as_ids, distinct_ids
+from psgraph.graph.normalising import Dropped, Positions, normalise
+from psgraph.graph.roster import Roster
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import pandas
+    import polars
+    import pyarrow
+    import scipy.sparse
+
+__all__ = ["Graph"]
+
+
+class Graph(Frozen):
+    """Base of snapshots and synthetic graphs: a roster and arrays `u < v` of positions.
+
+    Parameters
+    ----------
+    roster
+        The nodes.
+    u, v
+        Positions of the ends of each edge, in any order and direction; normalised here.
+    time
+        The public name of the timestamp.
+    dropped
+        Rows removed from the input before this point; those removed here are added.
+    """
+
+    __slots__ = ("dropped", "roster", "time", "u", "v")
+
+    _fields = ("roster", "u", "v", "time", "dropped")
+
+    roster: Roster
+    u: Positions
+    v: Positions
+    time: str | None
+    dropped: Dropped
+
+    def __init__(
+        self,
+        roster: Roster,
+        u: ArrayLike,
+        v: ArrayLike,
+        *,
+        time: str | None = None,
+        dropped: Dropped | None = None,
+    ) -> None:
+        a, b = np.asarray(u), np.asarray(v)
+        if a.shape != b.shape or a.ndim != 1:
+            raise DataError("u and v must be flat arrays of one length")
+        if a.size and (a.dtype.kind not in "iu" or b.dtype.kind not in "iu"):
+            raise DataError("u and v are positions in the roster and must be integers")
+        n = len(roster)
+        if a.size and (a.min() < 0 or b.min() < 0 or a.max() >= n or b.max() >= n):
+            where = "" if time is None else f"the snapshot at {time!r}: "
+            raise OutsideRoster(
+                f"{where}an edge has an end outside the roster\n"
+                "The snapshot is refused. Add the missing nodes to the roster, or leave such "
+                "edges out of the input."
+            )
+        low, high, now = normalise(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
+        total = now if dropped is None else dropped + now
+        self._fill(roster=roster, u=low, v=high, time=time, dropped=total)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Iterable[Sequence[Any]] | tuple[ArrayLike, ArrayLike],
+        *,
+        roster: Roster | None = None,
+        roster_from_edges: bool = False,
+        time: str | None = None,
+    ) -> Self:
+        """Build from a list of pairs of ids, or from a tuple of two lists or arrays of ids.
+
+        Without a roster the nodes can only come from the edges, and that makes node presence
+        public: declare it with ``roster_from_edges=True``.
+
+        >>> from psgraph.graph import Snapshot
+        >>> Snapshot.from_edges([("b", "a"), ("a", "b"), ("c", "c")], roster=Roster("abc")).dropped
+        Dropped(self_loops=1, duplicates=1)
+        """
+        if isinstance(edges, tuple):
+            heads, tails = _two_columns(edges)
+        else:
+            try:
+                pairs = [(edge[0], edge[1]) for edge in edges]
+            except (TypeError, IndexError, KeyError):
+                raise DataError("every edge needs two ends\nGive pairs of node ids.") from None
+            heads, tails = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return cls.from_ids(
+            heads, tails, roster=roster, roster_from_edges=roster_from_edges, time=time
+        )
+
+    @classmethod
+    def from_ids(
+        cls,
+        heads: ArrayLike,
+        tails: ArrayLike,
+        *,
+        roster: Roster | None = None,
+        roster_from_edges: bool = False,
+        time: str | None = None,
+    ) -> Self:
+        """Build from two arrays of ids, without Python objects per edge."""
+        a, b = as_ids(heads), as_ids(tails)
+        if a.size != b.size:
+            raise DataError("the two columns of ids differ in length")
+        if a.size and (a.dtype == object) != (b.dtype == object):
+            raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
+        declare(roster, roster_from_edges=roster_from_edges)
+        if roster is None:
+            apart = a != b
+            loops = int(a.size - np.count_nonzero(apart))
+            if loops:  # a node that only has a self-loop has no edge
+                a, b = a[apart], b[apart]
+            roster = Roster(distinct_ids(a, b), declared="edges")
+            heads, tails, dropped = roster.positions(a), roster.positions(b), Dropped(loops)
+            return cls(roster, heads, tails, time=time, dropped=dropped)
+        if a.size:
+            roster.expect(strings=a.dtype == object)
+        return cls(roster, roster.positions(a), roster.positions(b), time=time)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        assert isinstance(other, Graph)
+        return (
+            self.roster == other.roster
+            and np.array_equal(self.u, other.u)
+            and np.array_equal(self.v, other.v)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ---- ways out; one module each under psgraph.graph.formats, imported when used ----
+
+    def to_ids(self) -> tuple[Ids, Ids]:
+        """Return the ends of every edge as two arrays of original ids."""
+        return self.roster.ids[self.u], self.roster.ids[self.v]
+
+    def to_edges(self) -> list[tuple[Any, Any]]:
+        """Return the edges as a list of pairs of original ids."""
+        heads, tails = self.to_ids()
+        return list(zip(heads.tolist(), tails.tolist(), strict=True))
+
+    def to_networkx(self) -> networkx.Graph:
+        """Build a `networkx.Graph` with every node of the roster."""
+        from psgraph.graph.formats.networkx import to_networkx
+
+        return to_networkx(self)
+
+    def to_igraph(self) -> igraph.Graph:
+        """Build an `igraph.Graph` with every node of the roster; ids are in ``vs["name"]``."""
+        from psgraph.graph.formats.igraph import to_igraph
+
+        return to_igraph(self)
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """Build the symmetric 0/1 adjacency matrix, rows in roster order."""
+        from psgraph.graph.formats.scipy import to_scipy
+
+        return to_scipy(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Build an Arrow table with columns ``u`` and ``v`` of original ids."""
+        from psgraph.graph.formats.tables import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Build a pandas data frame with columns ``u`` and ``v`` of original ids."""
+        from psgraph.graph.formats.tables import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Build a polars data frame with columns ``u`` and ``v`` of original ids."""
+        from psgraph.graph.formats.tables import to_polars
+
+        return to_polars(self)
+
+    # ---- ways in from libraries ----
+    #
+    # A graph object lists its nodes, but that list may have been made from the edges
+    # (`networkx.from_edgelist`, a matrix as large as its largest id). So each takes exactly one
+    # of roster=…, nodes_are_public=True and roster_from_edges=True.
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: networkx.Graph,
+        *,
+        roster: Roster | None = None,
+        nodes_are_public: bool = False,
+        roster_from_edges: bool = False,
+    ) -> Self:
+        """Build from networkx; direction, keys and attributes are dropped."""
+        from psgraph.graph.formats.networkx import from_networkx
+
+        return from_networkx(
+            graph,
+            kind=cls,
+            roster=roster,
+            nodes_are_public=nodes_are_public,
+            roster_from_edges=roster_from_edges,
+        )
+
+    @classmethod
+    def from_igraph(
+        cls,
+        graph: igraph.Graph,
+        *,
+        roster: Roster | None = None,
+        nodes_are_public: bool = False,
+        roster_from_edges: bool = False,
+    ) -> Self:
+        """Build from igraph; ids are the vertex attribute ``name``, otherwise vertex numbers."""
+        from psgraph.graph.formats.igraph import from_igraph
+
+        return from_igraph(
+            graph,
+            kind=cls,
+            roster=roster,
+            nodes_are_public=nodes_are_public,
+            roster_from_edges=roster_from_edges,
+        )
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: Any,
+        *,
+        roster: Roster | None = None,
+        nodes_are_public: bool = False,
+        roster_from_edges: bool = False,
+    ) -> Self:
+        """Build from a square matrix; non-zero entries are edges, direction is dropped."""
+        from psgraph.graph.formats.scipy import from_scipy
+
+        return from_scipy(
+            matrix,
+            kind=cls,
+            roster=roster,
+            nodes_are_public=nodes_are_public,
+            roster_from_edges=roster_from_edges,
+        )
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        roster: Roster | None = None,
+        roster_from_edges: bool = False,
+        columns: tuple[str, str] | None = None,
+    ) -> Self:
+        """Build from two id columns (``u`` and ``v``) of a pandas, polars or pyarrow table."""
+        from psgraph.graph.formats.tables import from_table
+
+        return from_table(
+            table, kind=cls, roster=roster, roster_from_edges=roster_from_edges, columns=columns
+        )
+
+
+def _two_columns(edges: tuple[Any, ...]) -> tuple[ArrayLike, ArrayLike]:
+    """Return the two arrays of ids that a tuple holds; refuse a tuple of edges.
+
+    A tuple of two edges looks like two arrays of two ids. If its length decided, removing one edge
+    could change how all others are read.
+    """
+    if len(edges) != 2 or any(isinstance(each, tuple) or np.isscalar(each) for each in edges):
+        raise DataError(
+            "a tuple must hold two lists or arrays of ids\nGive single edges as a list of pairs."
+        )
+    return edges[0], edges[1]

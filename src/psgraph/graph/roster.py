@@ -1,0 +1,218 @@
+"""Roster: the public set of nodes."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psgraph.errors import DataError, InvalidArgument, RosterError
+from psgraph.graph.declarations import DECLARATIONS, Declared
+from psgraph.graph.frozen import Frozen
+from psgraph.graph.ids import Ids, as_ids
+from psgraph.graph.normalising import Positions
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Roster"]
+
+_STATEMENTS: dict[Declared, str] = {
+    "given": "The roster was given from outside, as declared by the publisher.",
+    "nodes": (
+        "The roster is the node list of a graph object, public and independent of the edges as "
+        "declared by the publisher."
+    ),
+    "edges": (
+        "The roster was read off the edges, as declared by the publisher: which nodes have an "
+        "edge at each timestamp is public and not protected."
+    ),
+}
+
+#: What certificates of version 0.1.0 say. They are recomputed byte by byte.
+_STATEMENTS_0_1 = {
+    False: "The roster was given from outside and does not depend on the edges.",
+    True: (
+        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
+        "and not protected."
+    ),
+}
+
+
+class Roster(Frozen):
+    """The public set of nodes, in a fixed order.
+
+    Parameters
+    ----------
+    ids
+        Distinct integers or distinct strings. They are kept sorted, so that two rosters of the
+        same nodes are equal whatever order they came in.
+    declared
+        How the ids were obtained: ``"given"`` from outside, as the ``"nodes"`` of a graph object,
+        or from the ``"edges"``, which makes node presence public.
+
+    Examples
+    --------
+    >>> roster = Roster(["carol", "alice", "bob"])
+    >>> roster
+    Roster(3 nodes)
+    >>> roster.positions(["bob", "nobody"])
+    array([ 1, -1], dtype=int32)
+    """
+
+    __slots__ = ("__dict__", "declared", "ids")
+
+    _fields = ("ids", "declared")
+
+    ids: Ids
+    declared: Declared
+
+    def __init__(self, ids: ArrayLike, *, declared: Declared = "given") -> None:
+        if declared not in DECLARATIONS:
+            raise InvalidArgument(
+                f"declared={declared!r} is not a way to obtain a roster\n"
+                f"Give one of: {', '.join(DECLARATIONS)}."
+            )
+        try:
+            array = as_ids(ids)
+        except DataError as error:
+            raise RosterError(f"roster: {error}") from None
+        if array.size >= 2**31 - 1:
+            raise RosterError("a roster can hold at most 2,147,483,646 nodes")
+        if array.size > 1 and not (array[1:] > array[:-1]).all():
+            array = np.sort(array)
+            repeats = int((array[1:] == array[:-1]).sum())
+            if repeats:
+                raise RosterError(
+                    f"roster: {repeats} of {array.size} ids are repeated\nList every node once."
+                )
+        if array.dtype == object and not _plain_text(array):
+            raise RosterError("roster: an id is not plain Unicode text\nRemove such characters.")
+        if hasattr(ids, "__array__"):  # it may be the caller's own memory
+            array = array.copy()
+        self._fill(ids=array, declared=declared)
+
+    @classmethod
+    def range(cls, nodes: int) -> Self:
+        """Return the roster 0, 1, …, nodes − 1."""
+        return cls(np.arange(nodes, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    def __repr__(self) -> str:
+        return f"Roster({len(self)} node{'' if len(self) == 1 else 's'})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Roster):
+            return NotImplemented
+        return self is other or (
+            self.declared == other.declared
+            and self.ids.dtype == other.ids.dtype
+            and np.array_equal(self.ids, other.ids)
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.declared))
+
+    @property
+    def from_edges(self) -> bool:
+        """Whether the roster was read off the edges."""
+        return self.declared == "edges"
+
+    @property
+    def strings(self) -> bool:
+        """Whether the ids are strings (otherwise they are integers)."""
+        return self.ids.dtype == object
+
+    def expect(self, *, strings: bool) -> None:
+        """Reject ids of the wrong type: none of them would match the roster."""
+        if len(self) and strings != self.strings:
+            edges, nodes = ("text", "integers") if strings else ("integers", "text")
+            raise DataError(
+                f"the ids of the edges are {edges} and those of the roster are {nodes}\n"
+                "Bring both to one type: integers throughout or strings throughout."
+            )
+
+    @property
+    def pairs(self) -> int:
+        """n(n−1)/2, the number of possible edges."""
+        return len(self) * (len(self) - 1) // 2
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the ids and of how they were obtained."""
+        mark = f"{self.declared}\0".encode()
+        body = "\0".join(self.ids).encode() if self.strings else self.ids.tobytes()
+        return hashlib.sha256(mark + (b"s" if self.strings else b"i") + body).hexdigest()
+
+    @property
+    def statement(self) -> str:
+        """What the publisher declared about the nodes, in one sentence."""
+        return _STATEMENTS[self.declared]
+
+    @property
+    def statement_0_1(self) -> str:
+        """The statement in certificates of version 0.1.0, for releases sealed by it."""
+        return _STATEMENTS_0_1[self.from_edges]
+
+    @cached_property
+    def arrow_ids(self) -> pyarrow.Array:
+        """The ids as an Arrow array, in roster order."""
+        import pyarrow as pa
+
+        return pa.array(self.ids, type=pa.large_string() if self.strings else pa.int64())
+
+    def positions(self, ids: ArrayLike) -> Positions:
+        """Return the positions of ids in the roster, −1 where an id is not in it.
+
+        *Complexity*: O(len(ids)).
+        """
+        array = as_ids(ids)
+        if not array.size or not len(self) or (array.dtype == object) != self.strings:
+            return np.full(array.size, -1, dtype=np.int32)
+        if self._table is not None:
+            return self._positions_by_table(array, self._table)
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            sought = pa.array(array, type=self.arrow_ids.type)
+        except UnicodeError:
+            raise DataError("a node id is not plain Unicode text") from None
+        found = pc.index_in(sought, value_set=self.arrow_ids)
+        return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32] | None:
+        """Position by id − smallest id, where the ids are dense enough to afford it."""
+        if self.strings or not len(self):
+            return None
+        low, high = int(self.ids[0]), int(self.ids[-1])
+        if high - low >= 8 * len(self) + 1024:
+            return None
+        table = np.full(high - low + 1, -1, dtype=np.int32)
+        table[self.ids - low] = np.arange(len(self), dtype=np.int32)
+        return table
+
+    def _positions_by_table(self, ids: Ids, table: NDArray[np.int32]) -> Positions:
+        low = int(self.ids[0])
+        if ids.min() >= low and ids.max() < low + table.size:
+            if table.size == len(self):  # consecutive ids are positions already
+                return (ids - low if low else ids).astype(np.int32)
+            return table[ids - low] if low else table[ids]
+        inside = (ids >= low) & (ids < low + table.size)
+        found = np.full(ids.size, -1, dtype=np.int32)
+        found[inside] = table[ids[inside] - low]
+        return found
+
+
+def _plain_text(ids: Ids) -> bool:
+    """Whether ids can be written as UTF-8 and told apart when joined by NUL (see `digest`)."""
+    try:
+        return b"\0" not in "".join(ids).encode()
+    except UnicodeEncodeError:
+        return False
