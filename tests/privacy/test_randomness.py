@@ -41,7 +41,7 @@ def test_secure_sources_differ():
 
 @pytest.mark.parametrize("seed", [-1, 1.0, "1", True, None])
 def test_wrong_seeds(seed):
-    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+    with pytest.raises(InvalidArgument, match="seed must be an integer"):
         RandomSource.seeded(seed)
 
 
