@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -17,13 +18,14 @@ from scipy import stats
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.der import DER
+from psgraph.methods.der import DER, fisher, splits
+from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
 from psgraph.methods.der.method import _whole_matrix
-from psgraph.privacy import fisher, splits
+from psgraph.methods.der.rectangles import Regions, trimmed, valid_cells
+from psgraph.methods.der.splits import SplitChoice
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
-from psgraph.privacy.rectangles import Regions, _trimmed, valid_cells
 from psgraph.privacy.samplers import Sampler
 from psgraph.testing import check_method
 from tests.methods.real import as733, mean_fidelity
@@ -68,13 +70,13 @@ def copies(nodes: int, edges: Cells, times: int) -> Regions:
     return Regions(rectangles, len(edges) * np.arange(times + 1), rows, columns)
 
 
-def fits(observed: Counter[object], law: dict[object, float]) -> float:
+def fits(observed: Counter[object], distribution: dict[object, float]) -> float:
     """The p-value of a chi-square test; impossible outcomes fail at once."""
-    assert observed.keys() <= law.keys()
+    assert observed.keys() <= distribution.keys()
     draws = observed.total()
-    expected = np.array(list(law.values())) * draws
+    expected = np.array(list(distribution.values())) * draws
     assert expected.min() > 4, "too few draws for this test"
-    counts = np.array([observed[outcome] for outcome in law])
+    counts = np.array([observed[outcome] for outcome in distribution])
     return float(stats.chisquare(counts, expected * draws / expected.sum()).pvalue)
 
 
@@ -91,13 +93,13 @@ def test_valid_cells_are_counted(rectangle: tuple[int, int, int, int]) -> None:
     listed = [(i, j) for i in range(top, bottom) for j in range(left, right) if i < j]
     assert valid_cells(np.array([rectangle]))[0] == len(listed)
     if listed:
-        top, bottom, left, right = _trimmed(*rectangle)
+        top, bottom, left, right = trimmed(*rectangle)
         still = [(i, j) for i in range(top, bottom) for j in range(left, right) if i < j]
         assert still == listed
         assert (bottom - top) * (right - left) <= 2 * len(listed)
 
 
-# ---- Fisher's noncentral hypergeometric law ----
+# ---- Fisher's noncentral hypergeometric distribution ----
 
 
 @settings(max_examples=200)
@@ -109,7 +111,8 @@ def test_floats_and_decimals_find_the_same_place(data: st.DataObject) -> None:
     uniform = data.draw(st.integers(0, 2**62 - 1))
     odds = float(fisher._exp(rate, digits=40))
     found = fisher._locate(cells, ones, drawn, odds, uniform, fisher._ERROR)
-    exact = fisher._locate_in_decimals(cells, ones, drawn, rate, uniform, bits=62, digits=60)
+    mode = fisher._mode(cells, ones, drawn, odds)
+    exact = fisher._locate_in_decimals(cells, ones, drawn, mode, rate, uniform, bits=62, digits=60)
     assert found in (exact, fisher._DOUBTFUL)
     assert fisher._locate(cells, ones, drawn, odds, uniform, 1.0) == fisher._DOUBTFUL
 
@@ -124,38 +127,75 @@ def test_floats_and_decimals_find_the_same_place(data: st.DataObject) -> None:
         (12, 0, 5, Fraction(1)),
     ],
 )
-def test_hits_follow_fishers_law(cells: int, ones: int, drawn: int, rate: Fraction) -> None:
+def test_hits_follow_fisher(cells: int, ones: int, drawn: int, rate: Fraction) -> None:
     draws = 50_000
     size = (np.full(draws, value) for value in (cells, ones, drawn))
     hits = fisher.noncentral_hypergeometric(sampler(), *size, rate=rate)
-    law = stats.nchypergeom_fisher(cells, ones, drawn, math.exp(rate))
-    middle, spread = law.mean(), law.std() if ones else 0.0
+    distribution = stats.nchypergeom_fisher(cells, ones, drawn, math.exp(rate))
+    middle, spread = distribution.mean(), distribution.std() if ones else 0.0
     assert abs(hits.mean() - middle) <= 5 * spread / math.sqrt(draws)
     values = np.arange(hits.min(), hits.max() + 1)
-    expected = law.pmf(values) * draws
+    expected = distribution.pmf(values) * draws
     often = expected > 5
     observed = Counter(hits[np.isin(hits, values[often])].tolist())
     if often.sum() > 1:
-        kept = dict(zip(values[often].tolist(), law.pmf(values[often]), strict=True))
+        kept = dict(zip(values[often].tolist(), distribution.pmf(values[often]), strict=True))
         assert fits(observed, kept) > UNLIKELY
 
 
 def test_doubtful_draws_are_settled_by_more_bits() -> None:
     # Of 2 cells with a one in the first, one is drawn: x = 1 with probability e/(1 + e). The
-    # number below has the boundary in its last place, so its 62 bits can't decide.
+    # number below has the boundary in its last bit, so its 62 bits can't decide.
     boundary = int(Fraction(math.e) / (1 + Fraction(math.e)) * 2**62)
-    where = {"cells": 2, "ones": 1, "drawn": 1, "rate": Fraction(1)}
     undecided = [
         number
         for number in range(boundary - 2000, boundary + 2000)
-        if fisher._locate_in_decimals(2, 1, 1, Fraction(1), number, bits=62, digits=60) is None
+        if fisher._locate_in_decimals(2, 1, 1, 1, Fraction(1), number, bits=62, digits=60) is None
     ]
     assert len(undecided) == 1
-    settled = {fisher._settle(sampler(seed), undecided[0], **where) for seed in range(40)}
+    settled = {
+        fisher._settle(sampler(seed), undecided[0], 2, 1, 1, 1, rate=Fraction(1))
+        for seed in range(40)
+    }
     assert settled == {0, 1}
 
 
-def test_doubt_does_not_change_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+def hits_for(uniform: int, cells: int, ones: int, drawn: int, rate: Fraction) -> int:
+    """What comes out if the first word drawn is `uniform`."""
+    source = RandomSource.seeded(1)
+    source.peek(1)
+    source._words = source._words.copy()
+    source._words[0] = uniform
+    sizes = (np.array([size]) for size in (cells, ones, drawn))
+    return int(fisher.noncentral_hypergeometric(Sampler(source), *sizes, rate=rate)[0])
+
+
+def test_every_value_comes_out_where_two_values_are_almost_equally_likely() -> None:
+    """Floats can't tell which of 0 and 1 is the mode; both passes must read the same line."""
+    cells, ones, drawn, rate = 1_076_188_898_093, 1_003_067, 1_003_702, Fraction(1, 15)
+    with localcontext() as context:
+        context.prec = 60
+        odds = (Decimal(1) / 15).exp()
+        weights = [Decimal(1)]
+        for x in range(60):
+            ratio = (ones - x) * (drawn - x) * odds / ((x + 1) * (cells - ones - drawn + x + 1))
+            weights.append(weights[-1] * ratio)
+        assert abs(weights[1] / weights[0] - 1) < Decimal(10) ** -16
+        total = sum(weights)
+        middles = {}  # of the segment of each x, on the two lines there can be
+        for mode in (0, 1):
+            begin = Decimal(0)
+            for x in (*range(mode, 61), *range(mode)):
+                middles[mode, x] = int((begin + weights[x] / 2) / total * 2**62)
+                begin += weights[x]
+    found = {
+        mode: [hits_for(middles[mode, x], cells, ones, drawn, rate) for x in range(19)]
+        for mode in (0, 1)
+    }
+    assert list(range(19)) in found.values()
+
+
+def test_doubt_does_not_change_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     size = [np.full(300, value) for value in (30, 12, 9)]
     quick = fisher.noncentral_hypergeometric(sampler(), *size, rate=Fraction(3, 2))
     honest = fisher._draw
@@ -172,7 +212,7 @@ def test_doubt_does_not_change_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the arrangement ----
 
 
-def arrangement_law(nodes: int, edges: set[tuple[int, int]], drawn: int, rate: float) -> dict:
+def arrangements(nodes: int, edges: set[tuple[int, int]], drawn: int, rate: float) -> dict:
     """The exponential mechanism over all sets of `drawn` cells, written down."""
     weights = {
         chosen: math.exp(rate * len(edges & set(chosen)))
@@ -186,17 +226,17 @@ def arrangement_law(nodes: int, edges: set[tuple[int, int]], drawn: int, rate: f
 def test_arrangements_follow_the_exponential_mechanism(drawn: int) -> None:
     edges = [(0, 1), (0, 4), (3, 4)]
     times, rate = 20_000, Fraction(3, 2)
-    rows, columns = budget(rate).arrange_edges(
-        copies(5, edges, times), drawn=np.full(times, drawn), epsilon=rate, label="arrangement"
-    )
+    arrangement = EdgeArrangement(copies(5, edges, times), drawn=np.full(times, drawn))
+    rows, columns = budget(rate).run(arrangement, epsilon=rate, label="arrangement")
     order = np.lexsort((columns, rows))
     rows, columns = rows[order].tolist(), columns[order].tolist()
     chosen: dict[int, list[tuple[int, int]]] = {index: [] for index in range(times)}
     for row, column in zip(rows, columns, strict=True):
         chosen[row // 5].append((row % 5, column % 5))
     observed = Counter(map(tuple, chosen.values()))
-    law = arrangement_law(5, set(edges), drawn, float(rate))
-    assert fits(observed, law) > UNLIKELY if len(law) > 1 else observed.keys() == law.keys()
+    distribution = arrangements(5, set(edges), drawn, float(rate))
+    assert observed.keys() <= distribution.keys()
+    assert len(distribution) == 1 or fits(observed, distribution) > UNLIKELY
 
 
 def test_arrangements_lose_no_more_than_epsilon() -> None:
@@ -205,16 +245,17 @@ def test_arrangements_lose_no_more_than_epsilon() -> None:
     for number in range(7):
         for edges in combinations(cells[1:], number):
             for drawn in range(7):
-                one = arrangement_law(4, set(edges), drawn, rate)
-                other = arrangement_law(4, {cells[0], *edges}, drawn, rate)
+                one = arrangements(4, set(edges), drawn, rate)
+                other = arrangements(4, {cells[0], *edges}, drawn, rate)
                 worst = max(worst, *(abs(math.log(one[s] / other[s])) for s in one))
     assert 0.8 * rate < worst <= rate + 1e-12
 
 
 def test_arranging_more_cells_than_there_are_is_refused() -> None:
     whole = regions_of([(0, 3, 0, 3)], [(0, 1)])
-    with pytest.raises(MethodError, match="more cells"):
-        budget(1).arrange_edges(whole, drawn=np.array([4]), epsilon=Fraction(1), label="x")
+    for wrong in (4, -1):
+        with pytest.raises(MethodError, match="cells to draw"):
+            EdgeArrangement(whole, drawn=np.array([wrong]))
 
 
 # ---- splits ----
@@ -271,9 +312,8 @@ def test_split_qualities_are_those_of_the_definition(
 def test_splits_follow_the_exponential_mechanism() -> None:
     edges = [(0, 1), (0, 2), (1, 2), (0, 3), (4, 5)]
     times, epsilon, least = 40_000, Fraction(3), 2
-    cuts = budget(epsilon).choose_splits(
-        copies(6, edges, times), least=least, grid=16, epsilon=epsilon, label="splits"
-    )
+    choice = SplitChoice(copies(6, edges, times), least=least, grid=16)
+    cuts = budget(epsilon).run(choice, epsilon=epsilon, label="splits")
     observed = Counter(map(tuple, (cuts - 6 * np.arange(times)[:, None]).tolist()))
     weights = {
         point: math.exp(float(epsilon * least * quality) / 2)
@@ -300,11 +340,12 @@ def test_scaling_does_not_overflow(cells: int, count: int, scale: int) -> None:
 def test_regions_that_cannot_be_split_are_left_alone() -> None:
     narrow = regions_of([(0, 1, 1, 9), (1, 3, 3, 5)], [(0, 1), (1, 4)])
     spent = budget(1)
-    cuts = spent.choose_splits(narrow, least=2, grid=16, epsilon=Fraction(1), label="splits")
+    choice = SplitChoice(narrow, least=2, grid=16)
+    cuts = spent.run(choice, epsilon=Fraction(1), label="splits")
     assert (cuts == splits.NO_SPLIT).all()
     assert spent.remaining == 0
     with pytest.raises(MethodError, match="at least 1 cell"):
-        budget(1).choose_splits(narrow, least=0, grid=16, epsilon=Fraction(1), label="splits")
+        SplitChoice(narrow, least=0, grid=16)
 
 
 # ---- exploration ----

@@ -19,12 +19,9 @@ from scipy import stats
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.privhrg import PrivHRG
+from psgraph.methods.privhrg import PrivHRG, dendrogram_walk
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
-from psgraph.methods.privhrg.generation import draw_edges
-from psgraph.privacy import dendrogram_walk
-from psgraph.privacy.budget import Budget
-from psgraph.privacy.dendrogram import (
+from psgraph.methods.privhrg.dendrogram import (
     DEGREE,
     EDGES,
     FIRST,
@@ -37,12 +34,15 @@ from psgraph.privacy.dendrogram import (
     edges_across,
     random_dendrogram,
 )
-from psgraph.privacy.dendrogram_walk import (
+from psgraph.methods.privhrg.dendrogram_walk import (
+    DendrogramWalk,
     branching_fits,
     likelihood_sensitivity,
     log_likelihood,
     walk_dendrogram,
 )
+from psgraph.methods.privhrg.generation import draw_edges
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.testing import check_method
@@ -145,18 +145,18 @@ def test_subtrees_are_stretches(nodes: int, seed: int) -> None:
 def test_random_trees_are_those_of_binary_search() -> None:
     # Of four leaves: the first split halves them with probability 1/3, in one of 3 ways; else it
     # takes off one of 4 leaves, and one of the 3 ways to go on is taken.
-    law = {
+    distribution = {
         part: 1 / 9 if all(len(shape_leaves(side)) == 2 for side in part) else 2 / 3 / 12
         for part in all_shapes((0, 1, 2, 3))
     }
-    assert len(law) == 15
+    assert len(distribution) == 15
     source = sampler()
     drawn = Counter(
         shape(random_dendrogram(source.permutation(4), source.permutation(3))) for _ in range(6_000)
     )
-    assert drawn.keys() <= law.keys()
-    expected = np.array(list(law.values())) * 6_000
-    assert stats.chisquare([drawn[part] for part in law], expected).pvalue > UNLIKELY
+    assert drawn.keys() <= distribution.keys()
+    expected = np.array(list(distribution.values())) * 6_000
+    assert stats.chisquare([drawn[part] for part in distribution], expected).pvalue > UNLIKELY
 
 
 @given(st.integers(2, 30), st.floats(0, 1), st.integers(0, 9))
@@ -209,7 +209,7 @@ def test_increments_agree_with_recomputing_everything(
                 *arrays, tree.root, starts, neighbours, rate, done, 20, words, place
             ),
         )
-        # What the walk keeps up to date, against the same tree laid out and counted anew.
+        # What the walk keeps up to date, against the same tree laid out and counted again.
         now = layout.tree()
         fresh = Layout.of(now)
         edges_across(fresh, starts, neighbours)
@@ -269,9 +269,8 @@ def test_the_chain_finds_two_cliques() -> None:
     edges = [*combinations(range(8), 2), *combinations(range(8, 16), 2)]
     adjacency, start = lists(16, edges), some_tree(16)
     budget = Budget(Fraction(10), sampler())
-    tree = budget.walk_dendrogram(
-        start, *adjacency, steps=4_000, epsilon=Fraction(10), label="dendrogram"
-    )
+    walk = DendrogramWalk(start, *adjacency, steps=4_000)
+    tree = budget.run(walk, epsilon=Fraction(10), label="dendrogram")
     assert log_likelihood(start, *adjacency) < -20
     assert log_likelihood(tree, *adjacency) == 0
     assert {frozenset(below(tree, child)) for child in children(tree, tree.root)} == {
@@ -354,8 +353,8 @@ def test_every_pair_is_drawn_with_its_probability() -> None:
             spread = math.sqrt(draws * chance * (1 - chance))
             assert abs(drawn[pair] - draws * chance) <= 5 * spread
     # Independent: the number of edges in a block is binomial.
-    law = stats.binom(6, 0.55).pmf(range(7)) * draws
-    assert stats.chisquare([together[count] for count in range(7)], law).pvalue > UNLIKELY
+    distribution = stats.binom(6, 0.55).pmf(range(7)) * draws
+    assert stats.chisquare([together[count] for count in range(7)], distribution).pvalue > UNLIKELY
 
 
 def test_nothing_is_drawn_where_the_probability_is_zero() -> None:

@@ -11,7 +11,7 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
+from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.publication import Tally, publish_source
 from psgraph.cli.screen import facts, note, print_json, results
 from psgraph.cli.shared import (
@@ -56,7 +56,7 @@ def command(
     seed: int | None,
     noise: str,
     as_json: bool,
-    **parameters: Any,
+    settings: Settings,
 ) -> None:
     """Publish every snapshot of INPUT as a synthetic graph with a certificate.
 
@@ -68,18 +68,15 @@ def command(
     every timestamp, and the node lists in DIR/nodes. All of INPUT is checked before the first
     release is made. The same command continues an interrupted run and spends nothing twice.
 
-    --set gives any method its parameters (psgraph methods lists them). Only --method psgraph has
-    --threshold, --no-fusion, --no-postprocess, --always-repartition,
-    --choice-constant and --between.
+    --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
+    them.
     """
-    refuse_foreign_options(method, parameters)
-
     from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.releases import LEDGER_NAME
 
     guarantee = WEventPrivacy(epsilon, window=window)
-    chosen = build_method(method, parameters, guarantee)
+    chosen = build_method(method, settings, guarantee)
     arguments: dict[str, Any] = {
         "method": chosen,
         "guarantee": guarantee,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from psgraph.errors import InvalidArgument
+from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ report_option = click.option(
 method_option = click.option(
     "--method",
     metavar="NAME",
-    default="psgraph",
+    default=DEFAULT_METHOD,
     show_default=True,
     help="How graphs are generated; `psgraph methods` lists those installed.",
 )

@@ -15,7 +15,7 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
+from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.screen import compiling, note
 from psgraph.cli.shared import (
     Source,
@@ -65,7 +65,7 @@ def command(
     once: bool,
     settle: float,
     as_json: bool,
-    **parameters: Any,
+    settings: Settings,
 ) -> None:
     """Publish the files of the directory INBOX in the order of their names, as they arrive.
 
@@ -79,7 +79,6 @@ def command(
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
-    refuse_foreign_options(method, parameters)
     Source(str(inbox), roster, roster_from_edges, None, False)
 
     from psgraph.publication.opening import check_history
@@ -90,7 +89,7 @@ def command(
     from psgraph.streams.rosters import read_roster
 
     guarantee = WEventPrivacy(epsilon, window=window)
-    chosen = build_method(method, parameters, guarantee)
+    chosen = build_method(method, settings, guarantee)
     arguments: dict[str, Any] = {
         "method": chosen,
         "guarantee": guarantee,

@@ -9,7 +9,7 @@ from psgraph._version import __version__
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method
+from psgraph.methods.base import Method, check_caveat
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.publication.history import Measured
@@ -60,6 +60,7 @@ class Measuring:
         measurement = self._method.measure(snapshot, state, budget, self._engine)
         if budget.spent > allowance:
             raise MethodError(f"method {self._method.name!r} spent more than it was allowed")
+        check_caveat(self._method, budget.trace)
         return Measured(
             timestamp=timestamp,
             snapshot=snapshot,

@@ -17,11 +17,13 @@ from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.base import Edges
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import Method
-from psgraph.methods.psgraph import PSGraph
+from psgraph.methods import DEFAULT_METHOD
+from psgraph.methods.base import Method, find_method
 from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.publisher import Publisher
@@ -29,7 +31,6 @@ from psgraph.publication.publisher import Publisher
 __all__ = ["start_up", "warm_up"]
 
 _NODES = 64
-_NEVER_AGAIN = 10**9  # a threshold that no change in so small a graph can pass
 _CELLS = 1 << 20  # more than are ever written down one by one
 
 
@@ -53,18 +54,19 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
     Parameters
     ----------
     method
-        The method that will be used; PSGraph if none is given.
+        The method that will be used; the default one if none is given.
 
     >>> warm_up()
     """
     start_up()
-    if method is None or type(method) is PSGraph:
-        method = PSGraph(threshold=_NEVER_AGAIN)
+    if method is None:
+        method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
     before = _ring(_NODES)
-    publisher = Publisher(method, WEventPrivacy("8", window=1), seed=0, engine=engine)
-    publisher.publish(before)  # finds communities
-    publisher.publish(_ring(_NODES + 1))  # keeps them, with a newcomer
+    for variant in method.rehearsals():
+        publisher = Publisher(variant, WEventPrivacy("8", window=1), seed=0, engine=engine)
+        publisher.publish(before)
+        publisher.publish(_ring(_NODES + 1))  # with a past and a new node
     _warm_up_sparse_counts(engine, before)
     _warm_up_repair(engine, before)
 
@@ -79,12 +81,14 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     labels = np.arange(_NODES, dtype=np.int32)
     counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
     sort_keys(np.arange(1 << 14)[::-1].copy(), largest=1 << 14)
-    Budget(Fraction(8), Sampler(RandomSource.seeded(0))).noisy_sparse_counts(
-        counts.cells,
-        counts.counts,
-        size=_CELLS,
-        threshold=norm_sub_threshold,
-        sensitivity=per_edge(1),
+    Budget(Fraction(8), Sampler(RandomSource.seeded(0))).run(
+        SparseLaplaceCounts(
+            counts.cells,
+            counts.counts,
+            size=_CELLS,
+            threshold=norm_sub_threshold,
+            sensitivity=per_edge(1),
+        ),
         epsilon=Fraction(8),
         label="warm-up",
     )
