@@ -1,4 +1,4 @@
-"""Clustering coefficients from one count of triangles."""
+"""Clustering coefficients from a single count of triangles."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Clustering:
     Attributes
     ----------
     transitivity
-        Share of the paths of length two that close to a triangle; the paper's metric. 0 where
+        Share of the paths of length two that are closed to a triangle; the paper's metric. 0 if
         there is no such path.
     average
-        Mean over all nodes of the roster of the same share at one node, 0 at nodes of degree 0
-        or 1. Small nodes weigh as much as hubs here.
+        Mean of the same share over all nodes of the roster, 0 for nodes of degree 0 or 1. Small
+        nodes weigh as much as hubs.
     """
 
     transitivity: float

@@ -61,7 +61,9 @@ def test_a_cut_connection_is_taken_up_where_it_stopped(tmp_path):
 def test_a_connection_lost_for_good_keeps_what_arrived_and_a_later_call_resumes(tmp_path):
     behaviour = Behaviour({"file.bin": CONTENT}, cuts=[10_000] * 4)
     with serving(behaviour) as address:
-        with pytest.raises(DataError, match="40,000 bytes were received\nRun the same command again"):
+        with pytest.raises(
+            DataError, match="40,000 bytes were received\nRun the same command again"
+        ):
             fetch(address, tmp_path)
         assert left_over(tmp_path) == {"file.bin.part", "file.bin.part.json"}
         assert not (tmp_path / "file.bin").exists()

@@ -293,7 +293,7 @@ def test_within_noise_methods_are_level() -> None:
     assert judged(about, almost, noise=0.001).verdict == "holds"
     verdict = judged(about, almost, noise=0.1)
     assert verdict.verdict == "does not hold"
-    assert "so in 0 %, opposite in 0 %" in verdict.reason
+    assert "true in 0 %, opposite in 0 %" in verdict.reason
     assert "8 level" in verdict.numbers
 
 
@@ -316,7 +316,7 @@ def test_a_single_place_that_is_worse_breaks_every_and_not_most() -> None:
         "some": "holds",
         "not every": "holds",
     }
-    assert "so in 88 %, opposite in 12 %" in verdicts["every"].reason
+    assert "true in 88 %, opposite in 12 %" in verdicts["every"].reason
 
 
 def test_the_demand_is_made_of_each_metric_unless_they_are_pooled() -> None:
