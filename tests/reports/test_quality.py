@@ -122,7 +122,10 @@ def test_without_certificates_nothing_is_said_of_a_promise(stream):
     page = checked(html)
     assert "Spending per window" not in page.headings
     assert "without certificates" in page.text
-    assert f"the release {kept:,}, of which {kept:,} (100.0 %) are also edges of the original" in page.text
+    assert (
+        f"the release {kept:,}, of which {kept:,} (100.0 %) are also edges of the original"
+        in page.text
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ Tone = Literal["good", "fair", "poor"]
 
 _SECTIONS_FOR_CONTENTS = 4
 _LONGEST_UNFOLDED = 24
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|nats\b|steps\b)|(?<=\w) (?=[↑↓])")
 
 
 class Page:
@@ -74,11 +75,11 @@ class Page:
         """Text: plain, larger (`lead`) or smaller (`note`), optionally after a coloured verdict."""
         mark = "" if kind == "plain" else f' class="{kind}"'
         before = f'<span class="verdict {tone}">{escape(verdict)}.</span> ' if verdict else ""
-        self._add(f"<p{mark}>{before}{escape(text)}</p>")
+        self._add(f"<p{mark}>{before}{_prose(text)}</p>")
 
     def bullets(self, items: Sequence[str]) -> None:
         """A list of points."""
-        self._add("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>")
+        self._add("<ul>" + "".join(f"<li>{_prose(item)}</li>" for item in items) + "</ul>")
 
     def text(self, content: str) -> None:
         """Preformatted text, for commands and listings; long lines wrap."""
@@ -96,8 +97,8 @@ class Page:
             kind = f"verdict {tone}" if tone else "name"
             below = f'<span class="{kind}">{escape(verdict)}</span>' if verdict else ""
             made.append(
-                f'<li><span class="name">{escape(name)}</span> '
-                f'<span class="value">{escape(value)}</span> {below}</li>'
+                f'<li><span class="name">{_prose(name)}</span> '
+                f'<span class="value">{_prose(value)}</span> {below}</li>'
             )
         self._add(f'<ul class="tiles">{"".join(made)}</ul>')
 
@@ -278,6 +279,11 @@ def check_writable(path: str | PathLike[str]) -> None:
         if isinstance(error, OutputError):
             raise
         raise OutputError("the path of the report can't be used\nCheck it.") from None
+
+
+def _prose(text: str) -> str:
+    """Escaped text in which a unit or an arrow stays on the line of what it belongs to."""
+    return escape(_BEFORE_UNIT.sub("\u00a0", text))
 
 
 def _css() -> str:

@@ -89,7 +89,8 @@ def _limit_row(metric: MetricInfo) -> tuple[str, ...]:
 
 
 def _metric_chart(comparison: Comparison, metric: MetricInfo) -> tuple[Drawing, str]:
-    figure, axes = blank_chart(f"{metric.words} {metric.arrow}")
+    title = metric.words if metric.is_share else metric.heading  # ticks have the per cent sign
+    figure, axes = blank_chart(f"{title} {metric.arrow}")
     values, mean = _values_of(comparison, metric), mean_of(comparison, metric)
     there = [value for value in values if value is not None]
     _line(axes, values, SYNTHETIC, "-")
