@@ -169,7 +169,7 @@ def _write_metrics(
 ) -> None:
     for index, metric in enumerate(PAPER_METRICS):
         x = _metric_left(index)
-        figure.text(x, top, f"{metric.words} {metric.arrow}", fontsize=10, color=INK)
+        figure.text(x, top, f"{metric.words} {metric.arrow}", fontsize=9.5, color=INK)
         value = metric.shown(values[metric.name])
         figure.text(x, top - 0.043, value, fontsize=18, color=SYNTHETIC)
     figure.text(_metric_left(0), foot, note, fontsize=9.5, color=QUIET)
