@@ -59,7 +59,7 @@ def clustering_coefficients(graph: Graph) -> Clustering:
 def triangles(graph: Graph) -> Counts:
     """The number of triangles through every node, in roster order.
 
-    Nodes are numbered by rising degree and every edge points to the higher number. No node then
+    Nodes are numbered by ascending degree and every edge points to the higher number. No node then
     has more than √(2m) edges going out, each triangle is met once, and the hubs, which most steps
     end at, lie side by side in memory.
 

@@ -1,7 +1,7 @@
-"""Made-up streams of any size: power-law degrees, planted communities, a little change.
+"""Synthetic streams of any size: power-law degrees, planted communities, gradual change.
 
-Every step is whole-array: an edge begins at a node drawn by weight and ends at one drawn by
-weight in the same community, or anywhere.
+Every step works on whole arrays: an edge starts at a node drawn by weight and ends at one drawn by
+weight from the same community, or from all nodes.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["planted_stream", "write_stream"]
 
 Keys = NDArray[np.int64]
 
-_TAIL = 1.5  # degrees fall like d^-2.5
+_TAIL = 1.5  # degrees decay like d^-2.5
 _INSIDE = 0.8  # share of edges inside a community
 _NODES_PER_COMMUNITY = 1_000
-_CHANGE = 0.02  # share of edges that is another one at the next timestamp
-_CHUNK = 1 << 23  # draws at a time
+_CHANGE = 0.02  # share of edges replaced at the next timestamp
+_CHUNK = 1 << 23  # draws per batch
 
 
 def planted_stream(
     *, nodes: int, edges: int, timestamps: int, seed: int = 0
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Positions u < v of exactly `edges` edges for every timestamp.
+    """Yield positions u < v of exactly `edges` edges for every timestamp.
 
     >>> u, v = next(planted_stream(nodes=100, edges=300, timestamps=1))
     >>> u.size, bool((u < v).all())
@@ -48,7 +48,7 @@ def planted_stream(
 def write_stream(
     directory: Path, *, nodes: int, edges: int, timestamps: int, seed: int = 0
 ) -> None:
-    """Write a made-up stream as a directory with one Parquet file per timestamp."""
+    """Write a synthetic stream as a directory with one Parquet file per timestamp."""
     stream = planted_stream(nodes=nodes, edges=edges, timestamps=timestamps, seed=seed)
     for timestamp, (u, v) in enumerate(stream):
         table = pa.table({"u": u, "v": v})
@@ -57,14 +57,14 @@ def write_stream(
 
 
 class _Planted:
-    """Weights and communities of the nodes, ready to draw edges from."""
+    """Weights and communities of the nodes, from which edges are drawn."""
 
     def __init__(self, nodes: int, rng: np.random.Generator) -> None:
         self._rng, self._size = rng, nodes
         weights = np.minimum((1 - rng.random(nodes)) ** (-1 / _TAIL), np.sqrt(nodes))
         communities = max(2, nodes // _NODES_PER_COMMUNITY)
         labels = (communities * rng.random(nodes) ** 1.5).astype(np.int64)  # of unequal sizes
-        # With the nodes in order of community, each is one stretch of the running sum.
+        # With the nodes in order of community, each community is a range of the cumulative sum.
         self._nodes = np.argsort(labels, kind="stable")
         self._labels = labels[self._nodes]
         self._sums = np.append(0.0, np.cumsum(weights[self._nodes]))
@@ -82,7 +82,7 @@ class _Planted:
         return np.delete(keys, surplus)
 
     def _draw(self, count: int) -> Keys:
-        # Drawn in order of size, neighbouring look-ups touch neighbouring memory.
+        # Sorted draws make neighbouring look-ups touch neighbouring memory.
         first = self._find(np.sort(self._rng.random(count)) * self._sums[-1])
         label = self._labels[first]
         inside = self._rng.random(count) < _INSIDE
@@ -93,6 +93,6 @@ class _Planted:
         a, b = self._nodes[first[apart]], self._nodes[second[apart]]
         return (np.minimum(a, b) << 32) | np.maximum(a, b)
 
-    def _find(self, places: NDArray[np.float64]) -> NDArray[np.int64]:
-        found = np.searchsorted(self._sums, places, side="right") - 1
+    def _find(self, sums: NDArray[np.float64]) -> NDArray[np.int64]:
+        found = np.searchsorted(self._sums, sums, side="right") - 1
         return np.minimum(found, self._size - 1)

@@ -71,7 +71,7 @@ def write_pages(
     Returns
     -------
     tuple of Path
-        The Markdown page, and the HTML page if it was asked for.
+        The Markdown page, and the HTML page if it was requested.
 
     Raises
     ------
