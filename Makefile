@@ -1,4 +1,4 @@
-# One command each: `make demo` shows it working, `make test` proves it.
+# One command each: `make demo` shows it working, `make test` checks it.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -44,13 +44,13 @@ crash: setup
 bench: setup
 	$(BIN)/psgraph bench
 
-# Every experiment of the paper, small: on the demo stream and on the data sets that are at hand.
+# Every experiment of the paper in a small version, on the demo stream and the available data sets.
 experiments: setup
 	$(BIN)/psgraph experiment run all --quick --out results-quick
 
 setup: $(READY)
 
-# The stamp is written last, so a set-up that was cut off is taken up again.
+# The stamp is written last, so an interrupted set-up is repeated.
 $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing psgraph and its tools into $(VENV) (about a minute) ..."

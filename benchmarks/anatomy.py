@@ -1,9 +1,9 @@
-"""What releases are made of: nodes without an edge, hubs, triangles, beside the original's.
+"""Anatomy of releases: nodes without an edge, hubs and triangles, compared with the original.
 
     python benchmarks/anatomy.py as-caida 2.5
 
 publishes a data set with every fast method and PSGraph's variants, seeded, and prints means over
-timestamps. The explanations in docs/results/notes.toml rest on it.
+timestamps. The explanations in docs/results/notes.toml are based on it.
 """
 
 from __future__ import annotations

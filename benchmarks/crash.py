@@ -1,7 +1,7 @@
-"""``make crash``: try hard to break the promise, and say in a table how that went.
+"""``make crash``: try hard to break the guarantee, and report the outcome in a table.
 
-Kills a publishing process everywhere and at random, lets processes race for one ledger, takes
-away the disk, changes bytes, publishes a hundred thousand timestamps and feeds it a hundred
+Kills a publishing process everywhere and at random, lets processes race for one ledger, fills
+the disk, changes bytes, publishes a hundred thousand timestamps and feeds it a hundred
 thousand broken inputs. Takes about twenty minutes; exit code 1 if anything was found.
 """
 

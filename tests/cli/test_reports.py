@@ -36,7 +36,7 @@ def test_compare_writes_the_page_and_prints_the_table(inputs, published, tmp_pat
     assert done.code == 0, done.err
     assert f"Report  {report}" in done.out
     page = checked(report.read_text())
-    assert page.banners[0].startswith("Contains private data, for the curator")
+    assert page.banners[0].startswith("Contains private data. For the curator only")
     command = f"psgraph compare {inputs['csv']} {published} --roster {inputs['roster']}"
     assert f"{command} --report {report}" in page.text
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

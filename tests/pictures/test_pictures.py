@@ -78,7 +78,7 @@ def test_the_original_is_marked_and_the_numbers_are_those_of_the_metrics(stream)
     fidelity = compute_fidelity(stream[0], synthetic)
     figure = _compose(stream[0], synthetic, fidelity, title="a title", comparison=None)
     written = texts(figure)
-    assert "private original, for the curator's eyes" in written
+    assert "private original, for the curator only" in written
     assert "a title" in written
     assert "Original · 2024-01-01" in written
     assert "Synthetic · 2024-01-01" in written
@@ -149,13 +149,13 @@ def test_wrong_suffix_other_nodes_and_no_place(stream, tmp_path):
 
 def test_places_depend_on_the_original_alone_and_discs_hold_their_nodes(stream):
     layout = arrange(stream[0])
-    assert np.array_equal(layout.places, arrange(stream[0]).places)
-    assert np.abs(layout.places).max() <= 1
+    assert np.array_equal(layout.positions, arrange(stream[0]).positions)
+    assert np.abs(layout.positions).max() <= 1
     assert layout.labels.max() >= 3
     labels = np.where(layout.labels < 0, layout.radii.size - 1, layout.labels)
-    distance = np.hypot(*(layout.places - layout.centres[labels]).T)
+    distance = np.hypot(*(layout.positions - layout.centres[labels]).T)
     assert (distance <= layout.radii[labels]).all()
-    assert np.unique(layout.places.round(9), axis=0).shape == layout.places.shape
+    assert np.unique(layout.positions.round(9), axis=0).shape == layout.positions.shape
 
 
 @given(st.lists(st.floats(0.5, 40), max_size=9), st.integers(0, 2**32))

@@ -119,7 +119,7 @@ def test_numbers_go_to_the_right_and_rows_have_headings():
         *("row", "row"),
     ]
     assert [given.get("class") for tag, given in read.elements if tag == "tr"][-1] == "total"
-    with pytest.raises(InvalidArgument, match="as many cells"):
+    with pytest.raises(InvalidArgument, match="one cell per column"):
         page.table(("a", "b"), [("1",)])
 
 

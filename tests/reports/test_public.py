@@ -22,9 +22,9 @@ SECTIONS = [
     "What was published",
     "What is promised",
     "What was checked",
-    "Spend per window",
+    "Spending per window",
     "Degrees of the synthetic graphs",
-    "Communities kept or found",
+    "Communities reused or recomputed",
     "The releases",
     "What is not promised",
     "Check it yourself",
@@ -67,11 +67,11 @@ def test_a_copy_without_the_ledger_gives_the_same_page_but_for_that_check(public
     with_ledger = public_page(path, verify(path)).html()
     without = public_page(copy, verify(copy)).html()
     differing = set(with_ledger.splitlines()) ^ set(without.splitlines())
-    # The list of checks with the ledger's; the list without it; what could not be seen.
+    # The list of checks with the ledger's; the list without it; what could not be detected.
     assert len(differing) == 3
     assert sum("ledger" in line for line in differing) == 2
-    assert "could not be seen" in checked(without).text
-    assert "could not be seen" not in checked(with_ledger).text
+    assert "could not be detected" in checked(without).text
+    assert "could not be detected" not in checked(with_ledger).text
 
 
 def values(cell: object) -> set[str]:
@@ -113,7 +113,7 @@ def test_it_stands_alone_and_has_its_sections(pages, name):
         "psgraph": SECTIONS,
         "tmf": [each for each in SECTIONS if not each.startswith("Communities")],
         "privgraph": [
-            each.replace("Communities kept or found", "Communities") for each in SECTIONS
+            each.replace("Communities reused or recomputed", "Communities") for each in SECTIONS
         ],
     }
     assert page.headings == expected[name]
@@ -125,7 +125,7 @@ def test_the_table_says_what_the_certificates_say(pages, publications):
     shown = [re.findall(r">([^<]*)</t", row) for row in rows[-5:]]
     for timestamp, row in enumerate(shown):
         certificate = directory.certificate(timestamp)
-        how = "found" if certificate.summary["communities_found"] else "kept"
+        how = "recomputed" if certificate.summary["communities_found"] else "reused"
         assert row == [
             str(timestamp),
             certificate.time,
@@ -146,7 +146,7 @@ def test_degrees_are_those_of_the_published_graphs(pages, publications, stream):
     graph = read_releases(publications["tmf"])[0].graph
     degrees = [degree for _, degree in graph.to_networkx().degree]
     mean, most = sum(degrees) / len(degrees), max(degrees)
-    assert f"{mean:.1f} and {most} ({stream[0].time})" in checked(pages["tmf"]).text
+    assert f"mean {mean:.1f}, maximum {most} ({stream[0].time})" in checked(pages["tmf"]).text
 
 
 def test_a_seeded_publication_is_marked(pages):
@@ -168,7 +168,7 @@ def test_a_method_that_keeps_less_says_so(tmp_path, stream):
     with Publisher(LDPGen(ldp_scale=True), guarantee, out=tmp_path / "out") as publisher:
         publisher.publish(stream[0])
     text = checked(public_page(tmp_path / "out", verify(tmp_path / "out")).html()).text
-    assert "ε = 1; the method as it was set keeps ε = 2" in text
+    assert "ε = 1; with these parameters the method provides ε = 2" in text
     assert "differential privacy with ε = 2" in text
 
 

@@ -20,10 +20,10 @@ from psgraph.reports.witness import Witness
 from .reading import checked
 
 ALWAYS = (
-    "In short",
+    "Summary",
     "The five metrics over time",
     "Degree distributions",
-    "One snapshot and its synthetic twin",
+    "One snapshot and its release",
     "All timestamps",
     "How this page was made",
 )
@@ -55,13 +55,13 @@ def test_it_stands_alone_and_is_marked(pages, name):
     page = checked(pages[name][1])
     assert page.banners == [BANNER]
     assert set(ALWAYS) <= set(page.headings)
-    assert "Spend per window" in page.headings
+    assert "Spending per window" in page.headings
     assert len(pages[name][1]) < 3_000_000
 
 
 def test_sections_are_those_that_apply(pages):
     headings = {name: checked(html).headings for name, (_, html) in pages.items()}
-    assert "Communities kept or found" in headings["psgraph"]
+    assert "Communities reused or recomputed" in headings["psgraph"]
     assert "Communities" in headings["privgraph"]
     assert not [heading for heading in headings["tmf"] if heading.startswith("Communities")]
     more = [heading for heading in headings["psgraph"] if heading.startswith("More metrics")]
@@ -98,7 +98,7 @@ def test_the_numbers_are_those_of_the_comparison(pages, name):
 def test_the_promise_the_method_and_a_seed_are_said(pages):
     text = checked(pages["psgraph"][1]).text
     assert "made by PSGraph with ε = 1.5 for any 3 consecutive timestamps (w = 3)" in text
-    assert "The dearest window spent 1.5 of 1.5: 100 % of the budget." in text
+    assert "The most expensive window spent 1.5 of 1.5: 100 % of the budget." in text
     assert "Not private" not in text
     assert "Not private. No privacy is promised: this release was made with a known seed" in (
         checked(pages["privgraph"][1]).text
@@ -109,7 +109,7 @@ def test_kept_and_found_are_counted_from_the_certificates(pages, publications):
     directory = ReleaseDirectory(publications["psgraph"])
     found = sum(directory.certificate(place).summary["communities_found"] for place in range(5))
     text = checked(pages["psgraph"][1]).text
-    assert f"found anew at {found} of 5 timestamps and kept at {5 - found}" in text
+    assert f"recomputed at {found} of 5 timestamps and reused at {5 - found}" in text
 
 
 def test_without_certificates_nothing_is_said_of_a_promise(stream):
@@ -121,9 +121,12 @@ def test_without_certificates_nothing_is_said_of_a_promise(stream):
     ]
     _, html = reported(pair, synthetic)
     page = checked(html)
-    assert "Spend per window" not in page.headings
-    assert "without the certificates" in page.text
-    assert f"its twin {kept:,}, of which {kept:,} (100.0 %) are edges of the original" in page.text
+    assert "Spending per window" not in page.headings
+    assert "without certificates" in page.text
+    assert (
+        f"the release {kept:,}, of which {kept:,} (100.0 %) are also edges of the original"
+        in page.text
+    )
 
 
 @pytest.mark.parametrize(

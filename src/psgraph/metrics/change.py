@@ -1,6 +1,6 @@
-"""How a stream changes from one timestamp to the next, in the original and in the releases.
+"""Change from one timestamp to the next, in the original and in the releases.
 
-Nodes come and go, so everything here is matched by id, never by position.
+Nodes come and go, so everything is matched by id, never by position.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def edge_overlap(before: Graph, after: Graph) -> float:
     >>> edge_overlap(before, SyntheticGraph(Roster(["b", "c", "d"]), [0, 1], [1, 2]))
     0.3333333333333333
     """
-    place = _places(before, after)
-    u, v = place[before.u], place[before.v]
+    position = _positions(before, after)
+    u, v = position[before.u], position[before.v]
     there = (u >= 0) & (v >= 0)  # an edge of a node that left is gone
-    # Rosters are sorted by id, so that u < v holds in the other one too and a number says it all.
+    # Rosters are sorted by id, so u < v holds in the other too and one number is an edge.
     nodes = len(after.roster)
     stayed = u[there] * nodes + v[there]
     now = after.u.astype(np.int64) * nodes + after.v
@@ -48,7 +48,7 @@ def edge_overlap(before: Graph, after: Graph) -> float:
 
 
 def degree_change(before: Graph, after: Graph) -> Counts:
-    """By how much the degree of each node in both rosters changed, in order of id. O(n + m).
+    """The change in degree of each node in both rosters, in order of id. O(n + m).
 
     Examples
     --------
@@ -57,15 +57,15 @@ def degree_change(before: Graph, after: Graph) -> Counts:
     >>> degree_change(before, SyntheticGraph(Roster(["b", "c", "d"]), [0, 1], [1, 2]))
     array([-1,  1])
     """
-    place = _places(before, after)
-    stayed = place >= 0
-    return node_degrees(after)[place[stayed]] - node_degrees(before)[stayed]
+    position = _positions(before, after)
+    stayed = position >= 0
+    return node_degrees(after)[position[stayed]] - node_degrees(before)[stayed]
 
 
 def degree_change_correlation(true: Counts, synthetic: Counts) -> float | None:
-    """Pearson correlation of two changes of degree over the same nodes, from −1 to 1.
+    """Pearson correlation of two changes in degree over the same nodes, from −1 to 1.
 
-    None where all true changes are equal, above all where nothing changed: there is nothing to
+    None where all true changes are equal, in particular where nothing changed: there is nothing to
     follow. 0 where only the synthetic ones are equal: nothing was followed.
 
     Examples
@@ -91,13 +91,13 @@ def degree_change_correlation(true: Counts, synthetic: Counts) -> float | None:
 def change_errors(
     before: tuple[Graph, Graph] | None, after: tuple[Graph, Graph]
 ) -> dict[str, float | None]:
-    """The two metrics of the group *stream*, by name.
+    """Compute the two metrics of the group *stream*, by name.
 
     Parameters
     ----------
     before, after
-        The original and the synthetic graph of the timestamp before, and of this one. Without a
-        timestamp before (the first of a stream) there is no change, and both metrics are None.
+        The original and the synthetic graph of the previous timestamp and of this one. At the
+        first timestamp of a stream there is no change, and both metrics are None.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def change_errors(
     }
 
 
-def _places(before: Graph, after: Graph) -> Counts:
-    """The position in `after` of every node of `before`, −1 where it left."""
+def _positions(before: Graph, after: Graph) -> Counts:
+    """The position in `after` of every node of `before`, −1 if it is not there."""
     if before.roster is after.roster:
         return np.arange(len(before.roster))
     return after.roster.positions(before.roster.ids).astype(np.int64)

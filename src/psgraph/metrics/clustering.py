@@ -1,4 +1,4 @@
-"""Clustering coefficients from one count of triangles."""
+"""Clustering coefficients from a single count of triangles."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Clustering:
     Attributes
     ----------
     transitivity
-        Share of the paths of length two that close to a triangle; the paper's metric. 0 where
+        Share of the paths of length two that are closed to a triangle; the paper's metric. 0 if
         there is no such path.
     average
-        Mean over all nodes of the roster of the same share at one node, 0 at nodes of degree 0
-        or 1. Small nodes weigh as much as hubs here.
+        Mean of the same share over all nodes of the roster, 0 for nodes of degree 0 or 1. Small
+        nodes weigh as much as hubs.
     """
 
     transitivity: float
@@ -59,7 +59,7 @@ def clustering_coefficients(graph: Graph) -> Clustering:
 def triangles(graph: Graph) -> Counts:
     """The number of triangles through every node, in roster order.
 
-    Nodes are numbered by rising degree and every edge points to the higher number. No node then
+    Nodes are numbered by ascending degree and every edge points to the higher number. No node then
     has more than √(2m) edges going out, each triangle is met once, and the hubs, which most steps
     end at, lie side by side in memory.
 

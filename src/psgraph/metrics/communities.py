@@ -19,10 +19,10 @@ Labels = NDArray[np.int64]
 
 
 def find_communities(graph: Graph) -> Labels:
-    """Louvain's communities, numbered by falling size; a node without an edge is its own.
+    """Louvain communities, numbered by descending size; a node without an edge is its own.
 
-    Nodes are visited in roster order, so that one graph always gives the same communities. About
-    O(m) for each of a few passes.
+    Nodes are visited in roster order, so a graph always gives the same communities. A few passes of
+    about O(m) each.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def modularity(graph: Graph, labels: ArrayLike) -> float:
     .. math:: Q = \sum_c \left(\frac{m_c}{m} - \Big(\frac{D_c}{2m}\Big)^2\right)
 
     with :math:`m_c` the edges inside community *c* and :math:`D_c` the sum of its degrees. The
-    sums are exact integers: communities that say nothing have a modularity of exactly 0.
+    sums are exact integers: trivial communities have a modularity of exactly 0.
 
     Examples
     --------
@@ -76,8 +76,8 @@ def mutual_information(first: ArrayLike, second: ArrayLike) -> float:
 
     .. math:: \mathrm{NMI} = \frac{2\, I(A; B)}{H(A) + H(B)}
 
-    1 where the labellings divide the nodes alike, whatever the labels are called; also where
-    neither divides them at all. O(n log n).
+    1 if the labellings partition the nodes identically, whatever the labels are; also if neither
+    divides them at all. O(n log n).
 
     Examples
     --------
@@ -90,17 +90,17 @@ def mutual_information(first: ArrayLike, second: ArrayLike) -> float:
     _, b = np.unique(np.asarray(second), return_inverse=True)
     _, both = np.unique(a * (b.max(initial=0) + 1) + b, return_inverse=True)
     one, other, joint = _entropy(a), _entropy(b), _entropy(both)
-    if one == other == joint:  # exact where both divide the nodes alike, or not at all
+    if one == other == joint:  # exact where both partitions are equal or trivial
         return 1.0
-    # Rounding may take labellings that have nothing in common a hair below 0.
+    # Rounding may push independent labellings slightly below 0.
     return float(np.clip(2 * (one + other - joint) / (one + other), 0.0, 1.0))
 
 
 def community_errors(original: Graph, synthetic: Graph) -> dict[str, float]:
-    """The two metrics of the group *communities*, by name.
+    """Compute the two metrics of the group *communities*, by name.
 
-    Each graph is divided by the same `find_communities`. The modularity error compares how good
-    either division is in its own graph; the agreement is the `mutual_information` of the two.
+    Both graphs are partitioned by `find_communities`. The modularity error compares the quality of
+    each partition in its own graph; the agreement is the `mutual_information` of the two.
 
     Examples
     --------
@@ -120,6 +120,6 @@ def community_errors(original: Graph, synthetic: Graph) -> dict[str, float]:
 
 def _entropy(labels: NDArray[np.intp]) -> float:
     """Entropy in nats of labels 0, 1, …; 0 without nodes."""
-    counts = np.sort(np.bincount(labels))  # so that equal sizes are added up in one order
+    counts = np.sort(np.bincount(labels))  # so that equal sizes are summed in one order
     shares = counts[counts > 0] / max(labels.size, 1)
     return float(-np.sum(shares * np.log(shares)))

@@ -1,7 +1,7 @@
-"""How far apart two degree distributions are.
+"""Divergence of degree distributions.
 
-Every node of the roster counts, those without an edge too: leaving them out would make the
-distribution depend on which nodes happen to have an edge.
+Every node of the roster counts, including those without an edge: omitting them would make the
+distribution depend on which nodes happen to have one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["degree_divergence", "node_degrees", "smoothed_degree_divergence"]
 
 Counts = NDArray[np.int64]
 
-#: Degrees up to this one have a bin of their own in the smoothed divergence.
+#: Degrees up to this have their own bin in the smoothed divergence.
 _EXACT_DEGREES = 8
 #: Bins per doubling of the degree beyond that, so that a bin is at most 19 % wide.
 _BINS_PER_DOUBLING = 4
@@ -42,10 +42,10 @@ def degree_divergence(original: Graph, synthetic: Graph) -> float:
 
     .. math:: \sum_d Q(d) \ln\frac{Q(d) + e}{\hat{Q}(d) + e}, \qquad e = 2^{-52}
 
-    The machine epsilon *e* decides what a hole costs: a degree that occurs in the original and in
-    no synthetic node adds about 36 nats times its share, however near the next synthetic degree
-    is. Kept so that figures can be set beside published ones; for judging a release see
-    `smoothed_degree_divergence`. Without nodes it is 0.
+    The machine epsilon *e* determines the cost of a hole: a degree that occurs in the original but
+    in no synthetic node adds about 36 nats times its share, however close the next synthetic degree
+    is. Kept for comparison with published figures; to judge a release, see
+    `smoothed_degree_divergence`. 0 without nodes.
 
     Examples
     --------
@@ -65,14 +65,14 @@ def degree_divergence(original: Graph, synthetic: Graph) -> float:
 
 
 def smoothed_degree_divergence(original: Graph, synthetic: Graph) -> float:
-    r"""Kullback–Leibler divergence of the degree distributions, in nats, holes not counted.
+    r"""Kullback–Leibler divergence of the degree distributions, in nats, without counting holes.
 
-    Degrees are put into bins (each degree up to 8 its own, then four bins per doubling) and half a
-    node is added to every bin of both histograms, Jeffreys' prior for a multinomial. Why this one:
-    the tail of a real graph is a few nodes spread over thousands of degrees. Adding ½ to *every*
-    degree would drown the nodes in the prior; adding next to nothing makes the divergence count
-    holes. On bins that widen with the degree, two graphs drawn from one law come out near zero,
-    and the result stays finite, in nats and comparable with `degree_divergence`.
+    Degrees are binned (one bin per degree up to 8, then four bins per doubling) and half a node is
+    added to every bin of both histograms, Jeffreys' prior for a multinomial. The tail of a real
+    graph is a few nodes spread over thousands of degrees: adding ½ to *every* degree would drown
+    the nodes in the prior, and adding next to nothing makes the divergence count holes. On bins
+    that widen with the degree, two graphs drawn from one distribution come out near zero, and the
+    result stays finite, in nats and comparable with `degree_divergence`.
 
     Examples
     --------
@@ -87,12 +87,12 @@ def smoothed_degree_divergence(original: Graph, synthetic: Graph) -> float:
     starts = _bin_starts(p.size)
     share, other = np.add.reduceat(p, starts) + 0.5, np.add.reduceat(q, starts) + 0.5
     share, other = share / share.sum(), other / other.sum()
-    # Rounding may take an exact zero a hair below; a divergence is never negative.
+    # Rounding may push an exact zero slightly below; a divergence is never negative.
     return max(0.0, float(np.sum(share * np.log(share / other))))
 
 
 def _histograms(first: Counts, second: Counts) -> tuple[Counts, Counts]:
-    """How many nodes have degree 0, 1, …, up to the largest degree of either graph."""
+    """The number of nodes of degree 0, 1, …, up to the largest degree of either graph."""
     size = 1 + max(first.max(initial=0), second.max(initial=0))
     return np.bincount(first, minlength=size), np.bincount(second, minlength=size)
 

@@ -13,7 +13,7 @@ __all__ = ["density_error", "edge_density"]
 
 
 def edge_density(graph: Graph) -> float:
-    """m / (n(n−1)/2), and 0 where there is no pair.
+    """m / (n(n−1)/2); 0 if there are no pairs.
 
     Examples
     --------

@@ -245,7 +245,7 @@ _STREAM = Group(
     ),
 )
 
-#: Computed beside the five: alternative readings of two of them that the paper's wording allows.
+#: Computed with the five: alternative readings of two of them that the paper's wording allows.
 VARIANTS = (
     MetricInfo(
         "degree_divergence_smoothed",

@@ -1,4 +1,4 @@
-"""Degree assortativity: whether nodes of high degree are linked to their like."""
+"""Degree assortativity: whether nodes of high degree are linked to each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assortativity", "assortativity_error"]
 
-#: Edges looked at together: a block's sum of degree products stays far below 2⁶³.
+#: Edges per block: the sum of degree products of a block stays far below 2⁶³.
 _BLOCK = 1 << 18
 
 
@@ -24,9 +24,9 @@ def assortativity(graph: Graph) -> float:
     .. math:: A = \frac{2m \cdot 2\sum_{uv} d_u d_v - (\sum_x d_x^2)^2}
                        {2m \sum_x d_x^3 - (\sum_x d_x^2)^2}
 
-    All sums are exact integers, so that nothing is lost to cancellation however heavy the tail.
-    Where the correlation has no value, because there is no edge or all edges have ends of one
-    degree (networkx says NaN), it is 0: there is no preference to speak of.
+    All sums are exact integers, so nothing is lost to cancellation however heavy the tail. Where
+    the correlation is undefined, because there is no edge or all edges have ends of the same degree
+    (networkx returns NaN), it is 0: there is no preference.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""How far apart nodes are: the lengths of shortest paths and the diameter.
+"""Lengths of shortest paths, and the diameter.
 
-All pairs in a small graph; in a large one the pairs that begin at a fixed number of nodes, drawn
-by a fixed seed. Both graphs of a comparison are over one roster and are looked at from the same
-nodes, so that the luck of the draw hardly enters their difference.
+All pairs of a small graph; in a large one, the pairs that start at a fixed number of nodes drawn
+with a fixed seed. Both graphs of a comparison are over one roster and are searched from the same
+nodes, so sampling hardly affects their difference.
 """
 
 from __future__ import annotations
@@ -26,28 +26,27 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
 
-#: Graphs of up to so many nodes are measured from each of them, larger ones from so many.
+#: Smaller graphs are searched from every node, larger ones from this many.
 SOURCES = 512
-#: Sources searched from at once, one bit of a word each.
+#: Sources searched at once, one bit of a word each.
 _WORD = 64
-#: The share of connected pairs that the effective diameter has to cover.
+#: The share of connected pairs that the effective diameter covers.
 _COVERED = 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class PathLengths:
-    """What was found out about the shortest paths of a graph.
+    """The shortest paths of a graph, counted by length.
 
     Attributes
     ----------
     counts
         Ordered pairs of different nodes at distance 0, 1, 2, …; the first is 0.
     pairs
-        Ordered pairs looked at, those without a path between them included.
+        Number of ordered pairs examined, including those without a path.
     diameter
-        The longest shortest path, over all components; 0 without an edge. Where only some nodes
-        were searched from, the longest that was met: no less than the longest in `counts`, and no
-        more than the true one.
+        The longest shortest path over all components; 0 without an edge. If only some nodes were
+        searched, the longest found: at least the longest in `counts`, at most the true one.
     """
 
     counts: Counts
@@ -56,38 +55,38 @@ class PathLengths:
 
     @property
     def connected(self) -> float:
-        """The share of pairs with a path between them, 1 where there is no pair."""
+        """The share of pairs with a path between them; 1 if there are no pairs."""
         return int(self.counts.sum()) / self.pairs if self.pairs else 1.0
 
     @property
     def shares(self) -> Floats:
-        """The distribution of the lengths; all at 0 where no pair is connected."""
+        """The distribution of lengths; all at 0 if no pair is connected."""
         total = int(self.counts.sum())
         return self.counts / total if total else np.ones(1)
 
     @property
     def effective_diameter(self) -> float:
-        """The number of steps that 90 % of the connected pairs need at most, interpolated.
+        """The number of steps within which 90 % of the connected pairs reach each other.
 
-        As in SNAP: between the last length that too few pairs reach and the next one. 0 without
-        an edge.
+        Interpolated as in SNAP, between the last length that too few pairs reach and the next.
+        0 without an edge.
         """
         total = int(self.counts.sum())
         if not total:
             return 0.0
         reached = np.cumsum(self.counts) / total
         length = int(np.argmax(reached >= _COVERED))
-        before = float(reached[length - 1])  # length 0 is never enough: no pair is there
+        before = float(reached[length - 1])  # length 0 is never enough: no pair has it
         return length - 1 + (_COVERED - before) / (float(reached[length]) - before)
 
 
 def path_lengths(graph: Graph, *, sources: int = SOURCES) -> PathLengths:
-    """Lengths of the shortest paths from all nodes, or from a fixed draw of `sources` of them.
+    """Lengths of the shortest paths from all nodes, or from a fixed sample of `sources` nodes.
 
-    Breadth-first search from 64 nodes at a time. O(n + m) per source at the worst; in a graph with
-    short paths the 64 share most of the steps. Of a large graph the diameter is followed further:
-    from the farthest node found to the one farthest from there, for as long as that helps, which
-    is exact on trees and close on real graphs.
+    Breadth-first search from 64 nodes at a time. O(n + m) per source at worst; in a graph with
+    short paths the 64 share most of the steps. For a large graph the diameter is refined: from the
+    farthest node found to the one farthest from it, as long as that helps, which is exact on trees
+    and close on real graphs.
 
     Examples
     --------
@@ -123,8 +122,8 @@ def length_distance(first: PathLengths, second: PathLengths) -> float:
 
     .. math:: \sum_{\ell} |F(\ell) - \hat{F}(\ell)|
 
-    with *F* the share of connected pairs at most ℓ steps apart. It is how many steps the lengths
-    of one have to be moved, on average, to become those of the other. A graph without edges counts
+    with *F* the share of connected pairs at most ℓ steps apart: the average number of steps by
+    which the lengths of one have to move to become those of the other. A graph without edges counts
     as one where all lengths are 0.
 
     Examples
@@ -143,7 +142,7 @@ def length_distance(first: PathLengths, second: PathLengths) -> float:
 
 
 def path_errors(original: Graph, synthetic: Graph) -> dict[str, float]:
-    """The four metrics of the group *paths*, by name.
+    """Compute the four metrics of the group *paths*, by name.
 
     Examples
     --------
@@ -165,7 +164,7 @@ def path_errors(original: Graph, synthetic: Graph) -> dict[str, float]:
 
 @kernel
 def _ones(word: np.uint64) -> np.int64:
-    """How many bits of a 64-bit word are set: summed in pairs, fours, bytes, then all bytes."""
+    """The number of bits set in a 64-bit word: summed in pairs, fours, bytes, then all bytes."""
     pairs, fours = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
     word = word - ((word >> np.uint64(1)) & pairs)
     word = (word & fours) + ((word >> np.uint64(2)) & fours)
@@ -175,15 +174,15 @@ def _ones(word: np.uint64) -> np.int64:
 
 @kernel
 def _search(starts: Counts, neighbours: Positions, sources: Positions) -> tuple[Counts, int]:
-    """Pairs (source, node) at distance 0 (none), 1, 2, …, and a node at the largest distance.
+    """Count pairs (source, node) at distance 0 (none), 1, 2, …; also returns a farthest node.
 
-    Bit i of a word stands for the i-th source, of which there are at most 64. A node is looked at
-    again only when one of them reaches it for the first time, which is once for each at the most.
+    Bit i of a word stands for the i-th of at most 64 sources. A node is visited again only when a
+    source reaches it for the first time, at most once per source.
     """
     nodes = starts.size - 1
     seen = np.zeros(nodes, dtype=np.uint64)
-    arrived = np.zeros(nodes, dtype=np.uint64)  # the sources that got here in the last step
-    coming = np.zeros(nodes, dtype=np.uint64)  # and in this one
+    arrived = np.zeros(nodes, dtype=np.uint64)  # sources that arrived in the last step
+    coming = np.zeros(nodes, dtype=np.uint64)  # sources that arrive in this step
     here, there = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
     counts = np.zeros(16, dtype=np.int64)
     for index in range(sources.size):
@@ -200,8 +199,8 @@ def _search(starts: Counts, neighbours: Positions, sources: Positions) -> tuple[
             node = here[index]
             bits = arrived[node]
             arrived[node] = 0
-            for place in range(starts[node], starts[node + 1]):
-                neighbour = neighbours[place]
+            for edge in range(starts[node], starts[node + 1]):
+                neighbour = neighbours[edge]
                 new = bits & ~seen[neighbour]
                 if new:
                     if not coming[neighbour]:

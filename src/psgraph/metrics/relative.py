@@ -9,14 +9,14 @@ GAMMA = 1e-15
 
 
 def relative_error(original: float, synthetic: float) -> float:
-    r"""How far a synthetic value is from the original one, measured in the original.
+    r"""Distance of a synthetic value from the original, relative to the original.
 
     .. math:: \frac{|\hat{x} - x|}{\max(γ, |x|)}
 
     The paper prints :math:`\max(γ, x)`. Degree assortativity can be negative, and the printed form
-    would then divide by γ; the absolute value is what is meant and what PrivGraph computes. An
-    original of exactly zero that is missed still gives an enormous error, as in the paper: look at
-    the rows before trusting a mean.
+    would then divide by γ; the absolute value is what is meant and what PrivGraph computes. If the
+    original is exactly zero and the synthetic value is not, the error is enormous, as in the paper:
+    check the rows before trusting a mean.
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""Eigenvector centrality, and how many of the most central nodes two graphs share.
+"""Eigenvector centrality, and the overlap of the most central nodes of two graphs.
 
-Centrality is the limit of power iteration on A + I from the uniform vector, which is what networkx
-computes: the projection of that vector on the eigenspace of the largest eigenvalue. This wording
-also settles graphs where the eigenspace has more than one dimension (equal components), where
-"the" principal eigenvector does not exist, and bipartite graphs, where power iteration on A alone
-swings for ever.
+Centrality is the limit of power iteration on A + I from the uniform vector, as in networkx: the
+projection of that vector onto the eigenspace of the largest eigenvalue. This definition also covers
+graphs whose eigenspace has more than one dimension (equal components), where "the" principal
+eigenvector does not exist, and bipartite graphs, where power iteration on A alone oscillates.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ __all__ = ["eigenvector_centrality", "eigenvector_overlap", "most_central"]
 
 Floats = NDArray[np.float64]
 
-#: Vectors kept in memory (n floats each), and how many of them a restart takes along.
+#: Vectors kept in memory (n floats each), and how many of them a restart keeps.
 _DIMENSION, _KEPT = 16, 4
 _RESTARTS = 100  # of _DIMENSION − _KEPT steps each
 #: ‖Ax − λx‖ ≤ _TOLERANCE · λ ends the iteration.
 _TOLERANCE = 1e-10
-#: Scores that agree to so many digits of the largest are a tie, so that the last bits of a
-#: floating-point sum do not decide which of two equivalent nodes is "more central".
+#: Scores that agree to this many digits of the largest are tied, so that the last bits of a
+#: floating-point sum don't decide which of two equivalent nodes is "more central".
 _DIGITS = 9
 
 
@@ -39,10 +38,10 @@ def eigenvector_centrality(graph: Graph) -> Floats:
 
     Lanczos iteration from the vector of degrees, with full orthogonalisation and thick restarts.
     ARPACK would do the same until it meets an invariant subspace, as it does on every regular
-    graph; there it goes on from a random vector, and equal components would be ranked by chance.
-    Each step is one pass over the edges; graphs with hubs take 10 to 60 steps. After 1,200 steps,
-    which only spectra without any gap need (a path of thousands of nodes), the vector is taken as
-    it is. A graph without edges has all scores equal.
+    graph; it then continues from a random vector and ranks equal components by chance. Each step is
+    one pass over the edges; graphs with hubs take 10 to 60 steps. The iteration stops after 1,200
+    steps, which only spectra without a gap need (a path of thousands of nodes). All scores of a
+    graph without edges are equal.
 
     Examples
     --------
@@ -64,7 +63,7 @@ def eigenvector_centrality(graph: Graph) -> Floats:
 def most_central(graph: Graph) -> NDArray[np.intp]:
     """Positions of the 1 % most central nodes: max(1, ⌊n/100⌋) of them, PrivGraph's rounding.
 
-    Among nodes of equal score those that come first in the roster are taken.
+    Among nodes of equal score, those that come first in the roster are chosen.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def eigenvector_overlap(original: Graph, synthetic: Graph) -> float:
 
     .. math:: |N_1 \cap \hat{N}_1| \,/\, |N_1|
 
-    Both graphs are over one roster. Without nodes there is nothing to miss, and it is 1.
+    Both graphs must be over one roster. Without nodes it is 1.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def eigenvector_overlap(original: Graph, synthetic: Graph) -> float:
 
 
 def _leading_vector(offsets: NDArray[np.int64], tails: NDArray[np.int32], start: Floats) -> Floats:
-    """The eigenvector of the largest eigenvalue that `start` has a part of."""
+    """The eigenvector of the largest eigenvalue that `start` has a component in."""
     basis = np.empty((start.size, _DIMENSION + 1))
     projected = np.zeros((_DIMENSION, _DIMENSION))
     basis[:, 0] = start / _length(start)
@@ -114,8 +113,8 @@ def _leading_vector(offsets: NDArray[np.int64], tails: NDArray[np.int32], start:
             shares = _remove_known(basis, last + 1, following)
             length = _length(following)
             if length < 1e-3 * _length(shares):
-                # Most of the vector cancelled and rounding is left of it: do it again. Twice is
-                # enough to be orthogonal to working precision.
+                # Most of the vector cancelled and only rounding errors remain: orthogonalise again.
+                # Twice is enough for working precision.
                 shares += _remove_known(basis, last + 1, following)
                 length = _length(following)
             projected[last, : last + 1] = projected[: last + 1, last] = shares
@@ -131,14 +130,14 @@ def _leading_vector(offsets: NDArray[np.int64], tails: NDArray[np.int32], start:
     return basis[:, kept - 1]
 
 
-# Plain loops over rows instead of BLAS: its threads cost more than such narrow products take as
-# soon as the cores are busy (a hundredfold with two processes on two cores), and with their number
-# the last bits of a sum would change.
+# Plain loops over rows instead of BLAS: on busy cores its threads cost far more than such narrow
+# products (a hundredfold with two processes on two cores), and the last bits of a sum would depend
+# on their number.
 
 
 @kernel
 def _remove_known(basis: Floats, known: int, vector: Floats) -> Floats:
-    """Take the shares of the first basis vectors out of a vector, in place; returns them."""
+    """Subtract the components along the first basis vectors, in place; returns them."""
     shares = np.zeros(known)
     for node in range(vector.size):
         for number in range(known):
@@ -161,7 +160,7 @@ def _length(vector: Floats) -> float:
 
 @kernel
 def _mixed(basis: Floats, mixture: Floats) -> Floats:
-    """Sums of the first basis vectors, one for each column of weights."""
+    """Linear combinations of the first basis vectors, one per column of weights."""
     mixed = np.zeros((basis.shape[0], mixture.shape[1]))
     for node in range(basis.shape[0]):
         for number in range(mixture.shape[0]):

@@ -1,4 +1,4 @@
-"""Two plain counts that the paper's five leave out: triangles, and how uneven the degrees are."""
+"""Two properties that the paper's five metrics omit: triangles and the variance of degrees."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def degree_variance(graph: Graph) -> float:
 
     .. math:: \frac{n \sum_x d_x^2 - (\sum_x d_x)^2}{n^2}
 
-    The sums are exact integers, so that degrees that are all equal have a variance of exactly 0.
+    The sums are exact integers, so equal degrees have a variance of exactly 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Compile the metrics' kernels ahead of the work, so that compiling can be shown by itself."""
+"""Compile the metrics' kernels before they are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NODES = 64
 
 
 def warm_up_metrics() -> None:
-    """Compile, or load from the cache, all that comparing needs. Looks at no data.
+    """Compile all kernels that comparing needs, or load them from the cache. Reads no data.
 
     >>> warm_up_metrics()
     """

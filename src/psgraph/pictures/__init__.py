@@ -1,4 +1,4 @@
-"""Pictures of a release beside its original. For the curator only: they show the original."""
+"""Pictures of a release next to its original. For the curator only: they show the original."""
 
 from __future__ import annotations
 

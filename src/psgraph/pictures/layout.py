@@ -1,8 +1,8 @@
-"""Where the nodes go: one disc per community, the busiest nodes in the middle of each.
+"""Node positions: one disc per community, with the nodes of highest degree in its centre.
 
-A spring layout of a graph with hubs is a ball of wool, and two of them can't be compared. Here a
-place depends on the original alone, so a node is at the same place in every picture of it, and
-what differs between two pictures is the edges.
+A spring layout of a graph with hubs is a hairball, and two hairballs can't be compared. Here a
+position depends on the original only, so a node has the same position in every picture, and two
+pictures differ only in their edges.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ __all__ = ["Layout", "arrange"]
 
 Floats = NDArray[np.float64]
 
-#: Communities beyond these, or with less than this share of the nodes, go into one last disc.
+#: Further communities, or those with less than this share of the nodes, share one last disc.
 _MOST_COMMUNITIES, _SMALLEST_SHARE = 8, 0.02
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
-#: Space between two discs, in their mean radius.
+#: Space between two discs, in units of the mean radius.
 _GAP = 0.14
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of the nodes inside the square from −1 to 1, and their communities by falling size.
+    """Node positions in the square from −1 to 1, and communities in descending order of size.
 
-    `labels` run from 0; −1 is the last disc, which holds what belongs to no large community.
-    `centres` and `radii` are those of the discs, in the order 0, 1, …, −1.
+    `labels` start at 0; −1 is the last disc, for nodes outside the large communities. `centres` and
+    `radii` describe the discs, in the order 0, 1, …, −1.
     """
 
-    places: Floats
+    positions: Floats
     labels: NDArray[np.int64]
     centres: Floats
     radii: Floats
 
 
 def arrange(graph: Graph) -> Layout:
-    """Lay out a graph: Louvain communities, packed as discs, sunflower inside. Deterministic.
+    """Lay out a graph: communities packed as discs, sunflower patterns inside. Deterministic.
 
     Examples
     --------
     >>> from psgraph.streams.demo import demo_stream
     >>> layout = arrange(demo_stream(nodes=300, timestamps=1)[0])
-    >>> layout.places.shape, bool((abs(layout.places) <= 1).all())
+    >>> layout.positions.shape, bool((abs(layout.positions) <= 1).all())
     ((300, 2), True)
     """
     labels = _communities(graph)
@@ -62,22 +62,24 @@ def arrange(graph: Graph) -> Layout:
     radii = np.sqrt([float(group.size) for group in groups])
     centres = _pack(radii, _ties(graph, labels, len(groups)))
     degree = node_degrees(graph)
-    places = np.zeros((len(graph.roster), 2))
+    positions = np.zeros((len(graph.roster), 2))
     for group, centre, radius in zip(groups, centres, radii, strict=True):
-        # Busiest first: a sunflower fills its disc from the middle outwards.
+        # Highest degree first: a sunflower fills its disc from the centre outwards.
         order = group[np.argsort(-degree[group], kind="stable")]
         step = np.arange(group.size)
         distance = radius * np.sqrt((step + 0.5) / group.size)
         angle = step * _GOLDEN_ANGLE
-        places[order] = centre + distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+        positions[order] = centre + distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
     low = np.min(centres - radii[:, None], axis=0, initial=-1.0)
     high = np.max(centres + radii[:, None], axis=0, initial=1.0)
     middle, extent = (low + high) / 2, (high - low).max() / 2
-    return Layout((places - middle) / extent, labels, (centres - middle) / extent, radii / extent)
+    return Layout(
+        (positions - middle) / extent, labels, (centres - middle) / extent, radii / extent
+    )
 
 
 def _communities(graph: Graph) -> NDArray[np.int64]:
-    """Louvain's communities, largest first; −1 where they are small or too many."""
+    """Louvain communities, largest first; −1 for small or surplus ones."""
     n = len(graph.roster)
     if not graph.u.size:
         return np.full(n, -1)
@@ -91,7 +93,7 @@ def _communities(graph: Graph) -> NDArray[np.int64]:
 
 
 def _ties(graph: Graph, labels: NDArray[np.int64], count: int) -> Floats:
-    """How many edges run between any two discs, symmetric."""
+    """The number of edges between any two discs, as a symmetric matrix."""
     index = np.where(labels < 0, count - 1, labels)
     ties = np.zeros((count, count))
     np.add.at(ties, (index[graph.u], index[graph.v]), 1.0)
@@ -99,10 +101,10 @@ def _ties(graph: Graph, labels: NDArray[np.int64], count: int) -> Floats:
 
 
 def _pack(radii: Floats, ties: Floats) -> Floats:
-    """Centres of discs that touch and do not overlap, strongly tied ones side by side.
+    """Centres of discs that touch without overlapping, strongly connected ones side by side.
 
-    Each disc in turn takes the place, touching two that are already there, from which its ties
-    pull least; distance from the middle decides where ties do not.
+    Each disc in turn goes to the position, touching two earlier ones, that is closest to the discs
+    it has edges to and to the middle.
     """
     room = radii + _GAP * radii.mean() / 2 if radii.size else radii
     centres = np.zeros((radii.size, 2))
@@ -113,9 +115,9 @@ def _pack(radii: Floats, ties: Floats) -> Floats:
         elif placed:
             candidates = np.array(
                 [
-                    place
+                    position
                     for first, second in combinations(placed, 2)
-                    for place in _touching(centres, room, first, second, room[new])
+                    for position in _touching(centres, room, first, second, room[new])
                 ]
             )
             apart = np.hypot(*(candidates[:, None] - centres[placed]).transpose(2, 0, 1))
@@ -131,7 +133,7 @@ def _pack(radii: Floats, ties: Floats) -> Floats:
 def _touching(
     centres: Floats, room: Floats, first: int, second: int, radius: float
 ) -> list[Floats]:
-    """The two places where a disc touches two others, if they are near enough."""
+    """The two positions where a disc touches two others, if they are close enough."""
     between = centres[second] - centres[first]
     distance = float(np.hypot(*between))
     one, other = room[first] + radius, room[second] + radius

@@ -1,4 +1,4 @@
-"""One graph as discs of nodes and bundles of edges."""
+"""Draw one graph as discs of nodes and bundles of edges."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["area_per_degree", "draw_network", "network_png"]
 
 Floats = NDArray[np.float64]
 
-#: More edges than these are sampled: the eye sees no difference and files stay small.
+#: Larger graphs are drawn with a sample of this many edges, to keep files small.
 _MOST_EDGES = 20_000
 _SIZE, _DPI = 5.4, 130
 
 
 def area_per_degree(original: Graph) -> float:
-    """How large nodes can be: a quarter of the discs is theirs, and no hub outgrows its disc."""
+    """The area per degree: nodes cover a quarter of the discs, and no hub outgrows its disc."""
     degree = node_degrees(original)
     return float(min(16_000 / max(degree.sum(), 1), 180 / max(degree.max(initial=1), 1)))
 
 
 def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
-    """A graph alone on a square, about 700 pixels wide, in 64 colours to keep it small.
+    """A graph on a square of about 700 pixels, in 64 colours to keep the file small.
 
     >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.pictures.layout import arrange
@@ -58,12 +58,12 @@ def network_png(graph: Graph, layout: Layout, *, node_area: float) -> bytes:
 
 
 def draw_network(axes: Axes, graph: Graph, layout: Layout, *, node_area: float) -> None:
-    """Draw edges and nodes where a layout has them; the busier a node, the larger.
+    """Draw edges and nodes at the positions of a layout; a node grows with its degree.
 
     Parameters
     ----------
     node_area
-        How much larger for every neighbour: `area_per_degree` of the original, for both sides.
+        Area per neighbour: `area_per_degree` of the original, for both sides.
     """
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgba_array
@@ -76,8 +76,8 @@ def draw_network(axes: Axes, graph: Graph, layout: Layout, *, node_area: float) 
     u, v = graph.u[edges], graph.v[edges]
     labels = layout.labels
     inside = labels[u] == labels[v]
-    starts, ends = layout.places[u], layout.places[v]
-    # A few edges can be dark, many have to be light: their ink adds up.
+    starts, ends = layout.positions[u], layout.positions[v]
+    # A few edges can be dark, many have to be light, because they overlap.
     ink = float(np.clip(np.sqrt(4000 / max(edges.size, 1)), 0.4, 2.0))
     mixed = 0.5 * palette[labels[u]] + 0.5 * palette[labels[v]]
     for chosen, lines, alpha in (
@@ -92,8 +92,8 @@ def draw_network(axes: Axes, graph: Graph, layout: Layout, *, node_area: float) 
     order = np.argsort(degree, kind="stable")  # hubs on top
     crowd = min(1.0, 2000 / max(order.size, 1))
     axes.scatter(
-        layout.places[order, 0],
-        layout.places[order, 1],
+        layout.positions[order, 0],
+        layout.positions[order, 1],
         s=2.5 * crowd + node_area * degree[order],
         c=palette[labels[order]],
         edgecolors="white",
@@ -104,14 +104,14 @@ def draw_network(axes: Axes, graph: Graph, layout: Layout, *, node_area: float) 
 
 
 def _sampled(graph: Graph) -> NDArray[np.intp]:
-    """Indices of the edges to draw: all, or a random choice that is the same every time."""
+    """Indices of the edges to draw: all, or a sample with a fixed seed."""
     if graph.u.size <= _MOST_EDGES:
         return np.arange(graph.u.size)
     return np.sort(np.random.default_rng(0).choice(graph.u.size, _MOST_EDGES, replace=False))
 
 
 def _curves(starts: Floats, ends: Floats) -> Floats:
-    """Lines bent towards the middle of the picture, so that those between discs gather."""
+    """Lines bent towards the centre of the picture, so that edges between discs form bundles."""
     bend = 0.6 * (starts + ends) / 2
     t = np.linspace(0, 1, 8)[None, :, None]
     return (1 - t) ** 2 * starts[:, None] + 2 * t * (1 - t) * bend[:, None] + t**2 * ends[:, None]

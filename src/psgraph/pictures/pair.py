@@ -1,4 +1,4 @@
-"""The original beside the synthetic graph, their degrees, and the metrics over time."""
+"""Draw the original next to the synthetic graph, their degrees, and the metrics over time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_pair"]
 
 _SIZE, _DPI = (12.0, 9.0), 130
-#: An SVG holds the edges and nodes as pixels, fewer of them so that it stays below 2 MB.
+#: An SVG contains edges and nodes as pixels, at a resolution that keeps it below 2 MB.
 _SVG_DPI = 110
 _METRIC_WIDTH = 0.1
 _DIRECTIONS = "↑ higher is better   ↓ lower is better"
@@ -48,29 +48,29 @@ def draw_pair(
     title: str | None = None,
     comparison: Comparison | None = None,
 ) -> Path:
-    """Draw a snapshot beside its release. For the curator only: the left half is the original.
+    """Draw a snapshot next to its release. For the curator only: the left half is the original.
 
     Parameters
     ----------
     original, synthetic
-        Graphs over one roster. A node has the same place and colour on both sides: communities
-        and places come from the original.
+        Graphs over one roster. A node has the same position and colour on both sides: communities
+        and positions come from the original.
     path
         Where to write; ``.png`` or ``.svg``.
     title
-        A line on top, for instance the method, ε and w.
+        A line at the top, for example the method, ε and w.
     comparison
-        Draws the five metrics over time. Without it those of this pair are written out.
+        Draws the five metrics over time. By default only the values of this pair are shown.
 
     Returns
     -------
     Path
-        The file that was written.
+        The written file.
 
     Raises
     ------
     InvalidArgument
-        If the suffix is another one.
+        If the suffix is neither of them.
     DataError
         If the graphs are not over the same nodes.
     OutputError
@@ -119,8 +119,8 @@ def _compose(
     area = area_per_degree(original)
     when = f" · {original.time}" if original.time else ""
     for graph, left, name, note, colour in (
-        (original, 0.01, "Original", "private original, for the curator's eyes", ORIGINAL),
-        (synthetic, 0.505, "Synthetic", "made of noisy values only", SYNTHETIC),
+        (original, 0.01, "Original", "private original, for the curator only", ORIGINAL),
+        (synthetic, 0.505, "Synthetic", "made from noisy values only", SYNTHETIC),
     ):
         centre = left + 0.2425
         heading = figure.text(centre, headings, name + when, ha="center", parse_math=False)
@@ -132,7 +132,7 @@ def _compose(
     if comparison is None:
         _write_metrics(figure, fidelity.to_dict(), _DIRECTIONS, top=0.175, foot=0.085)
     else:
-        note = f"mean over {count(len(comparison.rows), 'timestamp')}; below, each of them"
+        note = f"mean over {count(len(comparison.rows), 'timestamp')}; below, by timestamp"
         note = f"{note}  ·  {_DIRECTIONS}"
         _write_metrics(figure, comparison.mean.to_dict(), note, top=0.231, foot=0.016)
         _draw_metrics(figure, comparison)
@@ -142,7 +142,7 @@ def _compose(
 def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    # Limits set by hand: without an edge there is nothing that a logarithmic axis could fit.
+    # Explicit limits: without an edge a logarithmic axis has nothing to fit.
     largest = max(node_degrees(original).max(initial=9), node_degrees(synthetic).max(initial=9))
     lowest = 0.7 / max(len(original.roster), 10)
     axes.set(xscale="log", yscale="log", xlim=(0.85, 1.2 * largest), ylim=(lowest, 1.5))
@@ -152,24 +152,24 @@ def _draw_degrees(axes: Axes, original: Graph, synthetic: Graph) -> None:
     ):
         degree, nodes = np.unique(node_degrees(graph), return_counts=True)
         at_least = nodes[::-1].cumsum()[::-1] / max(nodes.sum(), 1)
-        shown = degree > 0  # a logarithmic axis has no place for 0
-        # From the left edge on, so that a graph of a single degree is a line too.
+        shown = degree > 0  # a logarithmic axis can't show 0
+        # Start at the left edge, so that a graph with a single degree is a line too.
         x, y = np.append(0.85, degree[shown]), np.append(at_least[shown][:1], at_least[shown])
         axes.plot(x[: y.size], y, style, color=colour, linewidth=1.9, label=name)
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:g}"))
     axes.yaxis.set_major_formatter(FuncFormatter(percent))
     axes.legend(frameon=False, fontsize=9.5, labelcolor=INK, loc="lower left", handlelength=1.8)
-    axes.set_title("share of nodes with at least degree …", fontsize=10.5, color=INK, loc="left")
+    axes.set_title("share of nodes with at least this degree", fontsize=10.5, color=INK, loc="left")
     quiet(axes)
 
 
 def _write_metrics(
     figure: Figure, values: dict[str, float], note: str, *, top: float, foot: float
 ) -> None:
-    for place, metric in enumerate(PAPER_METRICS):
-        x = _metric_left(place)
-        figure.text(x, top, f"{metric.words} {metric.arrow}", fontsize=10, color=INK)
+    for index, metric in enumerate(PAPER_METRICS):
+        x = _metric_left(index)
+        figure.text(x, top, f"{metric.words} {metric.arrow}", fontsize=9.5, color=INK)
         value = metric.shown(values[metric.name])
         figure.text(x, top - 0.043, value, fontsize=18, color=SYNTHETIC)
     figure.text(_metric_left(0), foot, note, fontsize=9.5, color=QUIET)
@@ -179,11 +179,11 @@ def _draw_metrics(figure: Figure, comparison: Comparison) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ordinals = [row.timestamp for row in comparison.rows]
-    for place, metric in enumerate(PAPER_METRICS):
-        axes = figure.add_axes((_metric_left(place), 0.073, _METRIC_WIDTH, 0.095))
+    for index, metric in enumerate(PAPER_METRICS):
+        axes = figure.add_axes((_metric_left(index), 0.073, _METRIC_WIDTH, 0.095))
         values = [getattr(row.fidelity, metric.name) for row in comparison.rows]
         axes.plot(ordinals, values, color=SYNTHETIC, linewidth=1.6, marker="o", markersize=2.8)
-        # At least a hundredth, so that the noise of a tiny error does not look like a mountain.
+        # At least a hundredth, so that the noise of a tiny error does not look large.
         axes.set_ylim(0, 1.05 if metric.better == "higher" else max(1.2 * max(values), 0.01))
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(2, steps=[1, 2, 5, 10]))
@@ -192,8 +192,8 @@ def _draw_metrics(figure: Figure, comparison: Comparison) -> None:
         quiet(axes)
 
 
-def _metric_left(place: int) -> float:
-    return 0.335 + place * (_METRIC_WIDTH + 0.034)
+def _metric_left(index: int) -> float:
+    return 0.335 + index * (_METRIC_WIDTH + 0.034)
 
 
 def _save(figure: Figure, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""The colours and fonts of every picture, in one place, and one fixed look per method."""
+"""Colours of all pictures, and one fixed look per method."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 INK, QUIET, LINE, WHITE = "#1b1f24", "#66707c", "#d5dae0", "#ffffff"
-#: Okabe and Ito's colours, told apart with every kind of colour vision; yellow darkened for white.
+#: Okabe and Ito's colours, distinguishable with every kind of colour vision; yellow is darkened.
 COLOURS = (
     "#0072b2",
     "#e69f00",
@@ -44,14 +44,14 @@ ORIGINAL, SYNTHETIC = "#1b1f24", "#d55e00"
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is drawn, everywhere: what it is called, its colour and its marker."""
+    """How a method is drawn everywhere: its title, colour and marker."""
 
     title: str
     colour: str
     marker: str
 
 
-#: The six methods of the paper. Marker and colour both tell them apart, in print too.
+#: The six methods of the paper, distinguished by both marker and colour.
 METHODS = {
     "psgraph": Look("PSGraph", "#d55e00", "o"),
     "tmf": Look("TmF", "#0072b2", "s"),
@@ -60,7 +60,7 @@ METHODS = {
     "ldpgen": Look("LDPGen", "#cc79a7", "v"),
     "privgraph": Look("PrivGraph", "#56b4e9", "P"),
 }
-#: For variants and plug-ins: what no method above has.
+#: For variants and plug-ins: colours and markers that no method above has.
 _SPARE = (("#7a5195", "X"), ("#b8a200", "*"), ("#7f4f24", "h"), ("#66707c", "p"), ("#1b1f24", "<"))
 
 #: Every colour above, each once.
@@ -77,7 +77,7 @@ ALL_COLOURS = tuple(
 
 
 def method_look(name: str) -> Look:
-    """The look of a method; one that is not known gets a spare one, always the same.
+    """The look of a method; an unknown one always gets the same spare look.
 
     >>> method_look("tmf")
     Look(title='TmF', colour='#0072b2', marker='s')
@@ -89,7 +89,7 @@ def method_look(name: str) -> Look:
 
 
 def variant_look(title: str, number: int) -> Look:
-    """The look of the variant with this number of some method; no method looks like it.
+    """The look of a method's variant by its number; no method looks like it.
 
     >>> variant_look("PSGraph-R1", 0)
     Look(title='PSGraph-R1', colour='#7a5195', marker='X')
@@ -98,7 +98,7 @@ def variant_look(title: str, number: int) -> Look:
 
 
 def quiet(axes: Axes) -> None:
-    """Take the frame away and leave light lines to read along."""
+    """Remove the frame and draw a light grid."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):

@@ -1,4 +1,4 @@
-"""Pages of HTML that stand alone: no network, no script, nothing to install.
+"""Self-contained HTML reports: no network, no scripts, nothing to install.
 
-`psgraph.reports.page` is the kit they are made with and `psgraph.reports.charts` draws for it.
+`psgraph.reports.page` builds pages and `psgraph.reports.charts` draws charts for them.
 """

@@ -1,7 +1,7 @@
-"""Charts in the house style, small enough to stand side by side and be read on a phone.
+"""Charts in the house style, small enough for two columns and legible on a phone.
 
-Begin with `blank_chart`, draw into its axes with the colours of `psgraph.pictures.style`, and
-`finish` it into a drawing for `psgraph.reports.page.Page`.
+Start with `blank_chart`, draw into its axes with the colours of `psgraph.pictures.style`, and
+`finish` turns it into a drawing for `psgraph.reports.page.Page`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SMALL", "blank_chart", "finish", "literal", "name_times"]
 
-#: Inches. On a phone a chart is about 340 px wide, so 4 inches leave text readable.
+#: Inches. On a phone a chart is about 340 px wide; at 4 inches text stays legible.
 SMALL = (4.1, 2.5)
 
-_LONGEST_NAME = 11  # of a time, if four are to stand beside each other
+_LONGEST_NAME = 11  # of a time, if four have to fit on an axis
 
 
 def blank_chart(title: str, *, size: tuple[float, float] = SMALL) -> tuple[Figure, Axes]:
-    """An empty chart with a title.
+    """Create an empty chart with a title.
 
     >>> figure, axes = blank_chart("errors")
     >>> _ = axes.plot([0, 1, 2], [0.3, 0.2, 0.25])
@@ -45,7 +45,7 @@ def blank_chart(title: str, *, size: tuple[float, float] = SMALL) -> tuple[Figur
 
 
 def finish(figure: Figure) -> Drawing:
-    """The chart as a drawing for a page, with text of one size and colour throughout."""
+    """Turn a chart into a drawing for a page, with uniform text size and colour."""
     for axes in figure.axes:
         axes.tick_params(labelsize=9.5, labelcolor=QUIET)
         for axis in (axes.xaxis, axes.yaxis):
@@ -59,7 +59,7 @@ def finish(figure: Figure) -> Drawing:
 
 
 def literal(text: str, *, most: int = 40) -> str:
-    r"""Text as it can stand in a chart: no formula, no control characters, not too long.
+    r"""Text made safe for a chart: no formulas, no control characters, not too long.
 
     >>> print(literal("10 $ and 20 $"))
     10 \$ and 20 \$
@@ -71,7 +71,7 @@ def literal(text: str, *, most: int = 40) -> str:
 
 
 def name_times(axes: Axes, times: Sequence[str | None], *, most: int = 4) -> None:
-    """Mark a few of the timestamps 0, 1, … on the axis, by their times where they have any."""
+    """Label a few of the timestamps 0, 1, … on the axis, with their times if they have any."""
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     count = len(times)
@@ -79,9 +79,9 @@ def name_times(axes: Axes, times: Sequence[str | None], *, most: int = 4) -> Non
         most = 2
     step = max(1, ceil((count - 1) / max(most - 1, 1)))
 
-    def name(place: float, _: int | None = None) -> str:
-        time = times[round(place)] if 0 <= round(place) < count else None
-        return literal(time, most=20) if time else f"{place:g}"
+    def name(x: float, _: int | None = None) -> str:
+        time = times[round(x)] if 0 <= round(x) < count else None
+        return literal(time, most=20) if time else f"{x:g}"
 
     margin = 0.5 + 0.01 * count
     axes.set_xlim(-margin, count - 1 + margin)

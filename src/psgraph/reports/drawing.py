@@ -1,4 +1,4 @@
-"""A matplotlib figure as SVG that can stand in the middle of a page."""
+"""A matplotlib figure as SVG that can be embedded in a page."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["Drawing"]
 
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
-#: Coordinates in hundredths of a point: nobody sees more, and the page is a third smaller.
+#: Coordinates in hundredths of a point: no visible difference, and a third smaller.
 _LONG = re.compile(r"(-?\d+\.\d{2})\d+")
-#: A line through many points: the letter before each but the first says nothing.
+#: A polyline: the letters after the first are redundant.
 _RUN = re.compile(r"(L [^A-Za-z]+)((?:L [^A-Za-z]+)+)")
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG without addresses, styles for the whole page, or names nobody refers to.
+    """An SVG without URLs, page-wide styles, or unused ids.
 
-    A page may hold many, so what is left of names gets a prefix when the drawing is placed.
+    A page may contain many drawings, so the remaining ids get a prefix when a drawing is embedded.
     """
 
     _root: ElementTree.Element
 
     @classmethod
     def from_figure(cls, figure: Figure) -> Drawing:
-        """Draw a figure. Text stays text: it takes the reader's font and can be searched.
+        """Convert a figure. Text stays text: it uses the reader's font and can be searched.
 
         >>> from matplotlib.figure import Figure
         >>> figure = Figure(figsize=(2, 1))
@@ -45,12 +45,12 @@ class Drawing:
         import matplotlib as mpl
 
         sink = BytesIO()
-        # The salt makes the names inside the same every time.
+        # A fixed salt makes the ids reproducible.
         with (
             mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "psgraph"}),
             warnings.catch_warnings(),
         ):
-            # Which letters matplotlib's font lacks does not matter: readers use their own.
+            # Glyphs missing from matplotlib's font don't matter: readers use their own.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure.savefig(sink, format="svg", metadata={"Date": None})
         root = ElementTree.fromstring(sink.getvalue())
@@ -58,7 +58,7 @@ class Drawing:
         return cls(root)
 
     def markup(self, prefix: str, *, label: str) -> str:
-        """The element to put into a page, with `label` for those who can't see it."""
+        """The SVG element for a page, with `label` for screen readers."""
         root = copy.deepcopy(self._root)
         for element in root.iter():
             for key, value in element.attrib.items():
@@ -80,7 +80,7 @@ def _clean(root: ElementTree.Element) -> None:
             if child.tag.rpartition("}")[2] in ("metadata", "style"):
                 parent.remove(child)
     for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]  # HTML knows what an <svg> is
+        element.tag = element.tag.rpartition("}")[2]  # HTML needs no namespace for <svg>
         if element.tag != "text" and element.tag != "tspan":
             element.text = None
         element.tail = None
@@ -107,7 +107,7 @@ def _clean(root: ElementTree.Element) -> None:
 
 
 def _share_style(group: ElementTree.Element) -> None:
-    """Markers of a line all look the same: say so once, on the group they are in."""
+    """Move the style that all markers of a line share to their group."""
     styles = {child.get("style") for child in group}
     marks = group.tag == "g" and len(group) > 1 and {child.tag for child in group} == {"use"}
     if marks and len(styles) == 1 and None not in styles and "style" not in group.attrib:
@@ -117,6 +117,6 @@ def _share_style(group: ElementTree.Element) -> None:
 
 
 def _without_fonts(style: str) -> str:
-    """A style that leaves the typeface to the page."""
+    """Drop the typeface, so that the page's applies."""
     kept = [part.strip() for part in style.split(";")]
     return "; ".join(part for part in kept if part and not part.startswith("font-family"))

@@ -1,4 +1,4 @@
-"""A page of HTML that stands alone: one file, no network, no script, any screen, any printer."""
+"""A self-contained HTML page: one file, no network, no scripts, for any screen or printer."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ Tone = Literal["good", "fair", "poor"]
 
 _SECTIONS_FOR_CONTENTS = 4
 _LONGEST_UNFOLDED = 24
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|nats\b|steps\b)|(?<=\w) (?=[↑↓])")
 
 
 class Page:
-    """Blocks one below the other. All text is escaped; nothing is ever taken as markup.
+    """A sequence of blocks. All text is escaped; nothing is ever interpreted as markup.
 
     Parameters
     ----------
     title
-        The heading, and the name of the browser's tab.
+        The heading, and the title of the browser tab.
     subtitle
-        A line below it.
+        A line below the heading.
     banner
-        A warning above everything, on every screen.
+        A warning at the top.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Page:
         self._drawings = 0
 
     def heading(self, text: str, *, level: Literal[2, 3] = 2) -> None:
-        """Begin a section, or with ``level=3`` a part of one."""
+        """Start a section, or a subsection with ``level=3``."""
         if level == 3:
             self._add(f"<h3>{escape(text)}</h3>")
             return
@@ -71,17 +72,17 @@ class Page:
         verdict: str = "",
         tone: Tone = "good",
     ) -> None:
-        """Text: plain, larger (`lead`) or smaller (`note`); a verdict goes before it, coloured."""
+        """Text: plain, larger (`lead`) or smaller (`note`), optionally after a coloured verdict."""
         mark = "" if kind == "plain" else f' class="{kind}"'
         before = f'<span class="verdict {tone}">{escape(verdict)}.</span> ' if verdict else ""
-        self._add(f"<p{mark}>{before}{escape(text)}</p>")
+        self._add(f"<p{mark}>{before}{_prose(text)}</p>")
 
     def bullets(self, items: Sequence[str]) -> None:
         """A list of points."""
-        self._add("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>")
+        self._add("<ul>" + "".join(f"<li>{_prose(item)}</li>" for item in items) + "</ul>")
 
     def text(self, content: str) -> None:
-        """Text as it stands, for commands and listings; long lines are folded."""
+        """Preformatted text, for commands and listings; long lines wrap."""
         self._add(f"<pre>{escape(content)}</pre>")
 
     def facts(self, pairs: Sequence[tuple[str, str]]) -> None:
@@ -90,14 +91,14 @@ class Page:
         self._add(f'<dl class="facts">{rows}</dl>')
 
     def tiles(self, tiles: Sequence[tuple[str, str, str, Tone | None]]) -> None:
-        """A few numbers to see first: name, value, verdict (may be empty) and its tone."""
+        """A few key numbers: name, value, verdict (may be empty) and its tone."""
         made = []
         for name, value, verdict, tone in tiles:
             kind = f"verdict {tone}" if tone else "name"
             below = f'<span class="{kind}">{escape(verdict)}</span>' if verdict else ""
             made.append(
-                f'<li><span class="name">{escape(name)}</span> '
-                f'<span class="value">{escape(value)}</span> {below}</li>'
+                f'<li><span class="name">{_prose(name)}</span> '
+                f'<span class="value">{_prose(value)}</span> {below}</li>'
             )
         self._add(f'<ul class="tiles">{"".join(made)}</ul>')
 
@@ -110,20 +111,20 @@ class Page:
         caption: str = "",
         total: bool = False,
     ) -> None:
-        """A table; the first cell of a row is its heading. A wide one scrolls in a box of its own.
+        """A table; the first cell of a row is its heading. A wide table scrolls in its own box.
 
         Parameters
         ----------
         numeric
-            Columns (from 0) to align to the right.
+            Indices of the columns to align to the right.
         total
-            Whether the last row sums up the others.
+            Whether the last row summarises the others.
         """
         if any(len(row) != len(columns) for row in rows):
-            raise InvalidArgument("every row of a table needs as many cells as it has columns")
+            raise InvalidArgument("every row of a table needs one cell per column")
         kind = [
-            'class="number"' if place in numeric else f'class="{_text_kind(rows, place)}"'
-            for place in range(len(columns))
+            'class="number"' if index in numeric else f'class="{_text_kind(rows, index)}"'
+            for index in range(len(columns))
         ]
         head = "".join(
             _element("th", name, f'scope="col" {mark}')
@@ -132,14 +133,14 @@ class Page:
         body = []
         for number, row in enumerate(rows, start=1):
             first, *others = (
-                _element("td" if place else "th", cell, mark if place else f'scope="row" {mark}')
-                for place, (cell, mark) in enumerate(zip(row, kind, strict=True))
+                _element("td" if index else "th", cell, mark if index else f'scope="row" {mark}')
+                for index, (cell, mark) in enumerate(zip(row, kind, strict=True))
             )
             last = ' class="total"' if total and number == len(rows) else ""
             body.append(f"<tr{last}>{first}{''.join(others)}</tr>")
         title = f"<caption><span>{escape(caption)}</span></caption>" if caption else ""
         label = escape(caption or f"Table of {columns[0]}")
-        # A box that scrolls has to be reachable by keyboard, and say what it is.
+        # A scrolling box has to be reachable by keyboard and needs a label.
         self._add(
             f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>{title}'
             f"<thead><tr>{head}</tr></thead>\n<tbody>{chr(10).join(body)}</tbody></table></div>"
@@ -148,19 +149,19 @@ class Page:
     def figure(
         self, picture: Drawing | bytes, *, alt: str, caption: str = "", least_width: int = 0
     ) -> None:
-        """A drawing or a PNG on a card, as wide as the page; `alt` says what is to be seen.
+        """A drawing or a PNG on a card as wide as the page, described by `alt`.
 
-        One that can't be read below `least_width` pixels scrolls in its card.
+        A figure that is illegible below `least_width` pixels scrolls in its card.
         """
         self._figure(self._card(picture, alt, least_width=least_width), caption)
 
     def figures(self, pictures: Sequence[tuple[Drawing | bytes, str]], *, caption: str) -> None:
-        """Small pictures, each with its `alt`, side by side where there is room."""
+        """Small pictures with their `alt` texts, side by side where there is room."""
         cards = "".join(self._card(picture, alt) for picture, alt in pictures)
         self._figure(f'<div class="multiples">{cards}</div>', caption)
 
     def links(self, entries: Sequence[tuple[str, str, str, bytes | None]]) -> None:
-        """Cards that lead elsewhere: relative address, title, a sentence, a PNG if there is one."""
+        """Cards with links: relative address, title, a sentence, and optionally a PNG."""
         cards = []
         for address, title, about, picture in entries:
             link = f'<a href="{escape(address)}">{escape(title)}</a>'
@@ -170,7 +171,7 @@ class Page:
 
     @contextmanager
     def details(self, summary: str) -> Iterator[None]:
-        """What is added inside is folded away until it is asked for."""
+        """Collapse what is added inside the context."""
         self._add(f"<details><summary>{escape(summary)}</summary>")
         yield
         self._add("</details>")
@@ -184,7 +185,7 @@ class Page:
                 '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 '<meta name="generator" content="psgraph">',
-                # Even if something slipped in, a browser would neither run nor fetch it.
+                # Defence in depth: a browser neither runs scripts nor fetches anything.
                 '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
                 "img-src data:; style-src 'unsafe-inline'\">",
                 '<meta name="referrer" content="no-referrer">',
@@ -201,10 +202,10 @@ class Page:
         )
 
     def write(self, path: str | PathLike[str]) -> Path:
-        """Write the page whole, in place of what was there; `OutputError` if it can't be."""
+        """Write the page atomically, replacing an earlier one; `OutputError` if that fails."""
         target = Path(path)
         check_writable(target)
-        # A name that can't be written as UTF-8 (a lone surrogate) must not cost the page.
+        # A name that can't be encoded as UTF-8 (a lone surrogate) must not prevent the page.
         write_whole(target, self.html().encode(errors="replace"))
         return target
 
@@ -212,7 +213,7 @@ class Page:
         self._blocks.append(block)
 
     def _name(self, text: str) -> str:
-        """An id for a heading, no other one's."""
+        """A unique id for a heading."""
         plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"
         name, number = plain, 1
         while name in self._ids:
@@ -250,15 +251,15 @@ class Page:
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Refuse a place where no page can be written, before any work is done for it.
+    """Raise if no page can be written to a path, before any work is done.
 
     >>> check_writable("no/such/place/page.html")
     Traceback (most recent call last):
     psgraph.errors.OutputError: no/such/place is not a directory
-    Make it first, or choose another place for the report.
+    Create it first, or choose another path for the report.
     """
     target = Path(path)
-    if target.suffix.lower() not in (".html", ".htm"):  # no input is replaced by a slip
+    if target.suffix.lower() not in (".html", ".htm"):  # never overwrite an input by mistake
         raise InvalidArgument(f"a report is written as .html, not {target.suffix!r}")
     try:
         if "\0" in str(target):
@@ -268,11 +269,11 @@ def check_writable(path: str | PathLike[str]) -> None:
         if not target.parent.is_dir():
             raise OutputError(
                 f"{target.parent} is not a directory\n"
-                "Make it first, or choose another place for the report."
+                "Create it first, or choose another path for the report."
             )
         if not os.access(target.parent, os.W_OK):
             raise OutputError(
-                f"{target.parent} is not writable\nChoose another place for the report."
+                f"{target.parent} is not writable\nChoose another path for the report."
             )
     except (OSError, ValueError) as error:
         if isinstance(error, OutputError):
@@ -280,12 +281,17 @@ def check_writable(path: str | PathLike[str]) -> None:
         raise OutputError("the path of the report can't be used\nCheck it.") from None
 
 
+def _prose(text: str) -> str:
+    """Escaped text in which a unit or an arrow stays on the line of what it belongs to."""
+    return escape(_BEFORE_UNIT.sub("\u00a0", text))
+
+
 def _css() -> str:
     return (files("psgraph.reports") / "page.css").read_text(encoding="utf-8")
 
 
 def _text_kind(rows: Sequence[Sequence[str]], column: int) -> str:
-    """Whether the text of a column has to be folded."""
+    """The CSS class of a text column: whether it wraps."""
     return "words" if any(len(row[column]) > _LONGEST_UNFOLDED for row in rows) else "word"
 
 

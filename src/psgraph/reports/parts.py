@@ -1,4 +1,4 @@
-"""Charts and sentences that both reports have. They look at certificates and degrees only."""
+"""Charts and sentences shared by both reports, from certificates and degrees only."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ __all__ = [
 ]
 
 Counts = NDArray[np.int64]
-#: What to call it, degrees (nodes without an edge may be left out), nodes, colour, line style.
+#: Name, degrees (nodes without an edge may be omitted), number of nodes, colour, line style.
 Curve = tuple[str, Counts, int, str, str]
 
-_MOST_POINTS = 400  # of a curve of degrees: more can't be seen
-#: Dots of more timestamps would melt into one another.
+_MOST_POINTS = 400  # of a degree curve: more are not visible
+#: With more timestamps the dots would overlap.
 MOST_MARKERS = 40
 
 
 def chosen_timestamps(timestamps: int) -> tuple[int, ...]:
-    """The first, the middle and the last.
+    """The first, the middle and the last timestamp.
 
     >>> chosen_timestamps(147), chosen_timestamps(2), chosen_timestamps(1)
     ((0, 73, 146), (0, 1), (0,))
@@ -50,7 +50,7 @@ def chosen_timestamps(timestamps: int) -> tuple[int, ...]:
 
 
 def moment(timestamp: int, time: str | None) -> str:
-    """What to call a timestamp.
+    """The name of a timestamp: its time, if it has one.
 
     >>> moment(3, "2024-01-04"), moment(3, None)
     ('2024-01-04', 'timestamp 3')
@@ -59,12 +59,12 @@ def moment(timestamp: int, time: str | None) -> str:
 
 
 def settings(parameters: Mapping[str, Any]) -> str:
-    """The parameters of a method on a line."""
+    """The parameters of a method on one line."""
     return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "none"
 
 
 def description(certificates: Sequence[Certificate]) -> str:
-    """What was published, in a sentence."""
+    """A sentence about what was published."""
     first, last = certificates[0], certificates[-1]
     guarantee = last.guarantee
     if first.time and last.time and first is not last:
@@ -82,9 +82,9 @@ def description(certificates: Sequence[Certificate]) -> str:
 
 
 def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
-    """Shares of nodes with at least a degree, on logarithmic axes, one line per curve."""
+    """Shares of nodes with at least a given degree, on logarithmic axes, one line per curve."""
     figure, axes = blank_chart(title)
-    # Limits set by hand: without an edge there is nothing that a logarithmic axis could fit.
+    # Explicit limits: without an edge a logarithmic axis has nothing to fit.
     largest = max([9, *(int(degrees.max(initial=0)) for _, degrees, *_ in curves)])
     most_nodes = max([10, *(nodes for _, _, nodes, *_ in curves)])
     axes.set(xscale="log", yscale="log")
@@ -95,7 +95,7 @@ def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
     axes.set_xlabel("degree")
     for name, degrees, nodes, colour, style in curves:
         degree, share = _survival(degrees, nodes)
-        # From the left edge on, so that a graph of a single degree is a line too.
+        # Start at the left edge, so that a graph with a single degree is a line too.
         x, y = np.append(0.85, degree), np.append(share[:1], share)
         axes.plot(x[: y.size], y, style, color=colour, linewidth=1.8, label=literal(name))
     axes.legend(loc="lower left", handlelength=1.8)
@@ -112,10 +112,10 @@ def _survival(degrees: Counts, nodes: int) -> tuple[Counts, NDArray[np.float64]]
 
 
 def add_spend(page: Page, certificates: Sequence[Certificate]) -> None:
-    """A section on the budget: what each timestamp and each window spent, against ε."""
+    """Add a section on the budget: what each timestamp and each window spent, compared with ε."""
     guarantee = certificates[-1].guarantee
     epsilon, times = float(guarantee.epsilon), [each.time for each in certificates]
-    page.heading("Spend per window")
+    page.heading("Spending per window")
     drawings = []
     for title, spends in (
         ("ε spent at each timestamp", [each.spent for each in certificates]),
@@ -149,15 +149,16 @@ def add_spend(page: Page, certificates: Sequence[Certificate]) -> None:
         drawings.append((finish(figure), f"{title}: at most {largest}, ε is {epsilon:g}."))
     page.figures(
         drawings,
-        caption=f"First, what a timestamp cost. Second, what it and up to {guarantee.window - 1} "
-        "before it cost together; the promise is that no such sum passes the dashed line."
+        caption="First: what each timestamp spent. Second: what it and up to "
+        f"{count(guarantee.window - 1, 'previous timestamp')} spent together; the guarantee is "
+        "that this sum never exceeds the dashed line."
         if guarantee.window > 1
-        else "Each timestamp is a window of its own; none passes the dashed line.",
+        else "Each timestamp is its own window; none exceeds the dashed line.",
     )
     page.paragraph(_spend_words(certificates))
-    with page.details("What the last timestamp's budget was spent on"):
+    with page.details("How the last timestamp spent its budget"):
         page.table(
-            ("what was measured", "mechanism", "ε", "sensitivity", "values", "part"),
+            ("measured", "mechanism", "ε", "sensitivity", "values", "part"),
             [
                 (
                     charge.label,
@@ -170,8 +171,8 @@ def add_spend(page: Page, certificates: Sequence[Certificate]) -> None:
                 for charge in certificates[-1].charges
             ],
             numeric=(2, 3, 4),
-            caption="As its certificate has it. Parts look at different edges, so of several "
-            "parts only the dearest counts.",
+            caption="According to its certificate. Parts read disjoint sets of edges, so of "
+            "several parts only the most expensive counts.",
         )
 
 
@@ -182,13 +183,12 @@ def _spend_words(certificates: Sequence[Certificate]) -> str:
     each_time = (
         f"Every timestamp spent {exact_decimal(same.pop())}."
         if len(same) == 1
-        else f"A timestamp spent between {_rounded(min(same))} and {_rounded(max(same))}."
+        else f"Timestamps spent between {_rounded(min(same))} and {_rounded(max(same))}."
     )
     used = f"{float(100 * largest / guarantee.epsilon):.0f} %"
     return (
-        f"{each_time} The dearest window spent {exact_decimal(largest)} of "
-        f"{exact_decimal(guarantee.epsilon)}: {used} of the budget. No window spent more than "
-        "was promised."
+        f"{each_time} The most expensive window spent {exact_decimal(largest)} of "
+        f"{exact_decimal(guarantee.epsilon)}: {used} of the budget. No window exceeded it."
     )
 
 
@@ -198,7 +198,7 @@ def _rounded(value: Fraction) -> str:
 
 
 def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
-    """A section on how many communities there are and when they were found; none if unknown."""
+    """Add a section on the number of communities and when they were recomputed, if known."""
     if not all(isinstance(each.summary.get("communities"), int) for each in certificates):
         return
     from matplotlib.ticker import MaxNLocator
@@ -206,23 +206,25 @@ def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
     numbers = [int(each.summary["communities"]) for each in certificates]
     found = [each.summary.get("communities_found") for each in certificates]
     known = all(isinstance(each, bool) for each in found)
-    page.heading("Communities kept or found" if known else "Communities")
+    page.heading("Communities reused or recomputed" if known else "Communities")
     figure, axes = blank_chart("number of communities")
-    places = np.arange(len(numbers))
+    ordinals = np.arange(len(numbers))
     colour = method_look(certificates[-1].method).colour
-    axes.plot(places, numbers, color=colour, linewidth=1.6, drawstyle="steps-mid", zorder=2)
+    axes.plot(ordinals, numbers, color=colour, linewidth=1.6, drawstyle="steps-mid", zorder=2)
     size = 26 if len(numbers) <= MOST_MARKERS else 14
     if known:
         new = np.array(found, dtype=bool)
         heights = np.array(numbers)
-        axes.scatter(places[new], heights[new], s=size, color=colour, label="found", zorder=4)
+        axes.scatter(
+            ordinals[new], heights[new], s=size, color=colour, label="recomputed", zorder=4
+        )
         if len(numbers) <= MOST_MARKERS:
             axes.scatter(
-                *(places[~new], heights[~new]),
+                *(ordinals[~new], heights[~new]),
                 s=size,
                 facecolors="white",
                 edgecolors=colour,
-                label="kept",
+                label="reused",
                 zorder=3,
             )
         axes.legend(loc="lower right", ncols=2)
@@ -233,19 +235,20 @@ def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
     amount = count(high, "community", "communities")
     range_ = amount if low == high else f"{low:,} to {amount}"
     times = int(sum(bool(each) for each in found))
-    words = f"{range_}" + (f", found anew at {count(times, 'timestamp')}" if known else "")
+    words = range_ + (f", recomputed at {count(times, 'timestamp')}" if known else "")
     page.figures(
         [(finish(figure), f"Communities over time: {words}.")],
-        caption="A filled dot: looked for anew. In between: taken over from the timestamp before."
+        caption="Filled dots: recomputed. In between: reused from the previous timestamp."
         if known
-        else "This method looks for communities at every timestamp.",
+        else "This method recomputes communities at every timestamp.",
     )
     if known:
         page.paragraph(
-            f"There are {range_}. They were found anew at {times:,} of "
-            f"{count(len(numbers), 'timestamp')} and kept at {len(numbers) - times:,}. Keeping "
-            "them leaves more of the budget for degrees; they are looked for again when the noisy "
-            "counts say that the graph has changed."
+            f"The number of communities is {low:,}"
+            f"{'' if low == high else f' to {high:,}'}. They were recomputed at {times:,} of "
+            f"{count(len(numbers), 'timestamp')} and reused at {len(numbers) - times:,}. Reusing "
+            "them leaves more of the budget for degrees; they are recomputed when the noisy counts "
+            "indicate that the graph has changed."
         )
     else:
-        page.paragraph(f"There are {range_}, found anew at every timestamp.")
+        page.paragraph(f"{range_}, recomputed at every timestamp.")

@@ -1,7 +1,7 @@
-"""The public report: what was promised, what was checked, what was published.
+"""The public report: what is promised, what was checked, what was published.
 
-Fit to publish. Its only sources are the release directory's numbered files, which are public
-already, and the outcome of verifying them. It can't reach a snapshot, a ledger or a comparison.
+Safe to publish. Its only sources are the numbered files of the release directory, which are already
+public, and the result of verifying them. It can't reach a snapshot, a ledger or a comparison.
 """
 
 from __future__ import annotations
@@ -38,41 +38,40 @@ __all__ = ["NOT_PRIVATE", "public_page"]
 
 NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 
-#: Longer tables show their two ends only.
+#: Longer tables show only their two ends.
 _MOST_ROWS = 2_000
 _ROWS_UNFOLDED = 24
 _STYLES = ("-", "--", ":")
 
 _NOT_PROMISED = (
     "Edges that live longer than w. An edge present at L consecutive timestamps is protected at "
-    "⌈L/w⌉·ε, not at ε. If edges never leave, nothing bounded is promised of “this edge ever "
-    "existed”.",
-    "Groups of edges. k edges at a timestamp are protected at k·ε; a person with many ties is "
-    "such a group.",
-    "Who the nodes are. The list of nodes, the number and times of the snapshots, ε, w, the method "
-    "and its parameters are public.",
-    "Other publications. Publishing the same data again, with any method, adds up.",
-    "Inference. A release may make true things about people likelier, as any statistics do. The "
+    "⌈L/w⌉·ε, not at ε. If edges never leave, there is no bound for “this edge ever existed”.",
+    "Groups of edges. k edges at a timestamp are protected at k·ε; all edges of a person are such "
+    "a group.",
+    "The identity of the nodes. The list of nodes, the number and times of the snapshots, ε, w, "
+    "the method and its parameters are public.",
+    "Other publications. Publishing the same data again, with any method, adds to ε.",
+    "Inference. Like any statistics, a release may make true facts about people more likely. The "
     "promise is that it hardly matters whether a given edge was in the data.",
     "Accuracy. The graphs are synthetic: an edge in them says nothing certain about an edge in the "
-    "original, and this page does not say how like the original they are.",
+    "original, and this page does not say how close they are to it.",
 )
 
 
 def public_page(directory: str | Path, found: Verification) -> Page:
-    """The report on a directory that `verify` has found in order.
+    """Build the report on a directory that passed `verify`.
 
     Parameters
     ----------
     directory
-        Of the releases. A ledger in it is not looked at.
+        The release directory. A ledger in it is not read.
     found
-        What verifying it gave.
+        The result of verifying it.
 
     Raises
     ------
     VerificationFailed
-        If a release was changed since.
+        If a release was changed since then.
     DataError
         If there is no release yet.
 
@@ -96,7 +95,7 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     last = certificates[-1]
     page = Page(
         "Public report",
-        subtitle="Synthetic graphs published in place of private ones: what is promised, what was "
+        subtitle="Synthetic graphs published instead of private ones: what is promised, what was "
         "checked, and how to check it.",
         banner="" if all(each.private for each in certificates) else NOT_PRIVATE,
     )
@@ -125,11 +124,12 @@ def public_page(directory: str | Path, found: Verification) -> Page:
 
 
 def _budget(last: Certificate) -> str:
-    """ε as it was asked for, and as the method keeps it where that is something else."""
+    """ε as requested, and as provided by the method if that differs."""
     budget = f"ε = {exact_decimal(last.guarantee.epsilon)}"
     if not last.private or last.provides is None or last.provides == last.guarantee:
         return budget
-    return f"{budget}; the method as it was set keeps ε = {exact_decimal(last.provides.epsilon)}"
+    provided = exact_decimal(last.provides.epsilon)
+    return f"{budget}; with these parameters the method provides ε = {provided}"
 
 
 def _versions(certificates: Sequence[Certificate]) -> str:
@@ -144,37 +144,37 @@ def _add_promise(page: Page, last: Certificate) -> None:
     else:
         page.paragraph(last.promise, verdict="Not private", tone="poor")
     page.paragraph(
-        "Public are the nodes, the number and times of the snapshots, ε, w, the method and its "
-        "parameters. Private is which pairs of nodes are joined in each snapshot. The releases "
-        "are made of noisy values, and whoever looks at them can hardly tell whether a given edge "
-        "was in the data."
+        "The nodes, the number and times of the snapshots, ε, w, the method and its parameters are "
+        "public. Which nodes are connected in each snapshot is private. The releases are made from "
+        "noisy values, and nobody who sees them can tell with confidence whether a given edge was "
+        "in the data."
         if last.private
-        else "Public are the nodes, the number and times of the snapshots, ε, w, the method and "
-        "its parameters. A private run of the same method would hide which pairs of nodes are "
-        "joined; this one does not."
+        else "The nodes, the number and times of the snapshots, ε, w, the method and its "
+        "parameters are public. A private run of the same method would hide which nodes are "
+        "connected; this one does not."
     )
 
 
 def _add_checks(page: Page, found: Verification) -> None:
     page.heading("What was checked")
-    page.paragraph("Everything below was found in order.", verdict="Verified")
+    page.paragraph("All of the following checks passed.", verdict="Verified")
     checks = [
-        f"The certificates of {count(found.releases, 'release')}: none was changed, and each names "
-        "the digest of the one before, from timestamp 0 on without a gap.",
+        f"The certificates of {count(found.releases, 'release')}: none was changed, and each has "
+        "the digest of the previous one, from timestamp 0 without a gap.",
         "The graphs: each has the SHA-256 digest that its certificate states.",
-        f"The budget: every window of {count(found.window, 'timestamp')} was added up again, "
-        f"exactly. At most {found.largest_window_spent} of {found.epsilon} was spent in any.",
+        f"The budget: every window of {count(found.window, 'timestamp')} was summed again, "
+        f"exactly. No window spent more than {found.largest_window_spent} of {found.epsilon}.",
     ]
     if found.ledger:
         checks.append(
-            "The publisher's ledger: it knows each of these releases and spends, and no other. "
-            "The ledger itself is not public; this check was made by the publisher."
+            "The publisher's ledger: it lists exactly these releases and spends. The ledger itself "
+            "is not public; the publisher ran this check."
         )
     page.bullets(checks)
     if not found.ledger:
         page.paragraph(
-            "The publisher's ledger was not at hand, so two things could not be seen: that the "
-            "last releases were removed, or that all were exchanged for others.",
+            "The publisher's ledger was not available, so two things could not be detected: that "
+            "the last releases were removed, or that all of them were replaced.",
             kind="note",
         )
     if found.pending:
@@ -189,16 +189,16 @@ def _add_degrees(page: Page, releases: Releases, certificates: Sequence[Certific
         when = moment(timestamp, certificate.time)
         degrees = _degrees(releases.edges(timestamp))
         mean = 2 * certificate.edges / max(certificate.nodes, 1)
-        said.append(f"{mean:.1f} and {degrees.max(initial=0):,} ({when})")
+        said.append(f"mean {mean:.1f}, maximum {degrees.max(initial=0):,} ({when})")
         shares = (degrees, certificate.nodes)
         curves.append((when, *shares, COLOURS[(0, 4, 2)[place]], _STYLES[place]))
     chart = degree_chart("degree distribution", curves)
     page.figures(
         [(chart, f"Degrees of the synthetic graphs at {joined([when for when, *_ in curves])}.")],
-        caption="The share of nodes that have at least so many neighbours, both axes logarithmic. "
+        caption="Share of nodes with at least the given degree; both axes are logarithmic. "
         "Synthetic graphs only.",
     )
-    page.paragraph(f"Neighbours of a node, mean and most: {joined(said)}.")
+    page.paragraph(f"Degree: {'; '.join(said)}.")
 
 
 def _degrees(edges: Any) -> Counts:
@@ -228,11 +228,11 @@ def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:
         )
         for each in certificates
     ]
-    caption = "Edges are those of the synthetic graph. Digests are cut to their first 12 digits."
+    caption = "Edges are those of the synthetic graph. Digests show their first 12 digits."
     if len(rows) > _MOST_ROWS:
         half = _MOST_ROWS // 2
         rows = [*rows[:half], *rows[-half:]]
-        caption += f" The first and the last {half:,} of {len(certificates):,}."
+        caption += f" The first and the last {half:,} of {len(certificates):,} releases."
     numeric = (2, 3, *range(4, 5 + len(keys)))
     columns = (*columns, "ε spent", "graph", "certificate")
 
@@ -242,13 +242,13 @@ def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:
     if len(rows) <= _ROWS_UNFOLDED:
         add()
     else:
-        with page.details(f"A table of {count(len(rows), 'release')}"):
+        with page.details(f"Table of {count(len(rows), 'release')}"):
             add()
 
 
 def _shown(key: str, value: object) -> str:
     if key == "communities_found" and isinstance(value, bool):
-        return "found" if value else "kept"
+        return "recomputed" if value else "reused"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return "" if value is None else str(value)
@@ -258,22 +258,22 @@ def _add_own_check(page: Page, last: Certificate) -> None:
     page.heading("Check it yourself")
     page.paragraph(
         "Anyone can repeat the check on a copy of the published files, without the ledger and "
-        "without trusting this page. Install psgraph (the package psgraph-dp), put the numbered "
-        "files into a directory, and run"
+        "without trusting this page. Install the package psgraph-dp, put the numbered files into a "
+        "directory, and run"
     )
     page.text("psgraph verify DIRECTORY")
     page.paragraph(
-        "By hand: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 digest of the "
-        "Parquet file is its graph_sha256; its digest is the previous of the next certificate; "
-        "the spends of any w consecutive certificates add up to at most ε."
+        "Manually: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 digest of the "
+        "Parquet file is its graph_sha256; its digest is the field previous of the next "
+        "certificate; the spends of any w consecutive certificates sum to at most ε."
     )
     page.paragraph(
-        "That nothing was removed from the end or exchanged as a whole shows by the last digest. "
-        "Compare it with a copy of this page that you have from elsewhere, or from before:"
+        "The last digest shows that nothing was removed from the end or replaced as a whole. "
+        "Compare it with a copy of this page from another source, or from an earlier date:"
     )
     page.text(f"{last.timestamp:06d}  {last.digest}")
     page.paragraph(
-        f"Made from the published files by psgraph verify --report, version {__version__}, on "
+        f"Created from the published files by psgraph verify --report, version {__version__}, on "
         f"{datetime.now(UTC).strftime('%Y-%m-%d')}.",
         kind="note",
     )

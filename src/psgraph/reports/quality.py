@@ -1,4 +1,4 @@
-"""The quality report: how well the releases stand in for the original.
+"""The quality report: how close the releases are to the original.
 
 **For the curator only.** The page is computed from the private edges, without noise.
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BANNER", "quality_page"]
 
-BANNER = "Contains private data, for the curator. Do not publish this page."
+BANNER = "Contains private data. For the curator only: do not publish this page."
 
 _PHRASES = {
-    "close": "come close to the original in",
-    "some error": "show some error in",
+    "close": "are close to the original in",
+    "some error": "have some error in",
     "poor": "are poor in",
 }
 
@@ -42,18 +42,18 @@ def quality_page(
     *,
     command: str = "",
 ) -> Page:
-    """The report as a page. It holds private facts and says so on top.
+    """Build the report. It contains private facts and says so at the top.
 
     Parameters
     ----------
     comparison
-        What was measured.
+        The metrics.
     witness
-        Saw the same graphs pass by.
+        Collected from the same graphs.
     certificates
-        Those of the releases. Without them, what was promised and spent is left out.
+        Those of the releases. Without them, the guarantee and the spending are omitted.
     command
-        How the page can be made again.
+        The command that reproduces the page.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def quality_page(
     """
     page = Page(
         "Quality report",
-        subtitle="How well the published synthetic graphs stand in for the private original.",
+        subtitle="How close the published synthetic graphs are to the private original.",
         banner=BANNER,
     )
     _add_summary(page, comparison, certificates)
@@ -91,15 +91,15 @@ def quality_page(
 
 def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Certificate]) -> None:
     timestamps = len(comparison.rows)
-    page.heading("In short")
+    page.heading("Summary")
     if certificates:
         page.paragraph(description(certificates), kind="lead")
         if not certificates[-1].private:
             page.paragraph(certificates[-1].promise, verdict="Not private", tone="poor")
     else:
         page.paragraph(
-            f"{count(timestamps, 'synthetic graph')}, without the certificates that say what was "
-            "promised and spent.",
+            f"{count(timestamps, 'synthetic graph')}, without certificates that state the "
+            "guarantee and the spending.",
             kind="lead",
         )
     tiles = []
@@ -115,7 +115,7 @@ def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Cert
     page.tiles(tiles)
     page.paragraph(
         f"Means over {count(timestamps, 'timestamp')}. ↑ higher is better, 100 % at best; ↓ lower "
-        "is better, 0 at best. Where close ends and poor begins is said with the metrics.",
+        "is better, 0 at best. The thresholds of “close” and “poor” are listed with each metric.",
         kind="note",
     )
 
@@ -123,14 +123,14 @@ def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Cert
 def _add_all(page: Page, comparison: Comparison) -> None:
     columns, rows = comparison.table()
     page.heading("All timestamps")
-    with page.details(f"The numbers of {count(len(comparison.rows), 'timestamp')}"):
+    with page.details(f"Metrics at {count(len(comparison.rows), 'timestamp')}"):
         page.table(
             columns,
             rows,
             numeric=range(2, len(columns)),
             total=True,
-            caption="As `psgraph compare` prints them: shares and relative errors as fractions. "
-            "Last, mean ± standard deviation over time.",
+            caption="As printed by `psgraph compare`. Last row: mean ± standard deviation over "
+            "time.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The sections of a quality report: a picture each, and what it says. For the curator only."""
+"""The sections of a quality report: pictures and their interpretation. For the curator only."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["add_degrees", "add_metrics", "add_twins", "mean_of"]
 
 Values = Sequence[float | None]
 
-#: In nats of the divergence that does not count holes.
+#: In nats, of the divergence that does not count holes.
 _DEGREE_LIMITS = Limits(0.1, 0.5)
 
 
 def mean_of(comparison: Comparison, metric: MetricInfo) -> float | None:
-    """The mean of a metric over time, of the five or of another group."""
+    """The mean of a metric over time."""
     if metric.name in comparison.more_mean:
         return comparison.more_mean[metric.name]
     return float(getattr(comparison.mean, metric.name))
@@ -57,24 +57,24 @@ def add_metrics(
     *,
     witness: Witness | None = None,
 ) -> None:
-    """A chart and a reading per metric; with a witness, the number of edges too."""
+    """Add a chart and an explanation per metric; with a witness, also the number of edges."""
     drawings = [_metric_chart(comparison, metric) for metric in metrics]
     if witness is not None:
         drawings.append(_edges_chart(comparison, witness))
     page.figures(
         drawings,
-        caption="Each timestamp from left to right; dashed, the mean. ↑ higher is better, "
+        caption="Timestamps from left to right; the dashed line is the mean. ↑ higher is better, "
         "↓ lower is better.",
     )
     for metric in metrics:
         _add_reading(page, comparison, metric)
-    with page.details("When is it close, when is there some error, when is it poor?"):
+    with page.details("Thresholds for close, some error and poor"):
         page.table(
             ("metric", "close", "some error", "poor"),
             [_limit_row(metric) for metric in metrics],
             numeric=(1, 2, 3),
-            caption="Rules of thumb, the same for every data set. What an analysis can bear is "
-            "for its user to say.",
+            caption="Rules of thumb, the same for every data set. What an analysis can tolerate is "
+            "for its user to decide.",
         )
 
 
@@ -89,13 +89,14 @@ def _limit_row(metric: MetricInfo) -> tuple[str, ...]:
 
 
 def _metric_chart(comparison: Comparison, metric: MetricInfo) -> tuple[Drawing, str]:
-    figure, axes = blank_chart(f"{metric.words} {metric.arrow}")
+    title = metric.words if metric.is_share else metric.heading  # ticks have the per cent sign
+    figure, axes = blank_chart(f"{title} {metric.arrow}")
     values, mean = _values_of(comparison, metric), mean_of(comparison, metric)
     there = [value for value in values if value is not None]
     _line(axes, values, SYNTHETIC, "-")
     if mean is not None and len(there) > 1:
         axes.axhline(mean, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    # At least a hundredth, so that the noise of a tiny error does not look like a mountain.
+    # At least a hundredth, so that the noise of a tiny error does not look large.
     top = 1.05 if metric.better == "higher" else max(1.15 * max(there, default=0.0), 0.01)
     axes.set_ylim(1.1 * min([0.0, *there]), top)
     if metric.is_share:
@@ -131,7 +132,7 @@ def _line(axes: Axes, values: Values, colour: str, style: str, *, label: str = "
 
 
 def _add_reading(page: Page, comparison: Comparison, metric: MetricInfo) -> None:
-    """The verdict on a metric, its range, and what it means."""
+    """Add the verdict on a metric, its range, and its explanation."""
     name = metric.words[:1].upper() + metric.words[1:]
     mean = mean_of(comparison, metric)
     there = [
@@ -140,7 +141,7 @@ def _add_reading(page: Page, comparison: Comparison, metric: MetricInfo) -> None
         if value is not None
     ]
     if mean is None:
-        page.paragraph(f"{name}: no value at any timestamp. {metric.reading}")
+        page.paragraph(f"{name}: undefined at every timestamp. {metric.reading}")
         return
     word, tone = verdict_of(metric, mean)
     said = metric.shown(mean)
@@ -164,7 +165,7 @@ def _add_reading(page: Page, comparison: Comparison, metric: MetricInfo) -> None
 
 
 def add_degrees(page: Page, comparison: Comparison, witness: Witness) -> None:
-    """The distributions at a few timestamps, one chart each."""
+    """Add the degree distributions at a few timestamps, one chart each."""
     page.heading("Degree distributions")
     drawings, largest = [], []
     for timestamp in witness.chosen:
@@ -179,18 +180,18 @@ def add_degrees(page: Page, comparison: Comparison, witness: Witness) -> None:
         chart = degree_chart(when, curves)
         drawings.append((chart, f"Degrees at {when}: original and synthetic."))
         most = f"{before.max(initial=0):,} and {after.max(initial=0):,}"
-        largest.append(f"{most} neighbours ({when})")
+        largest.append(f"{most} ({when})")
     page.figures(
         drawings,
-        caption="The share of nodes that have at least so many neighbours, both axes logarithmic. "
-        "The nearer the dashed line is to the solid one, the better.",
+        caption="Share of nodes with at least the given degree; both axes are logarithmic. The "
+        "closer the dashed line is to the solid one, the better.",
     )
     divergence = comparison.mean.degree_divergence_smoothed
     word, tone = verdict_within(_DEGREE_LIMITS, divergence)
     page.paragraph(
-        f"The divergence of the two distributions, holes not counted, is {divergence:.2f} nats on "
+        f"The smoothed degree divergence, which does not count holes, is {divergence:.2f} nats on "
         f"average (close up to {_DEGREE_LIMITS.close:g}, some error up to "
-        f"{_DEGREE_LIMITS.fair:g}). The busiest node of the original and that of the release have "
+        f"{_DEGREE_LIMITS.fair:g}). Maximum degree of the original and of the release: "
         f"{joined(largest)}.",
         verdict=word.capitalize(),
         tone=tone,
@@ -201,29 +202,28 @@ def add_degrees(page: Page, comparison: Comparison, witness: Witness) -> None:
 
 
 def add_twins(page: Page, comparison: Comparison, witness: Witness) -> None:
-    """The last snapshot and its release, nodes at the same places."""
+    """Add pictures of the last snapshot and its release, with the same node positions."""
     timestamp = witness.chosen[-1]
     original, synthetic = witness.originals[timestamp], witness.synthetic[timestamp]
     when = moment(timestamp, comparison.rows[timestamp].time)
-    page.heading("One snapshot and its synthetic twin")
+    page.heading("One snapshot and its release")
     layout, area = arrange(original), area_per_degree(original)
     page.figures(
         [
             (network_png(graph, layout, node_area=area), f"{name} graph at {when}.")
             for graph, name in ((original, "The original"), (synthetic, "The synthetic"))
         ],
-        caption=f"First the private original at {when}, then what was published. A node has the "
-        "same place and colour in both; discs are the original's communities, larger nodes have "
+        caption=f"First the private original at {when}, then the release. A node has the same "
+        "position and colour in both; discs are the original's communities; larger nodes have "
         "more neighbours.",
     )
     before, after = int(original.u.size), int(synthetic.u.size)
     common = np.intersect1d(_keys(original), _keys(synthetic), assume_unique=True).size
     share = f"{100 * common / after:.1f} %" if after else "none"
     page.paragraph(
-        f"The original has {count(before, 'edge')} and its twin {after:,}, of which {common:,} "
-        f"({share}) are edges of the original too. A release is not meant to repeat edges: what "
-        "it should share is the shape, the discs that hold together and the hubs in the middle "
-        "of them."
+        f"The original has {count(before, 'edge')} and the release {after:,}, of which {common:,} "
+        f"({share}) are also edges of the original. A release is not meant to reproduce edges, but "
+        "the structure: dense discs with hubs in their centre."
     )
 
 

@@ -1,4 +1,4 @@
-"""From a metric to a word: close, some error, poor. The limits are said on every page."""
+"""Verdicts on metrics: close, some error, poor. Every page lists the thresholds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERDICTS", "Limits", "limits_of", "verdict_of", "verdict_within"]
 
-#: The words, best first, and how a page colours them.
+#: The words, best first, and their tones.
 VERDICTS: tuple[tuple[str, Tone], ...] = (
     ("close", "good"),
     ("some error", "fair"),
@@ -22,27 +22,27 @@ VERDICTS: tuple[tuple[str, Tone], ...] = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to `close` (or, where higher is better, from it on) is close; so for `fair`."""
+    """Thresholds of *close* and *some error*; lower bounds where higher is better."""
 
     close: float
     fair: float
 
 
 _LOWER, _HIGHER = Limits(0.1, 0.5), Limits(0.8, 0.5)
-#: Metrics that are neither relative errors nor shares in common.
+#: Metrics that are neither relative errors nor overlaps.
 _OWN = {
-    "degree_divergence": Limits(0.5, 2.0),  # nats, of which holes cost 36 for each node's share
+    "degree_divergence": Limits(0.5, 2.0),  # nats, of which a hole costs 36 times its share
     "path_length_distance": Limits(0.5, 1.5),  # steps
 }
 
 
 def limits_of(metric: MetricInfo) -> Limits:
-    """Where *close* and *some error* end for a metric."""
+    """The thresholds of a metric."""
     return _OWN.get(metric.name) or (_HIGHER if metric.better == "higher" else _LOWER)
 
 
 def verdict_of(metric: MetricInfo, value: float) -> tuple[str, Tone]:
-    """The word for a value of a metric, and its tone.
+    """The verdict on a value of a metric, and its tone.
 
     >>> from psgraph.metrics.groups import METRICS
     >>> verdict_of(METRICS["eigenvector_overlap"], 0.95)
@@ -54,7 +54,7 @@ def verdict_of(metric: MetricInfo, value: float) -> tuple[str, Tone]:
 
 
 def verdict_within(limits: Limits, value: float) -> tuple[str, Tone]:
-    """The same for limits of one's own; they run upwards where lower is better."""
+    """The verdict under given thresholds; they ascend where lower is better."""
     sign = 1 if limits.close < limits.fair else -1
     for limit, verdict in zip((limits.close, limits.fair), VERDICTS, strict=False):
         if sign * value <= sign * limit:

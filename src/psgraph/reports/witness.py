@@ -1,4 +1,4 @@
-"""Keeps what a quality report shows of graphs, while they pass by to be compared."""
+"""Collect what a quality report shows while graphs are being compared."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Witness"]
 
 
 class Witness:
-    """Sees every pair, keeps the first, the middle and the last. For the curator only.
+    """Keeps the first, the middle and the last pair, and all edge counts. For the curator only.
 
-    A stream may be larger than memory, so a report must not ask for all of it again.
+    A stream may be larger than memory and is read once, so the report collects what it needs.
 
     Parameters
     ----------
     timestamps
-        How many there will be.
+        The number of timestamps.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Witness:
         self.synthetic_edges: list[int] = []
 
     def watch_originals(self, stream: Iterable[Snapshot]) -> Iterator[Snapshot]:
-        """The same snapshots."""
+        """Yield the snapshots unchanged while collecting from them."""
         for ordinal, snapshot in enumerate(stream):
             self.original_edges.append(int(snapshot.u.size))
             if ordinal in self.chosen:
@@ -49,7 +49,7 @@ class Witness:
             yield snapshot
 
     def watch_releases(self, releases: Iterable[SyntheticGraph]) -> Iterator[SyntheticGraph]:
-        """The same synthetic graphs."""
+        """Yield the synthetic graphs unchanged while collecting from them."""
         for ordinal, graph in enumerate(releases):
             self.synthetic_edges.append(int(graph.u.size))
             if ordinal in self.chosen:

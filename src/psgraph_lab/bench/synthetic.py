@@ -1,4 +1,4 @@
-"""Made-up streams of any size: power-law degrees, planted communities, a little change."""
+"""Synthetic streams of any size: power-law degrees, planted communities, gradual change."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from psgraph.streams.planted import Keys, PlantedGraph, key_ends, pareto_weights
 
 __all__ = ["planted_stream", "write_stream"]
 
-_TAIL = 1.5  # degrees fall like d^-2.5
+_TAIL = 1.5  # degrees decay like d^-2.5
 _INSIDE = 0.8  # share of edges inside a community
 _NODES_PER_COMMUNITY = 1_000
-_CHANGE = 0.02  # share of edges that is another one at the next timestamp
+_CHANGE = 0.02  # share of edges replaced at the next timestamp
 _SURPLUS = 1.1  # edges drawn for each that is missing
 
 
 def planted_stream(
     *, nodes: int, edges: int, timestamps: int, seed: int = 0
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Positions u < v of exactly `edges` edges for every timestamp.
+    """Yield positions u < v of exactly `edges` edges for every timestamp.
 
     >>> u, v = next(planted_stream(nodes=100, edges=300, timestamps=1))
     >>> u.size, bool((u < v).all())
@@ -58,7 +58,7 @@ def _completed(graph: PlantedGraph, keys: Keys, edges: int, *, largest: int) -> 
 def write_stream(
     directory: Path, *, nodes: int, edges: int, timestamps: int, seed: int = 0
 ) -> None:
-    """Write a made-up stream as a directory with one Parquet file per timestamp."""
+    """Write a synthetic stream as a directory with one Parquet file per timestamp."""
     stream = planted_stream(nodes=nodes, edges=edges, timestamps=timestamps, seed=seed)
     for timestamp, (u, v) in enumerate(stream):
         table = pa.table({"u": u, "v": v})

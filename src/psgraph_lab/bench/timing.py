@@ -47,7 +47,7 @@ def time_case(case: Case, source: Path, scratch: Path) -> dict[str, Any]:
     Parameters
     ----------
     source
-        A Parquet file (real data, nodes from the edges) or a directory of them (made up).
+        A Parquet file (real data, nodes from the edges) or a directory of them (synthetic).
     scratch
         An empty directory to write to.
 

@@ -127,7 +127,7 @@ def _prepared(
         about = {
             "case": case.name,
             "title": wanted.title,
-            "data": "real" if real else "made up",
+            "data": "real" if real else "synthetic",
         }
         yield about, time
 

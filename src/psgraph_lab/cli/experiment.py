@@ -117,8 +117,8 @@ class _Wanted:
         for each in datasets:
             find_dataset(each)  # reject an unknown name before anything runs
         methods = self.methods
-        if methods is not None and name in ("judgement", "components", "threshold"):
-            methods = None  # these compare variants of PSGraph
+        if len({line.method for line in experiment.lines}) == 1:
+            methods = None  # it compares variants of one method
         return experiment.narrowed(
             datasets=datasets,
             methods=methods,

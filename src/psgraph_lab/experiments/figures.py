@@ -192,9 +192,9 @@ def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing
 
 
 def _heading(dataset: str) -> str:
-    beside = stand_in_words(dataset)
+    stand_in = stand_in_words(dataset)
     title = find_dataset(dataset).title
-    return f"{title}\n({beside})" if beside else title
+    return f"{title}\n({stand_in})" if stand_in else title
 
 
 def _draw_row(

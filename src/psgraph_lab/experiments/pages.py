@@ -71,7 +71,7 @@ def write_pages(
     Returns
     -------
     tuple of Path
-        The Markdown page, and the HTML page if it was asked for.
+        The Markdown page, and the HTML page if it was requested.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def write_pages(
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     (text,) = write_pages(experiment, curves, Path(directory), command="…", facts={})
     ...     text.read_text().splitlines()[0]
-    '# Time against the number of edges'
+    '# Running time by number of edges'
     """
     figure = compose(experiment, curves)
     alt = f"{experiment.title}: the numbers are in the tables below"

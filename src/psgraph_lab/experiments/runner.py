@@ -59,7 +59,7 @@ def run_missing(
         Cells whose metrics are stored for every timestamp; of the others only the means are.
         Series take twenty times the space of means, and only figures over time draw them.
     directory
-        Where data sets are looked for first.
+        Where data sets are searched first.
     workers
         Number of processes; one per core by default.
     done

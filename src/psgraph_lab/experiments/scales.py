@@ -66,8 +66,9 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
         upper = mean + np.concatenate([curve.std[info.name] for curve in curves])
         means.append(mean[np.isfinite(mean)])
         top = float(upper[np.isfinite(upper)].max(initial=0.0)) or 1.0
-        # A band may pass the best value, 1; the axis need not.
-        tops.append(min(top, 1.0) if info.better == "higher" else top)
+        if info.better == "higher":  # a band may exceed the best value, 1; the axis need not
+            top = max(min(top, 1.0), float(means[-1].max(initial=0.0)))
+        tops.append(top)
     every, top = np.concatenate(means), max(tops)
     positive = every[every > 0]
     if info.better == "lower" and positive.size and top > _WIDE_RANGE * positive.min():

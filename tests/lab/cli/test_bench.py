@@ -18,7 +18,7 @@ def test_a_quick_case_in_json() -> None:
     report = json.loads(done.out)
     (row,) = report["cases"]
     assert row["case"] == "million-keeping"
-    assert row["data"] == "made up"
+    assert row["data"] == "synthetic"
     assert row["nodes"] == 50_000
     assert row["timestamps"] == 1  # the one that keeps communities; the first is off the clock
     assert row["edges"] == pytest.approx(250_000, rel=0.05)

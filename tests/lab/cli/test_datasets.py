@@ -55,7 +55,7 @@ def test_list(tmp_path, monkeypatch):
     assert "incomplete, 24 files missing" in rows["as-caida"]
     assert "12,905 764,525 36 no" in rows["cit-hepph"]
     assert "stand-in for reddit" in rows["wiki-talk"]
-    assert "made when asked for" in rows["demo"]
+    assert "generated on demand" in rows["demo"]
     listed = json.loads(psgraph_here("datasets", "list", "--json").out)["datasets"]
     assert [each["name"] for each in listed] == list(dataset_names())
     available = {each["name"] for each in listed if each["available"]}
@@ -99,7 +99,7 @@ def test_fetch_then_info(tmp_path, cache):
     assert edges["verdict"] == f"{edges['found'] - 764_525:+,}"
     shown = psgraph_here("datasets", "info", "cit-hepph")
     assert edges["verdict"] in shown.out
-    assert "left out here" in shown.out
+    assert "dropped here" in shown.out
 
 
 def test_fetch_as_json(tmp_path):
@@ -116,7 +116,7 @@ def test_fetch_as_json(tmp_path):
     assert told["counts"]["timestamps"] == 24
     assert [remark.partition(":")[0] for remark in told["remarks"]] == [
         *("titles", "bodies", "both"),
-        "taken",
+        "used",
     ]
 
 

@@ -101,7 +101,7 @@ def test_ctrl_c_keeps_what_was_finished(tmp_path: Path) -> None:
         (["run", "end-to-end", "--epsilons", "1/3"], 2, "decimal"),
         (["run", "end-to-end", "--epsilons", "-1"], 2, "epsilon"),
         (["run", "end-to-end", "--repetitions", "0"], 2, "0"),
-        (["run", "claims"], 1, "holds no results"),
+        (["run", "claims"], 1, "contains no results"),
         (["draw"], 2, "draw"),
     ],
 )

@@ -293,7 +293,7 @@ def test_within_noise_methods_are_level() -> None:
     assert judged(about, almost, noise=0.001).verdict == "holds"
     verdict = judged(about, almost, noise=0.1)
     assert verdict.verdict == "does not hold"
-    assert "so in 0 %, opposite in 0 %" in verdict.reason
+    assert "true in 0 %, opposite in 0 %" in verdict.reason
     assert "8 level" in verdict.numbers
 
 
@@ -316,7 +316,7 @@ def test_a_single_place_that_is_worse_breaks_every_and_not_most() -> None:
         "some": "holds",
         "not every": "holds",
     }
-    assert "so in 88 %, opposite in 12 %" in verdicts["every"].reason
+    assert "true in 88 %, opposite in 12 %" in verdicts["every"].reason
 
 
 def test_the_demand_is_made_of_each_metric_unless_they_are_pooled() -> None:
@@ -364,15 +364,15 @@ def test_stand_ins_are_shown_and_do_not_decide() -> None:
 
     verdict = judged(about, value, datasets=datasets)
     assert verdict.verdict == "holds"
-    assert "Wiki-talk" in verdict.beside
-    assert "8 worse" in verdict.beside
+    assert "Wiki-talk" in verdict.stand_ins
+    assert "8 worse" in verdict.stand_ins
     assert "Wiki-talk" not in verdict.numbers
     only = judged(replace(about, datasets=("cit-hepph",)), value, datasets=datasets)
     assert only.verdict == "not testable here"
     assert "Cit-HepPh" in only.reason
     assert not only.numbers
-    assert "HepPh (partial)" in only.beside
-    assert "Wiki-talk" not in only.beside
+    assert "HepPh (partial)" in only.stand_ins
+    assert "Wiki-talk" not in only.stand_ins
 
 
 def test_the_real_data_sets_decide_once_they_are_there() -> None:
@@ -389,9 +389,9 @@ def test_stand_ins_are_compared_with_the_methods_that_ran_on_them() -> None:
     }
     about = statement("end-to-end", "better", methods=("PSGraph",), beats=3)
     (verdict,) = check_claims(results, {}, {experiment.name: experiment}, statements=[about])
-    assert "TmF" in verdict.beside
-    assert "PrivHRG" not in verdict.beside
-    assert "(" not in verdict.beside  # three of five can't be counted among three
+    assert "TmF" in verdict.stand_ins
+    assert "PrivHRG" not in verdict.stand_ins
+    assert "(" not in verdict.stand_ins  # three of five can't be counted among three
 
 
 def test_what_was_not_run_is_not_testable_and_says_so() -> None:

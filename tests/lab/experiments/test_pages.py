@@ -172,10 +172,10 @@ def test_what_is_missing_is_said() -> None:
     }
     curves = summarise(experiment, outcomes)
     assert list(missing_notes(experiment, curves)) == [
-        "Every point is the mean of 2 repetitions where nothing else is said.",
+        "Every point is the mean of 2 repetitions unless stated otherwise.",
         "LDPGen has fewer than 2 repetitions: 1 to 2 on As-caida and Wiki-talk.",
-        "There are no results on As-733.",
-        "Not run at all: PrivHRG.",
+        "There are no results for As-733.",
+        "Not run: PrivHRG.",
         "DER was not run on Wiki-talk.",
         "TmF has 7 of 8 points on As-caida.",
     ]

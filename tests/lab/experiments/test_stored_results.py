@@ -1,4 +1,4 @@
-"""The results in docs/results can be had again, number by number, from their seeds."""
+"""The results in docs/results are small, and their numbers can be recomputed from their seeds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 
 from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, run_cell
+from psgraph_lab.experiments.definition import find_experiment
 from psgraph_lab.experiments.store import Results
 
-STORED = Path(__file__).parents[3] / "docs" / "results" / "cells.parquet"
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
+STORED = RESULTS / "cells.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,17 @@ def recompute(stored: Results, cell: Cell, directory: Path | None = None) -> Non
             assert values[name] == pytest.approx(value, rel=1e-9), name
     for name, numbers in before.series.items():
         np.testing.assert_allclose(series[name], numbers, rtol=1e-6)  # stored as float32
+
+
+def test_the_committed_results_are_small_and_in_one_format_each() -> None:
+    files = [path for path in RESULTS.iterdir() if path.is_file()]
+    assert {path.suffix for path in files} == {".md", ".parquet", ".png", ".toml"}
+    assert sum(path.stat().st_size for path in files) <= 2_000_000
+
+
+def test_every_timestamp_is_stored_only_where_a_figure_draws_it(stored: Results) -> None:
+    drawn = set(find_experiment("timestamps").cells())
+    assert {cell for cell, outcome in stored.items() if outcome.series} == drawn & set(stored)
 
 
 @pytest.mark.parametrize("method", ["psgraph", "tmf"])

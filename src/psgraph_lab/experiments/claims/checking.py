@@ -150,7 +150,7 @@ def _verdict(
     verdict = replace(
         verdict,
         numbers="\n".join(finding.words() for finding in seen.findings),
-        beside=_beside(check, panel, run, statement.datasets),
+        stand_ins=_on_stand_ins(check, panel, run, statement.datasets),
         shortened=experiment.timestamps is not None,
     )
     if not seen.findings:
@@ -194,7 +194,7 @@ def _look(check: Predicate, panel: Panel, datasets: Sequence[str]) -> _Seen:
     return seen
 
 
-def _beside(check: Predicate, panel: Panel, run: set[str], datasets: Sequence[str]) -> str:
+def _on_stand_ins(check: Predicate, panel: Panel, run: set[str], datasets: Sequence[str]) -> str:
     """The findings on stand-ins, with the methods that ran on them."""
     stand_ins = [
         name

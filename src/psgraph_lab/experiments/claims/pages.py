@@ -71,7 +71,7 @@ def write_claims_pages(
     Returns
     -------
     tuple of Path
-        The Markdown page, and the HTML page if it was asked for.
+        The Markdown page, and the HTML page if it was requested.
 
     Raises
     ------
@@ -209,10 +209,10 @@ def _add_section(
             _explain(document, notes.get(each.statement.id, "No explanation yet."))
             _add_numbers(document, each)
     rest = [each for each in verdicts if each.verdict != "does not hold"]
-    if any(each.numbers or each.beside for each in rest):
+    if any(each.numbers or each.stand_ins for each in rest):
         with document.details(f"Numbers for the other statements: {section.lower()}"):
             for each in rest:
-                if each.numbers or each.beside:
+                if each.numbers or each.stand_ins:
                     document.heading(f"{each.statement.id}: {each.verdict}", level=3)
                     _add_numbers(document, each)
 
@@ -233,5 +233,5 @@ def _explain(document: Markdown | Page, note: str) -> None:
 
 def _add_numbers(document: Markdown | Page, verdict: Verdict) -> None:
     lines = verdict.numbers.splitlines()
-    lines += [f"not counted: {line}" for line in verdict.beside.splitlines()]
+    lines += [f"not counted: {line}" for line in verdict.stand_ins.splitlines()]
     document.bullets(lines)

@@ -94,7 +94,7 @@ class Verdict:
         The deciding values, a line for each data set and metric.
     reason
         How often it was true and how often it had to be, or why it can't be tested.
-    beside
+    stand_ins
         The same values for stand-ins, which don't count.
     shortened
         Whether only the beginnings of streams were run.
@@ -106,7 +106,7 @@ class Verdict:
     verdict: Word
     numbers: str = ""
     reason: str = ""
-    beside: str = ""
+    stand_ins: str = ""
     shortened: bool = False
     otherwise: Word | None = None
 
