@@ -28,7 +28,7 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.records import decode
+from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
 from psgraph.streams import read_stream
 from psgraph.streams.rosters import TimedRoster, read_roster
@@ -174,7 +174,11 @@ class Playground:
         self._ledger = (base / "good" / "ledger.sqlite").read_bytes()
         self._certificate = (base / "good" / "000001.json").read_bytes()
         with Ledger(base / "good" / "ledger.sqlite", writing=False) as ledger:
-            self._records = [ledger.latest_state(), ledger.measurement_of(1)]
+            records = (
+                ledger.latest_state(PSGraph.records),
+                ledger.measurement_of(1, PSGraph.records),
+            )
+            self._records = [encode(record)[0] for record in records]
             self._rosters = ledger.roster(ledger.seal_of(0).roster)
         (base / "edges.csv").write_text(f"t,u,v\n0,{PLANTED},a\n1,{PLANTED},b\n1,a,b\n")
         (base / "numbers.csv").write_text(f"t,u,v\n0,{PLANTED_NUMBER},1\n1,1,2\n")
