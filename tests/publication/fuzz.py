@@ -174,9 +174,11 @@ class Playground:
         self._ledger = (base / "good" / "ledger.sqlite").read_bytes()
         self._certificate = (base / "good" / "000001.json").read_bytes()
         with Ledger(base / "good" / "ledger.sqlite", writing=False) as ledger:
-            classes = PSGraph.records
-            stored = ledger.latest_state(classes), ledger.measurement_of(1, classes)
-            self._records = [encode(record)[0] for record in stored]
+            records = (
+                ledger.latest_state(PSGraph.records),
+                ledger.measurement_of(1, PSGraph.records),
+            )
+            self._records = [encode(record)[0] for record in records]
             self._rosters = ledger.roster(ledger.seal_of(0).roster)
         (base / "edges.csv").write_text(f"t,u,v\n0,{PLANTED},a\n1,{PLANTED},b\n1,a,b\n")
         (base / "numbers.csv").write_text(f"t,u,v\n0,{PLANTED_NUMBER},1\n1,1,2\n")

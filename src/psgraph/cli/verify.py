@@ -1,4 +1,4 @@
-"""``psgraph verify``: is everything as it was published?"""
+"""``psgraph verify``: check that everything is as it was published."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["command"]
 def command(path: Path, report: Path | None, as_json: bool) -> int:
     """Check every release, certificate and ledger row against each other, and every window.
 
-    DIR holds releases, and maybe their ledger; LEDGER is that file alone. With the ledger any
-    changed byte is found, a missing timestamp, and a ledger put back from an older copy. Anyone
-    can check a copy of DIR without the ledger: then everything is found but that the last
-    releases were removed, or that all were exchanged for others.
+    DIR holds releases, and maybe their ledger; LEDGER is that file alone. With the ledger, every
+    changed byte, missing timestamp or restored older ledger is found. Anyone can check a copy of
+    DIR without the ledger: only two things can't be found then, that the last releases were
+    removed and that all were exchanged for others.
 
-    With --report, a page for everyone: what is promised, what was checked, what was published.
-    It is made of the published files alone and may be published with them.
+    --report writes a page for everyone: what is promised, what was checked, what was published.
+    It is made from the published files alone and can be published with them.
 
     Exit code 1 if something is wrong, and no report then.
     """
@@ -69,7 +69,10 @@ def command(path: Path, report: Path | None, as_json: bool) -> int:
         ("Releases", f"{found.releases:,}"),
         ("Unfinished", pending),
         ("Windows", f"at most {found.largest_window_spent} of {found.epsilon} spent in any"),
-        ("Ledger", "checked" if found.ledger else "not there: releases checked among themselves"),
+        (
+            "Ledger",
+            "checked" if found.ledger else "not available: releases checked against each other",
+        ),
     ]
     console = results()
     console.print(f"{path} is as it was published", style="bold")

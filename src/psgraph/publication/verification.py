@@ -40,8 +40,8 @@ def verify(path: str | Path) -> Verification:
     Every certificate, graph and ledger row is compared with the digests that others hold of it,
     and every window is added up. Raises `VerificationFailed` with what is wrong.
 
-    Without a ledger two things can't be seen: that the *last* releases were removed, and that a
-    whole directory was swapped for another consistent one.
+    Without a ledger two things can't be detected: that the *last* releases were removed, and that
+    the whole directory was exchanged for another consistent one.
     """
     path = Path(path)
     directory, ledger_path = _find(path)
@@ -65,7 +65,7 @@ def verify(path: str | Path) -> Verification:
 
 
 def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
-    """The directory and the ledger that a path stands for."""
+    """Find the directory and the ledger that a path stands for."""
     try:
         if not path.is_dir():
             if not path.exists():
@@ -82,7 +82,7 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
 
 
 def _directory_of(ledger_path: Path) -> ReleaseDirectory | None:
-    """Where a ledger says its releases are."""
+    """The directory of releases named in a ledger."""
     with Ledger(ledger_path, writing=False) as ledger:
         out = ledger.terms.out
     return None if out is None else ReleaseDirectory(ledger_path.parent / out)

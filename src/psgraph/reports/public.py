@@ -42,6 +42,10 @@ NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 _MOST_ROWS = 2_000
 _ROWS_UNFOLDED = 24
 _STYLES = ("-", "--", ":")
+_NOISE: dict[str | None, str] = {
+    "exact": "integer noise from psgraph's exact sampler",
+    "opendp": "integer noise from OpenDP",
+}
 
 _NOT_PROMISED = (
     "Edges that live longer than w. An edge present at L consecutive timestamps is protected at "
@@ -108,6 +112,7 @@ def public_page(directory: str | Path, found: Verification) -> Page:
             ("Budget", _budget(last)),
             ("Window", f"w = {count(last.guarantee.window, 'consecutive timestamp')}"),
             ("Nodes", last.roster),
+            ("Noise", _NOISE.get(last.noise, "sampler not stated")),
             ("Made with", _versions(certificates)),
         ]
     )
@@ -161,7 +166,7 @@ def _add_checks(page: Page, found: Verification) -> None:
     checks = [
         f"The certificates of {count(found.releases, 'release')}: none was changed, and each has "
         "the digest of the previous one, from timestamp 0 without a gap.",
-        "The graphs: each has the SHA-256 digest that its certificate states.",
+        "The graphs and node lists: each has the SHA-256 digest that its certificate states.",
         f"The budget: every window of {count(found.window, 'timestamp')} was summed again, "
         f"exactly. No window spent more than {found.largest_window_spent} of {found.epsilon}.",
     ]
