@@ -10,6 +10,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/der/arrangement.py,src/psgraph/methods/d
 KERNEL := $(KERNEL),src/psgraph/methods/der/rectangles.py,src/psgraph/methods/der/splits.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py
+KERNEL := $(KERNEL),src/psgraph/methods/tmf/linear_filter.py
 
 .PHONY: demo test lint types imports unit coverage crash bench experiments setup clean
 .DEFAULT_GOAL := demo

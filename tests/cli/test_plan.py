@@ -53,7 +53,7 @@ def test_plan_does_not_promise_what_a_method_does_not_provide() -> None:
     assert "No privacy is promised: the Markov chain" in chain.out
     assert "ε-edge differential privacy" not in chain.out
     local = psgraph(*QUESTION, "--method", "ldpgen", "--set", "ldp_scale=true")
-    assert "ε = 2 over any 5 consecutive timestamps" in " ".join(local.out.split())
+    assert "Private: yes, but with ε = 2 instead of 1" in " ".join(local.out.split())
 
 
 def test_methods_lists_plug_ins(tmp_path: Path) -> None:

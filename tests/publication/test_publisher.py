@@ -155,12 +155,12 @@ def test_an_unproven_mechanism_without_a_caveat_is_not_published(tmp_path):
     publisher = Publisher(Guessing(), GUARANTEE, ledger=tmp_path / "ledger.sqlite")
     with publisher, pytest.raises(MethodError, match=r"not proven to be private \(guess\)"):
         publisher.publish(snapshot())
-    assert publisher.budget.timestamps == 0
+    assert publisher.spending.timestamps == 0
 
     class Honest(Guessing):
         caveat = Caveat(None, "It guesses.")
 
-    certificate = Publisher(Honest(), GUARANTEE).publish(snapshot()).certificate
+    certificate = Publisher(Honest(), GUARANTEE, not_private=True).publish(snapshot()).certificate
     assert certificate.private is False
     assert certificate.charges[0].proven is False
 
@@ -236,7 +236,7 @@ def test_a_seeded_run_promises_nothing_and_repeats():
 
     one, same, other = run(4), run(4), run(5)
     assert all(not release.certificate.private for release in one)
-    assert one[0].certificate.promise.startswith("No privacy is promised")
+    assert one[0].certificate.promise.text.startswith("No privacy is promised")
     assert [r.certificate.to_json() for r in one] == [r.certificate.to_json() for r in same]
     assert all(a.graph == b.graph for a, b in zip(one, same, strict=True))
     assert any(a.graph != b.graph for a, b in zip(one, other, strict=True))
@@ -248,12 +248,12 @@ def test_a_seeded_run_promises_nothing_and_repeats():
 def test_a_caveat_is_certified():
     method = CountingEdges()
     method.caveat = Caveat(None, "It is a sketch.")  # type: ignore[attr-defined]
-    certificate = Publisher(method, GUARANTEE).publish(snapshot()).certificate
+    certificate = Publisher(method, GUARANTEE, not_private=True).publish(snapshot()).certificate
     assert not certificate.private
-    assert certificate.promise == "No privacy is promised: It is a sketch."
+    assert certificate.promise.text == "No privacy is promised: It is a sketch."
     method.caveat = Caveat(Fraction(2), "Twice as much.")  # type: ignore[attr-defined]
-    certificate = Publisher(method, GUARANTEE).publish(snapshot()).certificate
-    assert certificate.provides == WEventPrivacy("2", 5)
+    certificate = Publisher(method, GUARANTEE, not_private=True).publish(snapshot()).certificate
+    assert certificate.promise.provides == WEventPrivacy("2", 5)
     assert certificate.private
 
 

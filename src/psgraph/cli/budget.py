@@ -14,6 +14,7 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, table
 from psgraph.cli.shared import json_option
 from psgraph.errors import exact_decimal
+from psgraph.publication.promise import Promise
 from psgraph.publication.spending import Spending
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _report(ledger: Ledger) -> dict[str, Any]:
     since = spending.timestamps - len(spending.spends)
     return {
         "ledger": str(ledger.path),
-        "private": ledger.terms.private,
+        **Promise.under(ledger.terms).to_dict(),
         "method": ledger.terms.method,
         "noise": ledger.noise,
         "roster": ledger.roster_kind(),
@@ -82,10 +83,11 @@ def _report(ledger: Ledger) -> dict[str, Any]:
 def _show(ledger: Ledger) -> None:
     spending = Spending.of(ledger.accountant())
     guarantee = spending.guarantee
+    promise = Promise.under(ledger.terms)
     spent, left = spending.spent, guarantee.epsilon - spending.spent
     rows = [
-        ("Promise", guarantee.promise),
-        ("Private", "yes" if ledger.terms.private else "NO, for research only"),
+        ("Private", promise.verdict),
+        ("Promise", promise.text),
         ("Method", ledger.terms.method),
         ("Noise", _NOISE.get(ledger.noise, "the sampler is not recorded")),
         ("Published", count(spending.timestamps, "timestamp")),

@@ -206,7 +206,7 @@ def _show(
     shown = table(columns, rows)
     shown.rows[-2].end_section = True
     console = results()
-    console.print(releases[-1].certificate.promise, style="bold")
+    console.print(releases[-1].certificate.promise.text, style="bold")
     console.print()
     console.print(shown)
     console.print(

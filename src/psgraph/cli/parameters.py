@@ -35,6 +35,11 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
+not_private_option = click.option(
+    "--not-private",
+    is_flag=True,
+    help="Publish although the method, with its parameters, does not keep the promise.",
+)
 settings_option = click.option(
     "--set",
     "settings",
@@ -49,6 +54,7 @@ def publication_options(function: Function) -> Function:
     """Add where releases go, under which promise, and by which method."""
     for decorate in (
         settings_option,
+        not_private_option,
         seed_option,
         method_option,
         window_option(),

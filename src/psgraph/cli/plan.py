@@ -64,7 +64,8 @@ def _show(plan: Plan) -> None:
     console = results()
     console.print(
         f"{plan.method} on {plan.nodes:,} nodes, "
-        f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp.\n{plan.promise}"
+        f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp.\n"
+        f"Private: {plan.promise.verdict}. {plan.promise}"
     )
     for case in dict.fromkeys(row.case for row in plan.rows):
         rows = [

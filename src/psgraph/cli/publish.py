@@ -55,6 +55,7 @@ def command(
     method: str,
     seed: int | None,
     noise: str,
+    not_private: bool,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -84,6 +85,7 @@ def command(
         "out": out,
         "seed": seed,
         "noise": noise,
+        "not_private": not_private,
     }
     check_history(**arguments)
     tally = publish_source(source, chosen, partial(Publisher, **arguments))
@@ -95,8 +97,10 @@ def command(
             "the edges.)"
         )
     if as_json:
+        assert tally.certificate is not None
         print_json(
             {
+                **tally.certificate.promise.to_dict(),
                 "timestamps": tally.timestamps,
                 "nodes": tally.nodes,
                 "edges": tally.edges,
@@ -117,8 +121,8 @@ def _show(tally: Tally, out: Path) -> None:
     last = tally.timestamps - 1
     seconds = ", ".join(f"{name} {spent:.2f}" for name, spent in list(tally.seconds.items())[1:])
     rows = [
-        ("Private", "yes" if certificate.private else "NO, for research only"),
-        ("Promise", certificate.promise),
+        ("Private", certificate.promise.verdict),
+        ("Promise", certificate.promise.text),
         ("Roster", certificate.roster),
         ("Method", f"{certificate.method}, version {certificate.version}"),
         ("Nodes", f"{tally.nodes:,}"),

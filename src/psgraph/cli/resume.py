@@ -58,6 +58,7 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
         assert certificate is not None
         print_json(
             {
+                **certificate.promise.to_dict(),
                 "timestamps": tally.timestamps,
                 "already_sealed": known,
                 "new": tally.timestamps - known,
@@ -83,8 +84,8 @@ def _show(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
     rows = [
         ("Already sealed", f"{known:,}, handed back without spending anything"),
         ("New", f"{tally.timestamps - known:,}"),
-        ("Private", "yes" if certificate.private else "NO, for research only"),
-        ("Promise", certificate.promise),
+        ("Private", certificate.promise.verdict),
+        ("Promise", certificate.promise.text),
         ("Spent", f"{spent} of {epsilon} in the window that ends with the last timestamp"),
         ("Seconds", f"{tally.seconds['total']:.2f}"),
         ("Files", "none: this stream is not written to a directory" if out is None else str(out)),

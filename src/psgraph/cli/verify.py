@@ -65,6 +65,8 @@ def command(path: Path, report: Path | None, as_json: bool) -> int:
         return 0
     pending = "1 sealed but not released yet; resuming finishes it" if found.pending else "none"
     rows = [
+        ("Private", found.promise.verdict),
+        ("Promise", found.promise.text),
         ("Timestamps", f"{found.timestamps:,}, each chained to the one before"),
         ("Releases", f"{found.releases:,}"),
         ("Unfinished", pending),

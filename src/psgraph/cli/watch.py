@@ -62,6 +62,7 @@ def command(
     window: int,
     method: str,
     seed: int | None,
+    not_private: bool,
     once: bool,
     settle: float,
     as_json: bool,
@@ -82,6 +83,7 @@ def command(
     Source(str(inbox), roster, roster_from_edges, None, False)
 
     from psgraph.publication.opening import check_history
+    from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.releases import LEDGER_NAME
     from psgraph.publication.warmup import warm_up
@@ -97,6 +99,7 @@ def command(
         "out": out,
         "seed": seed,
         "noise": "exact",
+        "not_private": not_private,
     }
     Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
     check_history(**arguments)
@@ -106,6 +109,8 @@ def command(
             warm_up(chosen)
         published = known = 0
         with Publisher(**arguments) as publisher:
+            promise = Promise(guarantee, chosen.caveat, seeded=seed is not None)
+            note(f"Private: {promise.verdict}. {promise}")
             if not once:
                 note(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
             for arrival in watch(
@@ -150,6 +155,7 @@ def _tell(arrival: Arrival, *, as_json: bool) -> None:
             "new": arrival.new,
             "timestamp": certificate.timestamp,
             "time": certificate.time,
+            "private": certificate.private,
             "nodes": certificate.nodes,
             "edges": certificate.edges,
             "spent": spent,

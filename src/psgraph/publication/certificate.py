@@ -15,6 +15,7 @@ from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
+from psgraph.publication.promise import Promise
 
 __all__ = ["Certificate", "Release"]
 
@@ -62,35 +63,15 @@ class Certificate:
     times: str | None = None
 
     @property
-    def provides(self) -> WEventPrivacy | None:
-        """The guarantee the method provides, seeded or not; None if it provides none."""
-        factor = Fraction(1) if self.caveat is None else self.caveat.factor
-        if factor is None:
-            return None
-        return WEventPrivacy(self.guarantee.epsilon * factor, self.guarantee.window)
-
-    @property
-    def promise(self) -> str:
-        """The promise in one sentence, or that there is none."""
-        text = "" if self.caveat is None else self.caveat.text
-        if self.provides is None:
-            return f"No privacy is promised: {text}"
-        promise = f"{self.provides.promise} {text}".rstrip()
-        if not self.private:
-            return (
-                "No privacy is promised: this release was made with a known seed, for research. "
-                f"Without the seed: {promise}"
-            )
-        return promise
+    def promise(self) -> Promise:
+        """What is promised of this release, which may be less than the guarantee."""
+        provides_any = self.caveat is None or self.caveat.factor is not None
+        return Promise(self.guarantee, self.caveat, seeded=provides_any and not self.private)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values, exact numbers as text."""
         return {
-            "promise": self.promise,
-            "private": self.private,
-            "provides_epsilon": (
-                exact_decimal(self.provides.epsilon) if self.private and self.provides else None
-            ),
+            **self.promise.to_dict(),
             "unit": ONE_EDGE,
             "epsilon": exact_decimal(self.guarantee.epsilon),
             "window": self.guarantee.window,

@@ -12,6 +12,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.history import History, MemoryHistory
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.noise import check_noise
+from psgraph.publication.promise import refuse_without_promise
 from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
 from psgraph.publication.terms import Terms
 
@@ -53,12 +54,16 @@ def check_history(
     out: str | Path | None,
     seed: int | None,
     noise: str,
+    not_private: bool = False,
 ) -> None:
-    """Refuse what a publisher would refuse: sampler, directory, terms, lock. Begins nothing.
+    """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock.
+
+    Nothing is begun.
 
     It is quick, so a command can call it before it reads its input and compiles kernels.
     """
     check_noise(noise, seed)
+    refuse_without_promise(method, guarantee, seed=seed, not_private=not_private)
     directory = None if out is None else ReleaseDirectory(out)
     if directory is not None:
         directory.check_usable(ledger=ledger)
@@ -112,6 +117,7 @@ def resumed(ledger: Path, out: str | Path | None) -> dict[str, Any]:
         "out": out,
         "seed": terms.seed,
         "noise": noise,
+        "not_private": True,  # whoever began the ledger has decided that
     }
 
 

@@ -9,6 +9,7 @@ from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.promise import Promise
 
 __all__ = ["Plan", "plan"]
 
@@ -35,18 +36,13 @@ class Plan:
     caveat: Caveat | None = None
 
     @property
-    def promise(self) -> str:
-        """What releases would promise, or that they would promise nothing."""
-        if self.caveat is None:
-            return f"{self.guarantee}."
-        if self.caveat.factor is None:
-            return f"No privacy is promised: {self.caveat.text}"
-        epsilon = self.guarantee.epsilon * self.caveat.factor
-        return f"{WEventPrivacy(epsilon, self.guarantee.window)}. {self.caveat.text}"
+    def promise(self) -> Promise:
+        """What releases would promise, which may be less than the guarantee."""
+        return Promise(self.guarantee, self.caveat)
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "promise": self.promise,
+            **self.promise.to_dict(),
             "epsilon": exact_decimal(self.guarantee.epsilon),
             "window": self.guarantee.window,
             "epsilon_per_timestamp": exact_decimal(self.guarantee.per_timestamp),

@@ -25,6 +25,7 @@ from psgraph.publication.handing_back import HandingBack
 from psgraph.publication.history import Seal
 from psgraph.publication.measuring import Measuring
 from psgraph.publication.opening import open_history, resumed
+from psgraph.publication.promise import refuse_without_promise
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.spending import Spending
 from psgraph.publication.synthesis import Synthesis
@@ -51,6 +52,9 @@ class Publisher:
         For research: makes the run repeatable, and its releases not private.
     noise
         ``"exact"`` for psgraph's own sampler, ``"opendp"`` to draw Laplace noise with OpenDP.
+    not_private
+        Publish although the method, with its parameters, provides less than the guarantee.
+        Without it such a method is refused, unless a seed is given.
     engine
         Where edge-sized work runs; the local machine unless given.
 
@@ -79,8 +83,10 @@ class Publisher:
         out: str | Path | None = None,
         seed: int | None = None,
         noise: str = "exact",
+        not_private: bool = False,
         engine: Engine | None = None,
     ) -> None:
+        refuse_without_promise(method, guarantee, seed=seed, not_private=not_private)
         self.method, self.guarantee, self.seed, self.noise = method, guarantee, seed, noise
         engine = engine or LocalEngine()
         self._measuring = Measuring(method, engine, seed=seed, noise=noise)

@@ -17,6 +17,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.history import Seal
 from psgraph.publication.parquet import graph_bytes, nodes_bytes
+from psgraph.publication.promise import Promise
 
 __all__ = ["Files", "Synthesis"]
 
@@ -93,7 +94,7 @@ class Synthesis:
             roster=roster.statement if seal.noise else roster.statement_0_1,
             nodes=len(roster),
             edges=graph.edge_count,
-            private=self._private and (caveat is None or caveat.factor is not None),
+            private=Promise(self._guarantee, caveat, seeded=not self._private).private,
             summary=method.summary(state),
             caveat=caveat,
             previous=previous,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.promise import Promise
 from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
 
 __all__ = ["Verification", "verify"]
@@ -22,16 +22,34 @@ MOST_PROBLEMS = 20
 class Verification:
     """The outcome of checking everything: what there was. All of it was in order."""
 
+    promise: Promise
     timestamps: int
     releases: int
     pending: int
     ledger: bool
-    epsilon: str
-    window: int
     largest_window_spent: str
 
+    @property
+    def epsilon(self) -> str:
+        """ε of the guarantee, exact."""
+        return exact_decimal(self.promise.guarantee.epsilon)
+
+    @property
+    def window(self) -> int:
+        """w of the guarantee."""
+        return self.promise.guarantee.window
+
     def to_dict(self) -> dict[str, object]:
-        return dict(self.__dict__)
+        return {
+            **self.promise.to_dict(),
+            "timestamps": self.timestamps,
+            "releases": self.releases,
+            "pending": self.pending,
+            "ledger": self.ledger,
+            "epsilon": self.epsilon,
+            "window": self.window,
+            "largest_window_spent": self.largest_window_spent,
+        }
 
 
 def verify(path: str | Path) -> Verification:
@@ -104,8 +122,9 @@ def _failure(path: Path, problems: list[str]) -> VerificationFailed:
 class _Windows:
     """Adds up every window."""
 
-    def __init__(self, guarantee: WEventPrivacy) -> None:
-        self._accountant = Accountant(guarantee)
+    def __init__(self, promise: Promise) -> None:
+        self._promise = promise
+        self._accountant = Accountant(promise.guarantee)
         self.largest = Fraction(0)
 
     def add(self, spent: Fraction) -> None:
@@ -114,26 +133,24 @@ class _Windows:
         self.largest = max(self.largest, self._accountant.window_spent)
 
     def summary(self, *, releases: int, pending: int, ledger: bool) -> Verification:
-        guarantee = self._accountant.guarantee
         return Verification(
+            promise=self._promise,
             timestamps=self._accountant.timestamps,
             releases=releases,
             pending=pending,
             ledger=ledger,
-            epsilon=exact_decimal(guarantee.epsilon),
-            window=guarantee.window,
             largest_window_spent=exact_decimal(self.largest),
         )
 
 
 def _without_ledger(directory: ReleaseDirectory, problems: list[str]) -> Verification | None:
     windows: _Windows | None = None
-    promise: WEventPrivacy | None = None
+    promise: Promise | None = None
     releases = 0
     for certificate in directory.certificates(problems):
-        windows = windows or _Windows(certificate.guarantee)
-        promise = promise or certificate.guarantee
-        if certificate.guarantee != promise:
+        promise = promise or certificate.promise
+        windows = windows or _Windows(promise)
+        if certificate.promise != promise:
             problems.append(f"timestamp {certificate.timestamp} promises something else")
         windows.add(certificate.spent)
         releases += 1
@@ -165,7 +182,7 @@ def _with_ledger(
                 f"the release of timestamp {timestamp} is missing"
                 for timestamp in range(releases, sealed - pending)
             ]
-    windows = _Windows(ledger.guarantee)
+    windows = _Windows(Promise.under(ledger.terms))
     for _, _, spent in ledger.spends():
         windows.add(spent)
     return windows.summary(releases=releases, pending=pending, ledger=True)

@@ -131,9 +131,10 @@ def public_page(directory: str | Path, found: Verification) -> Page:
 def _budget(last: Certificate) -> str:
     """ε as requested, and as provided by the method if that differs."""
     budget = f"ε = {exact_decimal(last.guarantee.epsilon)}"
-    if not last.private or last.provides is None or last.provides == last.guarantee:
+    provides = last.promise.provides
+    if not last.private or provides is None or provides == last.guarantee:
         return budget
-    provided = exact_decimal(last.provides.epsilon)
+    provided = exact_decimal(provides.epsilon)
     return f"{budget}; with these parameters the method provides ε = {provided}"
 
 
@@ -145,9 +146,9 @@ def _versions(certificates: Sequence[Certificate]) -> str:
 def _add_promise(page: Page, last: Certificate) -> None:
     page.heading("What is promised")
     if last.private:
-        page.paragraph(last.promise)
+        page.paragraph(last.promise.text)
     else:
-        page.paragraph(last.promise, verdict="Not private", tone="poor")
+        page.paragraph(last.promise.text, verdict="Not private", tone="poor")
     page.paragraph(
         "The nodes, the number and times of the snapshots, ε, w, the method and its parameters are "
         "public. Which nodes are connected in each snapshot is private. The releases are made from "

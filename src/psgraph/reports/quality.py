@@ -95,7 +95,7 @@ def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Cert
     if certificates:
         page.paragraph(description(certificates), kind="lead")
         if not certificates[-1].private:
-            page.paragraph(certificates[-1].promise, verdict="Not private", tone="poor")
+            page.paragraph(certificates[-1].promise.text, verdict="Not private", tone="poor")
     else:
         page.paragraph(
             f"{count(timestamps, 'synthetic graph')}, without certificates that state the "
@@ -152,7 +152,7 @@ def _add_making(page: Page, certificates: Sequence[Certificate], command: str) -
         facts[:0] = [
             ("Method", f"{last.method}, published with psgraph {last.version}"),
             ("Parameters", settings(last.parameters)),
-            ("Promise", last.promise),
+            ("Promise", last.promise.text),
             ("Nodes", last.roster),
         ]
     page.facts(facts)

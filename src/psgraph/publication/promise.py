@@ -1,0 +1,121 @@
+"""Whether and how far a publication is private: the one source for commands, files and reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.methods.base import Caveat, Method, find_method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.terms import Terms
+
+__all__ = ["Promise", "refuse_without_promise"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised of a publication, which may be less than its guarantee.
+
+    Attributes
+    ----------
+    guarantee
+        What is charged.
+    caveat
+        How the method provides less than it is charged; None if it does not.
+    seeded
+        Whether the noise comes from a known seed.
+
+    Examples
+    --------
+    >>> promise = Promise(WEventPrivacy("1", window=5), Caveat(Fraction(2), "Noise for ε/2."))
+    >>> promise.private, promise.kept, promise.verdict
+    (True, False, 'yes, but with ε = 2 instead of 1')
+    """
+
+    guarantee: WEventPrivacy
+    caveat: Caveat | None = None
+    seeded: bool = False
+
+    @classmethod
+    def under(cls, terms: Terms) -> Promise:
+        """Return the promise of a stream from the terms in its ledger."""
+        method = find_method(terms.method)(**terms.parameters)
+        return cls(terms.guarantee, method.caveat, seeded=terms.seed is not None)
+
+    @property
+    def provides(self) -> WEventPrivacy | None:
+        """The guarantee the method provides, seeded or not; None if it provides none."""
+        factor = Fraction(1) if self.caveat is None else self.caveat.factor
+        if factor is None:
+            return None
+        return WEventPrivacy(self.guarantee.epsilon * factor, self.guarantee.window)
+
+    @property
+    def private(self) -> bool:
+        """Whether anything is promised."""
+        return not self.seeded and self.provides is not None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the guarantee itself is promised, and not less."""
+        provides = self.provides
+        return self.private and provides is not None and provides.epsilon <= self.guarantee.epsilon
+
+    @property
+    def verdict(self) -> str:
+        """A few words that answer: is it private?"""
+        provides = self.provides
+        if provides is None:
+            return "NO: the method promises nothing"
+        if self.seeded:
+            return "NO, for research only"
+        if not self.kept:
+            stated, given = exact_decimal(provides.epsilon), exact_decimal(self.guarantee.epsilon)
+            return f"yes, but with ε = {stated} instead of {given}"
+        return "yes"
+
+    @property
+    def text(self) -> str:
+        """The promise in a sentence, or that there is none."""
+        caveat = "" if self.caveat is None else self.caveat.text
+        provides = self.provides
+        if provides is None:
+            return f"No privacy is promised: {caveat}"
+        promise = f"{provides.promise} {caveat}".rstrip()
+        if self.seeded:
+            return (
+                "No privacy is promised: this release was made with a known seed, for research. "
+                f"Without the seed: {promise}"
+            )
+        return promise
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The promise for machines: the same keys in certificates and in every command."""
+        provides = self.provides if self.private else None
+        return {
+            "promise": self.text,
+            "private": self.private,
+            "provides_epsilon": None if provides is None else exact_decimal(provides.epsilon),
+        }
+
+
+def refuse_without_promise(
+    method: Method[Any, Any], guarantee: WEventPrivacy, *, seed: int | None, not_private: bool
+) -> None:
+    """Refuse to publish with a method that breaks the guarantee, unless that was asked for."""
+    promise = Promise(guarantee, method.caveat, seeded=seed is not None)
+    if promise.kept or promise.seeded or not_private:
+        return
+    provides = promise.provides
+    found = "nothing" if provides is None else f"only {provides}"
+    raise InvalidArgument(
+        f"method {method.name!r} with these parameters promises {found}\n"
+        f"{promise.caveat.text if promise.caveat else ''}\n"
+        "Choose other parameters or another method; give a seed (--seed) for research; or say "
+        "not_private=True (--not-private) to publish without the promise."
+    )

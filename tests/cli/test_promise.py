@@ -1,0 +1,65 @@
+"""Whether and how far a publication is private: every command says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .commands import psgraph_here, write_inputs
+
+CASES = {
+    "private": (["--method", "psgraph"], True, "1"),
+    "a Markov chain": (["--method", "privhrg"], False, None),
+    "a linear filter": (["--method", "tmf", "--set", "filter=linear"], False, None),
+    "noise of the local model": (["--method", "ldpgen", "--set", "ldp_scale=true"], True, "2"),
+}
+BROKEN = [name for name in CASES if name != "private"]
+
+
+def publishing(inputs: list[str], out: Path, method: list[str]) -> list[str]:
+    return ["publish", *inputs, "--epsilon", "1", "--window", "2", "--out", str(out), *method]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[str]:
+    written = write_inputs(tmp_path)
+    return [str(written["csv"]), "--roster", str(written["roster"])]
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_publishing_without_the_promise_has_to_be_asked_for(case, inputs, tmp_path):
+    method, _, _ = CASES[case]
+    done = psgraph_here(*publishing(inputs, tmp_path / "out", method))
+    assert done.code == 2
+    assert "--not-private" in done.err
+    assert not (tmp_path / "out").exists()
+    seeded = psgraph_here(*publishing(inputs, tmp_path / "seeded", method), "--seed", "1")
+    assert seeded.code == 0, seeded.err
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_command_says_the_same(case, inputs, tmp_path):
+    method, private, provides = CASES[case]
+    out = tmp_path / "out"
+    allowed = [] if case == "private" else ["--not-private"]
+    planned = ["plan", "--nodes", "9", "--epsilon", "1", "--window", "2", *method]
+    reports = {
+        "publish": psgraph_here(*publishing(inputs, out, method), *allowed, "--json"),
+        "resume": psgraph_here("resume", out, *inputs, "--json"),
+        "budget": psgraph_here("budget", out, "--json"),
+        "verify": psgraph_here("verify", out, "--json"),
+        "plan": psgraph_here(*planned, "--json"),
+    }
+    certificate = json.loads((out / "000000.json").read_text())
+    assert certificate["private"] is private
+    assert certificate["provides_epsilon"] == provides
+    for command, done in reports.items():
+        assert done.code == 0, (command, done.err)
+        said = json.loads(done.out)
+        for key in ("private", "provides_epsilon", "promise"):
+            assert said[key] == certificate[key], (command, key)
+    verdict = {None: "NO", "1": "yes", "2": "yes, but with ε = 2"}[provides]
+    for command in (["budget", out], ["verify", out], planned):
+        assert verdict in psgraph_here(*command).out, command
