@@ -47,7 +47,7 @@ class Odd(PSGraph):
             raise RuntimeError("{SECRET}")
         if mood == "greed":
             budget.parallel(2 * budget.remaining, "all of it")
-        if mood == "interrupt" and Odd.calls == 4:  # two were for compiling
+        if mood == "interrupt" and Odd.calls == 2:
             os.kill(os.getpid(), signal.SIGINT)
         return super().measure(snapshot, state, budget, engine)
 '''

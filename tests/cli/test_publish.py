@@ -7,17 +7,29 @@ import os
 import pty
 import subprocess
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from . import commands
 from .commands import PSGRAPH, psgraph, psgraph_here, small_stream, write_csv
 from .plugin import install
 
 GUARANTEE = ("--epsilon", 60, "--window", 3)
-KEYS = {"timestamps", "nodes", "edges", "repartitions", "seconds", "epsilon", "window", "out"}
+PROMISE = {"promise", "private", "provides_epsilon"}
+KEYS = PROMISE | {
+    "timestamps",
+    "nodes",
+    "edges",
+    "repartitions",
+    "seconds",
+    "epsilon",
+    "window",
+    "out",
+}
 PHASES = {"total", "read", "communities", "perturbation", "reconstruction", "write"}
 
 
@@ -139,17 +151,27 @@ def test_parameters_reach_the_certificate(inputs: dict[str, Path], tmp_path: Pat
     assert not (tmp_path / "out" / "ledger.sqlite").exists()
 
 
-def test_what_was_dropped_is_told_to_the_curator_only(tmp_path: Path) -> None:
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_was_dropped_is_told_on_a_terminal_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It depends on the edges, and what goes into a pipe ends up in logs."""
     rows = [(0, 1, 2), (0, 2, 1), (0, 1, 2), (0, 3, 3), (1, 2, 3)]
     source = write_csv(tmp_path / "edges.csv", "t,u,v", rows)
-    done = psgraph_here(
-        *("publish", source, "--roster-from-edges", *GUARANTEE, "--out", tmp_path / "out")
-    )
-    assert done.code == 0, done.err
-    assert "1 self-loop and 2 repeated edges" in done.err
-    assert "self-loops" not in done.out
+    command = ("publish", source, "--roster-from-edges", *GUARANTEE, "--out")
+    piped = psgraph_here(*command, tmp_path / "out")
+    assert piped.code == 0, piped.err
+    assert "self-loop" not in piped.text
     for path in (tmp_path / "out").glob("*.json"):
         assert "loops" not in path.read_text()
+    monkeypatch.setattr(commands, "StringIO", Terminal)
+    shown = psgraph_here(*command, tmp_path / "again")
+    assert "1 self-loop and 2 repeated edges" in shown.err
+    assert "self-loop" not in shown.out
 
 
 def test_nothing_but_results_in_a_pipe(inputs: dict[str, Path], tmp_path: Path) -> None:
@@ -207,7 +229,9 @@ def test_another_method(inputs: dict[str, Path], tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["tmf", "der", "privhrg", "ldpgen", "privgraph"])
 def test_the_compared_methods(method: str, inputs: dict[str, Path], tmp_path: Path) -> None:
     command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
-    done = psgraph_here(*command, "--method", method, "--out", tmp_path / "out", "--json")
+    allowed = ("--not-private",) if method == "privhrg" else ()
+    command += ("--method", method, *allowed)
+    done = psgraph_here(*command, "--out", tmp_path / "out", "--json")
     assert done.code == 0, done.err
     certificate = json.loads((tmp_path / "out" / "000002.json").read_text())
     assert certificate["method"] == method
@@ -239,7 +263,8 @@ def test_parameters_of_any_method(inputs: dict[str, Path], tmp_path: Path) -> No
     assert twice.code == 2
     assert "given twice" in twice.err
     assert not (tmp_path / "out").exists()
-    done = psgraph_here(*command, "--set", "filter=linear", "--set", "count_share=1/4")
+    settings = ("--set", "filter=linear", "--set", "count_share=1/4")
+    done = psgraph_here(*command, *settings, "--not-private")
     assert done.code == 0, done.err
     certificate = json.loads((tmp_path / "out" / "000000.json").read_text())
     assert certificate["parameters"] == {"count_share": "0.25", "filter": "linear"}

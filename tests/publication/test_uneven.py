@@ -12,8 +12,9 @@ import pytest
 from psgraph.errors import BudgetError, BudgetExceeded, MethodError
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method
-from psgraph.privacy.budget import per_edge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
@@ -48,9 +49,8 @@ class Bursts(Method[Count, Count]):
         type(self).measured += 1
         if not budget.remaining:
             return Count(snapshot.roster, state.noisy_edges)
-        count = budget.noisy_count(
-            engine.edge_count(snapshot),
-            sensitivity=per_edge(1),
+        count = budget.run(
+            LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
             epsilon=budget.remaining,
             label="edges",
         )
@@ -111,7 +111,7 @@ class TestBursts:
 
     def test_the_public_report_shows_them(self, out: Path) -> None:
         page = public_page(out, verify(out)).html()
-        assert "At most 1 of 1" in page
+        assert "No window spent more than 1 of 1" in page
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, table
 from psgraph.cli.shared import json_option
 from psgraph.errors import exact_decimal
-from psgraph.publication.promise import Promise
-from psgraph.publication.spending import Spending
 
 if TYPE_CHECKING:
     from psgraph.publication.ledger import Ledger
+    from psgraph.publication.promise import Promise
+    from psgraph.publication.spending import Spending
 
 __all__ = ["command"]
 
@@ -46,23 +46,25 @@ def command(ledger: Path, as_json: bool) -> None:
     can be publishing with it.
     """
     from psgraph.publication.ledger import Ledger
+    from psgraph.publication.promise import Promise
     from psgraph.publication.releases import ledger_at
+    from psgraph.publication.spending import Spending
 
     path = ledger_at(ledger)
     with Ledger(path, writing=False) as opened:
+        promise, spending = Promise.under(opened.terms), Spending.of(opened.accountant())
         if as_json:
-            print_json(_report(opened))
+            print_json(_report(opened, promise, spending))
         else:
-            _show(opened)
+            _show(opened, promise, spending)
 
 
-def _report(ledger: Ledger) -> dict[str, Any]:
-    spending = Spending.of(ledger.accountant())
+def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, Any]:
     guarantee = spending.guarantee
     since = spending.timestamps - len(spending.spends)
     return {
         "ledger": str(ledger.path),
-        **Promise.under(ledger.terms).to_dict(),
+        **promise.to_dict(),
         "method": ledger.terms.method,
         "noise": ledger.noise,
         "roster": ledger.roster_kind(),
@@ -80,10 +82,8 @@ def _report(ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _show(ledger: Ledger) -> None:
-    spending = Spending.of(ledger.accountant())
+def _show(ledger: Ledger, promise: Promise, spending: Spending) -> None:
     guarantee = spending.guarantee
-    promise = Promise.under(ledger.terms)
     spent, left = spending.spent, guarantee.epsilon - spending.spent
     rows = [
         ("Private", promise.verdict),

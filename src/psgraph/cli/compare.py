@@ -11,7 +11,7 @@ import click
 
 from psgraph._runtime.numbers import joined
 from psgraph.cli.help import Command
-from psgraph.cli.screen import compiling, print_json, progress, results, table, waiting
+from psgraph.cli.screen import compile_notice, print_json, progress, results, table, waiting
 from psgraph.cli.shared import Source, json_option, report_option, source_options
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def command(
     each, for the curator too.
     """
     from psgraph.metrics.report import compare
-    from psgraph.metrics.warmup import warm_up_metrics
     from psgraph.publication.reading import read_releases
 
     if report is not None:
@@ -70,8 +69,6 @@ def command(
     groups = _GROUPS if "all" in more else more
     stream = source.open()
     published = read_releases(releases, roster=stream)
-    with compiling():
-        warm_up_metrics()
     timestamps = len(published)
     seen: Iterable[Snapshot] = stream
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
@@ -80,7 +77,7 @@ def command(
 
         witness = Witness(timestamps)
         seen, synthetic = witness.watch_originals(stream), witness.watch_releases(synthetic)
-    with progress("Comparing", length=timestamps) as advance:
+    with progress("Comparing", length=timestamps) as advance, compile_notice():
         comparison = compare(_counted(seen, advance), synthetic, groups=groups)
     if report is not None:
         from psgraph.reports.quality import quality_page

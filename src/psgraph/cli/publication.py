@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psgraph._runtime.numbers import count
-from psgraph.cli.screen import compiling, note, progress, waiting
+from psgraph.cli.screen import compile_notice, note, progress, waiting
 from psgraph.cli.shared import Source
 from psgraph.errors import DataError
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
-    from psgraph.methods.base import Method
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.publisher import Publisher
 
@@ -68,28 +67,25 @@ class Tally:
             self.repartitions = (self.repartitions or 0) + bool(found)
 
 
-def publish_source(
-    source: Source, method: Method[Any, Any], begin: Callable[[], Publisher]
-) -> Tally:
-    """Publish all of a source; start-up and compiling are not on the stopwatch.
+def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
+    """Publish all of a source.
 
     Parameters
     ----------
     begin
         Opens the publisher. Called when the input is known to be sound, since it may write.
     """
+    from psgraph._runtime.memory import keep_freed_memory
     from psgraph._runtime.timing import phase, stopwatch
-    from psgraph.publication.warmup import start_up, warm_up
 
-    start_up()
+    keep_freed_memory()
     tally = Tally()
     with stopwatch() as seconds:
         with phase("total"), phase("read"), waiting("Checking the input …"):
             snapshots, length, times = _checked(source)
-        with stopwatch(), compiling():
-            warm_up(method)
         with (
             phase("total"),
+            compile_notice(),
             progress("Publishing", length=length) as advance,
             begin() as publisher,
         ):

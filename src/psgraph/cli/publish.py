@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -88,9 +89,9 @@ def command(
         "not_private": not_private,
     }
     check_history(**arguments)
-    tally = publish_source(source, chosen, partial(Publisher, **arguments))
+    tally = publish_source(source, partial(Publisher, **arguments))
 
-    if tally.self_loops or tally.duplicates:
+    if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log
         note(
             f"Dropped from the input: {count(tally.self_loops, 'self-loop')} and "
             f"{count(tally.duplicates, 'repeated edge')}. (For the curator only: this depends on "

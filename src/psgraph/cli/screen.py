@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["compiling", "facts", "note", "print_json", "progress", "results", "table", "waiting"]
+__all__ = [
+    "compile_notice",
+    "compiling",
+    "facts",
+    "note",
+    "print_json",
+    "progress",
+    "results",
+    "table",
+    "waiting",
+]
 
 _PIPE_WIDTH = 160  # nobody wants a table folded in a log
 
@@ -103,6 +113,27 @@ def waiting(what: str | Callable[[], str], *, after: float = 1.0) -> Iterator[No
     finally:
         finished.set()
         thread.join()
+
+
+@contextmanager
+def compile_notice() -> Iterator[None]:
+    """Say so, once, if kernels have to be compiled: only the first run of a version does."""
+    from numba.core import event
+
+    class Notice(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: object) -> None:
+            del event
+            if not self.told:
+                self.told = True
+                note("Compiling kernels (first run only) …")
+
+        def on_end(self, event: object) -> None:
+            del event
+
+    with event.install_listener("numba:compile", Notice()):
+        yield
 
 
 @contextmanager

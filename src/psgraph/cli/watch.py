@@ -16,7 +16,7 @@ import click
 from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, publication_options
-from psgraph.cli.screen import compiling, note
+from psgraph.cli.screen import compile_notice, note
 from psgraph.cli.shared import (
     Source,
     roster_options,
@@ -86,7 +86,6 @@ def command(
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.releases import LEDGER_NAME
-    from psgraph.publication.warmup import warm_up
     from psgraph.publication.watching import Inbox, watch
     from psgraph.streams.rosters import read_roster
 
@@ -105,10 +104,8 @@ def command(
     check_history(**arguments)
     nodes = None if roster is None else read_roster(roster)
     with _stopping() as stop:
-        with compiling():
-            warm_up(chosen)
         published = known = 0
-        with Publisher(**arguments) as publisher:
+        with compile_notice(), Publisher(**arguments) as publisher:
             promise = Promise(guarantee, chosen.caveat, seeded=seed is not None)
             note(f"Private: {promise.verdict}. {promise}")
             if not once:

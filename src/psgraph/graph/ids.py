@@ -21,7 +21,11 @@ def as_ids(ids: ArrayLike) -> Ids:
     """Convert ids to int64, or to an object array of `str`; refuse mixtures and missing values."""
     if isinstance(ids, np.ndarray):
         array = ids
-    elif hasattr(ids, "__array__"):  # a column of pandas, polars or Arrow
+    elif type(ids).__module__.startswith("pyarrow."):
+        from psgraph.graph.formats.arrays import as_numpy
+
+        array = as_numpy(ids)
+    elif hasattr(ids, "__array__"):  # a column of pandas or polars
         array = np.asarray(ids)
     else:
         try:

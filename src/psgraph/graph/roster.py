@@ -164,7 +164,9 @@ class Roster(Frozen):
         """The ids as an Arrow array, in roster order."""
         import pyarrow as pa
 
-        return pa.array(self.ids, type=pa.large_string() if self.strings else pa.int64())
+        from psgraph.graph.formats.arrays import as_arrow
+
+        return pa.array(self.ids, type=pa.large_string()) if self.strings else as_arrow(self.ids)
 
     def positions(self, ids: ArrayLike) -> Positions:
         """Return the positions of ids in the roster, −1 where an id is not in it.

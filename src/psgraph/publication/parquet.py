@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from psgraph.errors import DataError, OutsideRoster
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.declarations import DECLARATIONS
+from psgraph.graph.formats.arrays import as_numpy
 from psgraph.graph.formats.tables import to_arrow
 
 __all__ = ["edge_table", "graph_bytes", "nodes_bytes", "read_graph", "read_nodes"]
@@ -49,7 +50,7 @@ def read_graph(
     """Decode a graph over its roster."""
     table = edge_table(content, path)
     try:
-        heads, tails = (table.column(name).to_numpy() for name in "uv")
+        heads, tails = (as_numpy(table.column(name)) for name in "uv")
         return SyntheticGraph.from_ids(heads, tails, roster=roster, time=time)
     except OutsideRoster:
         raise DataError(
@@ -68,7 +69,7 @@ def read_nodes(content: bytes, path: Path) -> Roster:
         raise DataError(f"{path} is not a node list: it needs one column, id")
     for known in DECLARATIONS:
         if declared == known:
-            return Roster(table.column("id").to_numpy(), declared=known)
+            return Roster(as_numpy(table.column("id")), declared=known)
     raise DataError(f"{path} does not say how its nodes were declared")
 
 

@@ -40,9 +40,19 @@ class Promise:
 
     @classmethod
     def under(cls, terms: Terms) -> Promise:
-        """Return the promise of a stream from the terms in its ledger."""
-        method = find_method(terms.method)(**terms.parameters)
-        return cls(terms.guarantee, method.caveat, seeded=terms.seed is not None)
+        """Return the promise of a stream from the terms in its ledger.
+
+        Nothing is promised of a method that is not installed here.
+        """
+        try:
+            caveat = find_method(terms.method)(**terms.parameters).caveat
+        except (InvalidArgument, TypeError):
+            caveat = Caveat(
+                None,
+                f"method {terms.method!r}, with the parameters of this ledger, is not installed "
+                "here, so what it provides is unknown.",
+            )
+        return cls(terms.guarantee, caveat, seeded=terms.seed is not None)
 
     @property
     def provides(self) -> WEventPrivacy | None:

@@ -167,6 +167,7 @@ def _with_ledger(
     sealed = ledger.sealed
     pending = int(sealed > 0 and ledger.certificate_of(sealed - 1) is None)
     releases = 0
+    promise: Promise | None = None
     if published and published[-1] >= sealed:
         problems.append(
             f"timestamp {published[-1]} is published but the ledger ends before {sealed}: "
@@ -175,6 +176,7 @@ def _with_ledger(
     if directory is not None:
         for certificate in directory.certificates(problems, finished=sealed - pending):
             releases += 1
+            promise = certificate.promise
             if certificate.timestamp < sealed:
                 _compare(certificate, ledger, problems)
         if not problems:
@@ -182,7 +184,7 @@ def _with_ledger(
                 f"the release of timestamp {timestamp} is missing"
                 for timestamp in range(releases, sealed - pending)
             ]
-    windows = _Windows(Promise.under(ledger.terms))
+    windows = _Windows(promise or Promise.under(ledger.terms))
     for _, _, spent in ledger.spends():
         windows.add(spent)
     return windows.summary(releases=releases, pending=pending, ledger=True)

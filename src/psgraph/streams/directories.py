@@ -178,7 +178,7 @@ def _refuse_lookalikes(table: TableFile, heads: pa.Array, tails: pa.Array) -> No
     if isinstance(table, ParquetFile) or table.names is not None or not is_text(heads.type):
         return
     pairs = pc.binary_join_element_wise(pc.utf8_lower(heads), pc.utf8_lower(tails), ",")
-    refused = pc.or_(pc.match_substring_regex(heads, "^[#%]"), pc.is_in(pairs, _HEADER_PAIRS))
+    refused = pc.or_(pc.match_substring_regex(heads, "^[#%]"), pc.is_in(pairs, _header_pairs()))
     if table.other_delimiters:
         for ids in (heads, tails):
             marked = pc.match_substring_regex(ids, f"[{table.other_delimiters}]")
@@ -190,4 +190,6 @@ def _refuse_lookalikes(table: TableFile, heads: pa.Array, tails: pa.Array) -> No
         )
 
 
-_HEADER_PAIRS = pa.array([f"{a},{b}" for pair in ENDS for a, b in (pair, pair[::-1])])
+def _header_pairs() -> pa.Array:
+    """All pairs of words that name the two ends, as they would stand in a line."""
+    return pa.array([f"{a},{b}" for pair in ENDS for a, b in (pair, pair[::-1])])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
+from psgraph.graph.formats.arrays import as_numpy
 from psgraph.graph.formats.batches import Batch, Columns
 from psgraph.graph.formats.columns import TIMES, find_column, find_ends
 from psgraph.graph.formats.files import TableFile
@@ -230,9 +231,9 @@ def _group_starts(values: pa.Array) -> list[int]:
     """Return the rows at which a value differs from the one before, and the first."""
     plain: NDArray[Any]
     if is_text(values.type):
-        plain = values.dictionary_encode().indices.to_numpy()
+        plain = as_numpy(values.dictionary_encode().indices)
     else:
-        plain = values.to_numpy(zero_copy_only=False)
+        plain = as_numpy(values)
     return [0, *(np.flatnonzero(plain[1:] != plain[:-1]) + 1).tolist()] if plain.size else []
 
 

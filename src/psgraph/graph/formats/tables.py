@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Dropped, Graph, Roster
 from psgraph.graph.declarations import declare
+from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.columns import list_names
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ def to_arrow(graph: Graph) -> pa.Table:
     """
     if graph.roster.strings:
         ids = graph.roster.arrow_ids
-        return pa.table({"u": ids.take(pa.array(graph.u)), "v": ids.take(pa.array(graph.v))})
+        return pa.table({"u": ids.take(as_arrow(graph.u)), "v": ids.take(as_arrow(graph.v))})
     heads, tails = graph.to_ids()
-    return pa.table({"u": heads, "v": tails})
+    return pa.table({"u": as_arrow(heads), "v": as_arrow(tails)})
 
 
 def to_pandas(graph: Graph) -> pandas.DataFrame:
@@ -112,8 +113,8 @@ def from_columns(
             raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
         return _from_text(heads, tails, kind, roster, roster_from_edges, time)
     return kind.from_ids(
-        heads.to_numpy(),
-        tails.to_numpy(),
+        as_numpy(heads),
+        as_numpy(tails),
         roster=roster,
         roster_from_edges=roster_from_edges,
         time=time,
@@ -149,7 +150,7 @@ def _from_text(
     """Number the distinct strings, and continue with the numbers."""
     coded = pa.chunked_array([*heads.chunks, *tails.chunks], _TEXT).dictionary_encode()
     coded = coded.combine_chunks()
-    names, codes = coded.dictionary, coded.indices.to_numpy()
+    names, codes = coded.dictionary, as_numpy(coded.indices)
     a, b = codes[: len(heads)], codes[len(heads) :]
     dropped = Dropped()
     declare(roster, roster_from_edges=roster_from_edges)
@@ -169,5 +170,5 @@ def _from_text(
         positions = np.full(len(names), -1, dtype=np.int32)
     else:
         found = pc.index_in(names, value_set=roster.arrow_ids).fill_null(-1)
-        positions = found.to_numpy(zero_copy_only=False)
+        positions = as_numpy(found)
     return kind(roster, positions[a], positions[b], time=time, dropped=dropped)

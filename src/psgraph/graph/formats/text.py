@@ -189,7 +189,9 @@ class TextFile:
             column = table[f"f{index}"].combine_chunks()
             if type_ == pa.string():
                 column = pc.utf8_trim_whitespace(column)
-                column = pc.if_else(pc.equal(column, ""), None, column)
+                # A scalar made from a Python value would import pandas where it is installed.
+                missing = pa.nulls(1, pa.string())[0]
+                column = pc.if_else(pc.match_substring_regex(column, "^$"), missing, column)
             if column.null_count and name not in optional:
                 raise _Unreadable
             arrays[name] = column

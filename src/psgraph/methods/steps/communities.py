@@ -81,7 +81,7 @@ def find_communities(
 
 def _louvain(noisy: NoisyCounts, groups: int, *, seed: int) -> Labels:
     """Find communities of the noisy super-graph; a super-node without edges is one by itself."""
-    if not noisy.cells.size:
+    if groups == 1 or not noisy.cells.size:
         return np.arange(groups, dtype=np.int32)
     from scipy import sparse
     from sknetwork.clustering import Louvain
