@@ -227,12 +227,12 @@ KIND_CASES: dict[str, tuple[Statement, Value, Value]] = {
         lambda _, place: 2.0 if (place.dataset, place.label) == ("as-733", "PSGraph") else 1.0,
     ),
     "trend": (
-        statement("window", "trend", methods=("PSGraph",), direction="falling"),
+        statement("window", "trend", methods=("PSGraph",), direction="decreasing"),
         lambda _, place: 1 / place.window,
         lambda _, place: float(place.window),
     ),
     "trend over time": (
-        statement("timestamps", "trend", methods=("PSGraph",), direction="rising"),
+        statement("timestamps", "trend", methods=("PSGraph",), direction="increasing"),
         lambda _, place: 1.0 + place.time,
         lambda _, place: 9.0 - place.time,
     ),
@@ -348,7 +348,7 @@ def test_only_the_named_part_of_the_axis_counts() -> None:
     assert judged(about, value).verdict == "holds"
     assert judged(replace(about, start=2.0), value).verdict == "does not hold"
     about = statement(
-        "threshold", "trend", methods=("PSGraph",), direction="rising", epsilons=("3.5",)
+        "threshold", "trend", methods=("PSGraph",), direction="increasing", epsilons=("3.5",)
     )
     rising = judged(about, lambda _, place: place.threshold ** (1 if place.epsilon > 3 else -1))
     assert rising.verdict == "holds"

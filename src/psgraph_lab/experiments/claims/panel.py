@@ -190,7 +190,7 @@ def rank_correlation(one: Floats, other: Floats) -> float:
 
 
 def direction_of(series: Series) -> int:
-    """1 for a rising line, −1 for a falling one, 0 for neither.
+    """1 for an increasing line, −1 for a decreasing one, 0 for neither.
 
     Its ranks must follow the axis, and its ends must differ beyond noise.
     """

@@ -33,10 +33,10 @@ class Trend:
 
     spans: ClassVar[bool] = False
     methods: tuple[str, ...]
-    direction: Literal["rising", "falling"]
+    direction: Literal["increasing", "decreasing"]
 
     def findings(self, panel: Panel) -> list[Finding]:
-        wanted = 1 if self.direction == "rising" else -1
+        wanted = 1 if self.direction == "increasing" else -1
         found = []
         for dataset, metric in pairs_of(panel):
             lines = each_line(panel, dataset, metric, self.methods)
