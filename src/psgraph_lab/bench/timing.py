@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from psgraph._runtime.durable import write_whole
+from psgraph._runtime.durable import write_all_whole
 from psgraph._runtime.memory import peak_bytes, restart_peak
 from psgraph._runtime.timing import phase, stopwatch
 from psgraph.graph import Roster
@@ -30,6 +30,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.warmup import warm_up
 from psgraph.streams import Stream, read_stream
 from psgraph_lab.bench.cases import Case
@@ -124,8 +125,21 @@ def _publish(method: Method[Any, Any], case: Case, source: Path, out: Path) -> d
         "edges": edges,
         "seconds": {"total": total, **seconds},
         "draws": list(draws),
-        "files": [out / f"{number:06d}.parquet" for number in range(case.untimed, done)],
+        "files": _written(out, range(case.untimed, done)),
     }
+
+
+def _written(out: Path, timestamps: range) -> list[list[Path]]:
+    """The Parquet files of each timestamp: its graph, and its node list if that is new."""
+    directory, known = ReleaseDirectory(out), set[str]()
+    written = []
+    for timestamp in timestamps:
+        nodes = directory.certificate(timestamp).nodes_sha256
+        assert nodes is not None
+        new = [] if nodes in known else [directory.nodes_path(nodes)]
+        written.append([*new, directory.graph_path(timestamp)])
+        known.add(nodes)
+    return written
 
 
 def _recording(draws: Draws) -> AbstractContextManager[Any]:
@@ -140,10 +154,10 @@ def _recording(draws: Draws) -> AbstractContextManager[Any]:
 
 
 def _floor(
-    case: Case, source: Path, draws: Draws, files: list[Path], scratch: Path
+    case: Case, source: Path, draws: Draws, files: list[list[Path]], scratch: Path
 ) -> dict[str, float]:
     inputs = sorted(source.iterdir())[case.untimed :] if source.is_dir() else [source]
-    outputs = [pq.read_table(path) for path in files]
+    outputs = [[(path.name, pq.read_table(path)) for path in together] for together in files]
     target = scratch / "floor"
     target.mkdir()
     sampler = Sampler(RandomSource.secure())
@@ -155,9 +169,13 @@ def _floor(
             for size, rate in draws:
                 sampler.discrete_laplace(size, rate)
         with phase("write"):
-            for number, table in enumerate(outputs):
-                sink = pa.BufferOutputStream()
-                pq.write_table(table, sink, compression="zstd", use_dictionary=False)
-                write_whole(target / f"{number}.parquet", memoryview(sink.getvalue()))
+            for together in outputs:
+                write_all_whole([(target / name, _encoded(table)) for name, table in together])
     shutil.rmtree(target)
     return seconds
+
+
+def _encoded(table: pa.Table) -> memoryview:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False)
+    return memoryview(sink.getvalue())
