@@ -1,0 +1,1 @@
+"""PSGraph+: streaming graph synthesis that measures little, rarely and filters over time."""

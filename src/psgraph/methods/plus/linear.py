@@ -1,0 +1,72 @@
+"""Small dense linear algebra on one core.
+
+The matrices have a hundred rows. A threaded BLAS gains nothing on them, loses a lot on a busy
+machine, and gives other last bits with another number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.jit import kernel
+
+__all__ = ["cholesky", "solve", "weighted_product"]
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def weighted_product(left: Floats, weights: Floats, right: Floats) -> Floats:
+    """Return leftᵀ · diag(weights) · right."""
+    out = np.zeros((left.shape[1], right.shape[1]))
+    for row in range(left.shape[0]):
+        for i in range(left.shape[1]):
+            factor = weights[row] * left[row, i]
+            if factor != 0.0:
+                for j in range(right.shape[1]):
+                    out[i, j] += factor * right[row, j]
+    return out
+
+
+@kernel
+def cholesky(matrix: Floats) -> Floats:
+    """Return the lower factor of a positive definite matrix.
+
+    A pivot that rounding made non-positive is replaced by a tiny one.
+    """
+    factor = matrix.copy()
+    size = factor.shape[0]
+    for j in range(size):
+        for k in range(j):
+            scale = factor[j, k]
+            if scale != 0.0:
+                for i in range(j, size):
+                    factor[i, j] -= factor[i, k] * scale
+        pivot = max(factor[j, j], 1e-12 * abs(matrix[j, j]) + 1e-300) ** 0.5
+        factor[j, j] = pivot
+        for i in range(j + 1, size):
+            factor[i, j] /= pivot
+        for i in range(j):
+            factor[i, j] = 0.0
+    return factor
+
+
+@kernel
+def solve(factor: Floats, right: Floats) -> Floats:
+    """Solve factor·factorᵀ·X = right for a matrix of right-hand sides."""
+    out = right.copy()
+    size = factor.shape[0]
+    for i in range(size):
+        for k in range(i):
+            for j in range(out.shape[1]):
+                out[i, j] -= factor[i, k] * out[k, j]
+        for j in range(out.shape[1]):
+            out[i, j] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            for j in range(out.shape[1]):
+                out[i, j] -= factor[k, i] * out[k, j]
+        for j in range(out.shape[1]):
+            out[i, j] /= factor[i, i]
+    return out

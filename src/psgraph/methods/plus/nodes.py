@@ -1,0 +1,308 @@
+"""The degree of every node, filtered over time.
+
+Every node ever seen has a mean and a variance. Between two measurements its degree drifts with
+variance q₁x + q₂x² per step, and with a small probability it is replaced by a fresh draw from the
+degree distribution. Both rates are learned from the released degrees. All of it is
+post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from psgraph._runtime.jit import kernel
+from psgraph.graph import Roster
+from psgraph.methods.plus.curve import DegreeCurve
+from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside
+from psgraph.methods.plus.tracking import laplace_variance
+
+__all__ = ["Drift", "Nodes", "measured_nodes"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FEW_KNOWN = 20  # with at most this many measured nodes nothing is known about drift
+FEW_NEW = 6
+LEAST_DRIFT = 0.02
+MOST_RESET = 0.98
+LEAST_RESET = 0.0005
+NARROW, WIDE = (0.75, 0.4), (0.25, 2.8)  # weights and variance factors of the drift's mixture
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How degrees change: what has been learned from pairs of measurements.
+
+    Attributes
+    ----------
+    information, moment
+        A and B of the weighted least squares A q = B.
+    rates
+        q₁, q₂.
+    resets, exposure
+        Discounted number of resets, and of node steps in which they could have happened.
+    known
+        Whether any pair of measurements has been seen.
+    """
+
+    information: Floats
+    moment: Floats
+    rates: Floats
+    resets: float
+    exposure: float
+    known: bool
+
+    @classmethod
+    def start(cls) -> Drift:
+        """Begin with a weak prior."""
+        information, rates = np.diag([1.0, 1 / 0.09]), np.array([0.02, 0.0005])
+        return cls(information, information @ rates, rates, 1.0, 200.0, False)
+
+    @property
+    def reset(self) -> float:
+        """π, the probability of a reset in one step."""
+        return float(np.clip(self.resets / self.exposure, LEAST_RESET, MOST_RESET))
+
+    def variance(self, mean: Floats) -> Floats:
+        """Return the variance a degree gains in one step."""
+        return np.maximum(self.rates[0] * mean + self.rates[1] * mean**2, LEAST_DRIFT)
+
+    def learned(
+        self, mean: Floats, variance: Floats, noisy: Floats, *, noise: float, steps: int
+    ) -> Drift:
+        """Learn q₁ and q₂ from how far noisy degrees are from the old estimates."""
+        total = noise + variance + steps * self.variance(mean)
+        weight = 1 / (5 * total**2)
+        excess = np.minimum((noisy - mean) ** 2 - noise - variance, 30 * total)
+        one, two = steps * mean, steps * mean**2
+        cross = float((weight * one * two).sum())
+        gained = np.array(
+            [[float((weight * one**2).sum()), cross], [cross, float((weight * two**2).sum())]]
+        )
+        information = 0.95 * self.information + gained
+        moment = 0.95 * self.moment + np.array(
+            [float((weight * one * excess).sum()), float((weight * two * excess).sum())]
+        )
+        factor = np.linalg.cholesky(information)
+        rates, _ = nnls(factor.T, np.linalg.solve(factor, moment))
+        return replace(self, information=information, moment=moment, rates=rates, known=True)
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The filtered degrees of all nodes ever seen.
+
+    Attributes
+    ----------
+    roster
+        The nodes ever seen.
+    mean, variance
+        The estimated degree and its variance, infinite for a node never measured.
+    ties
+        A random number for each node, drawn once: it orders nodes with equal estimates.
+    fresh_mean
+        What a node that was never measured is assumed to have.
+    released
+        The timestamp of the last measurement, −1 if there was none.
+    drift
+        How degrees change.
+    """
+
+    roster: Roster
+    mean: Floats
+    variance: Floats
+    ties: Floats
+    fresh_mean: float
+    released: int
+    drift: Drift
+
+    @classmethod
+    def start(cls) -> Nodes:
+        """Begin without nodes."""
+        none = np.zeros(0)
+        return cls(Roster.range(0), none, none, none, 1.0, -1, Drift.start())
+
+    def joined(self, roster: Roster, rng: np.random.Generator) -> tuple[Nodes, NDArray[np.int32]]:
+        """Add the nodes of a roster; also return where they are."""
+        known = self
+        if len(self.roster) and len(roster) and self.roster.strings != roster.strings:
+            known = replace(Nodes.start(), fresh_mean=self.fresh_mean, drift=self.drift)
+        where = known.roster.positions(roster.ids)
+        new = np.flatnonzero(where < 0)
+        if not new.size:
+            return known, where
+        if len(known.roster):
+            union = Roster(np.concatenate([known.roster.ids, roster.ids[new]]))
+        else:
+            union = roster
+        old = union.positions(known.roster.ids)
+        mean, variance = np.zeros(len(union)), np.full(len(union), np.inf)
+        ties = rng.random(len(union))
+        mean[old], variance[old], ties[old] = known.mean, known.variance, known.ties
+        widened = replace(known, roster=union, mean=mean, variance=variance, ties=ties)
+        return widened, union.positions(roster.ids)
+
+    def degrees(self, where: NDArray[np.int32]) -> Floats:
+        """Return the estimated degrees of some nodes."""
+        measured = np.isfinite(self.variance[where])
+        return np.where(measured, np.maximum(self.mean[where], 0), self.fresh_mean)
+
+
+def measured_nodes(
+    nodes: Nodes,
+    where: NDArray[np.int32],
+    noisy: Integers,
+    *,
+    scale: float,
+    timestamp: int,
+    curve: DegreeCurve,
+    resets: bool = True,
+) -> Nodes:
+    """Update the nodes at the positions `where` with noisy degrees.
+
+    Parameters
+    ----------
+    scale
+        The scale of the Laplace noise.
+    curve
+        The fitted degree distribution: the prior of a node never measured.
+    resets
+        Whether a node's degree may be replaced by a fresh draw.
+    """
+    if not noisy.size:
+        return replace(nodes, released=timestamp)
+    noise = laplace_variance(scale)
+    fresh_mean, fresh_variance, fresh_evidence = _fresh(curve, noisy, scale)
+    mean, variance = nodes.mean[where], nodes.variance[where]
+    old = np.isfinite(variance)
+    drift = nodes.drift
+    if np.count_nonzero(old) <= FEW_KNOWN:
+        old = np.zeros(old.size, dtype=bool)
+    means, variances = fresh_mean.copy(), fresh_variance.copy()
+    if old.any():
+        steps = timestamp - nodes.released
+        x, p, y = mean[old], variance[old], noisy[old].astype(np.float64)
+        fresh = fresh_mean[old], fresh_variance[old], fresh_evidence[old]
+        if resets:
+            chance = min(MOST_RESET, drift.reset * steps)
+            *_, replaced = _filter(x, p, steps * drift.variance(x), y, scale, chance, *fresh)
+            drift = replace(
+                drift,
+                resets=0.8 * drift.resets + float(replaced.sum()),
+                exposure=0.8 * drift.exposure + steps * x.size,
+            )
+        drift = drift.learned(x, p, y, noise=noise, steps=steps)
+        chance = min(MOST_RESET, drift.reset * steps) if resets else 0.0
+        means[old], variances[old], _ = _filter(
+            x, p, steps * drift.variance(x), y, scale, chance, *fresh
+        )
+    new = means[~old]
+    fresh_level = new.mean() if new.size >= FEW_NEW and old.any() else np.median(means)
+    all_means, all_variances = nodes.mean.copy(), nodes.variance.copy()
+    all_means[where], all_variances[where] = means, variances
+    return replace(
+        nodes,
+        mean=all_means,
+        variance=all_variances,
+        fresh_mean=float(fresh_level),
+        released=timestamp,
+        drift=drift,
+    )
+
+
+def _fresh(curve: DegreeCurve, noisy: Integers, scale: float) -> tuple[Floats, Floats, Floats]:
+    """Return mean, variance and evidence of each node under the degree distribution."""
+    grid = degree_grid(curve.nodes)
+    values, inverse = np.unique(noisy, return_inverse=True)
+    rows = log_likelihood(grid, values.astype(np.float64), scale) + np.log(curve.density)
+    top = rows.max(axis=1, keepdims=True)
+    posterior = np.exp(rows - top)
+    total = posterior.sum(axis=1, keepdims=True)
+    posterior /= total
+    inside, within = moments_inside(grid, values.astype(np.float64), scale)
+    mean = (posterior * inside).sum(axis=1)
+    variance = (posterior * (within + inside**2)).sum(axis=1) - mean**2
+    evidence = np.exp(top + np.log(total))[:, 0] * math.tanh(0.5 / scale)
+    return mean[inverse], np.maximum(variance, 0)[inverse] + 0.05, evidence[inverse]
+
+
+@kernel
+def _log_ndtr(z: float) -> float:
+    """The logarithm of the normal distribution function."""
+    if z > -12.0:
+        return math.log(0.5 * math.erfc(-z / math.sqrt(2.0)))
+    square = 1.0 / (z * z)
+    series = 1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square))
+    return -0.5 * z * z - math.log(-z) - 0.5 * math.log(2.0 * math.pi) + math.log(series)
+
+
+@kernel
+def _truncated(z: float, log_mass: float) -> tuple[float, float]:
+    """Mean and variance of a standard normal number given that it is below z."""
+    ratio = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log_mass)
+    return -ratio, max(1.0 - ratio * (z + ratio), 1e-9)
+
+
+@kernel
+def _laplace_update(mu: float, p: float, y: float, b: float) -> tuple[float, float, float]:
+    """Posterior mean and variance of N(mu, p) given y with Laplace noise, and log evidence.
+
+    The posterior is a mixture of two truncated normals, one on either side of y.
+    """
+    s = math.sqrt(p)
+    below, above = mu + p / b, mu - p / b
+    z_below, z_above = (y - below) / s, (above - y) / s
+    mass_below, mass_above = _log_ndtr(z_below), _log_ndtr(z_above)
+    log_below = -(y - mu) / b + 0.5 * p / (b * b) + mass_below
+    log_above = (y - mu) / b + 0.5 * p / (b * b) + mass_above
+    top = max(log_below, log_above)
+    w_below, w_above = math.exp(log_below - top), math.exp(log_above - top)
+    total = w_below + w_above
+    shift, spread = _truncated(z_below, mass_below)
+    mean_below, var_below = below + s * shift, p * spread
+    shift, spread = _truncated(z_above, mass_above)
+    mean_above, var_above = above - s * shift, p * spread
+    share = w_below / total
+    mean = share * mean_below + (1 - share) * mean_above
+    variance = share * var_below + (1 - share) * var_above
+    variance += share * (1 - share) * (mean_below - mean_above) ** 2
+    return mean, variance, top + math.log(total) - math.log(2 * b)
+
+
+@kernel
+def _filter(
+    mean: Floats,
+    variance: Floats,
+    drifted: Floats,
+    noisy: Floats,
+    scale: float,
+    chance: float,
+    fresh_mean: Floats,
+    fresh_variance: Floats,
+    fresh_evidence: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Posterior means and variances, and the probabilities that nodes were replaced."""
+    means, variances = np.empty(mean.size), np.empty(mean.size)
+    replaced = np.empty(mean.size)
+    for i in range(mean.size):
+        prior = variance[i] + drifted[i]
+        m1, v1, l1 = _laplace_update(mean[i], NARROW[1] * prior, noisy[i], scale)
+        m2, v2, l2 = _laplace_update(mean[i], WIDE[1] * prior, noisy[i], scale)
+        e1, e2 = NARROW[0] * math.exp(l1), WIDE[0] * math.exp(l2)
+        e3 = chance * fresh_evidence[i]
+        e1, e2 = (1 - chance) * e1, (1 - chance) * e2
+        total = e1 + e2 + e3
+        if total < 1e-280:  # nothing explains the value: it is what is known now
+            means[i], variances[i], replaced[i] = noisy[i], 2 * scale * scale, 1.0
+            continue
+        e1, e2, e3 = e1 / total, e2 / total, e3 / total
+        m = e1 * m1 + e2 * m2 + e3 * fresh_mean[i]
+        v = e1 * (v1 + (m1 - m) ** 2) + e2 * (v2 + (m2 - m) ** 2)
+        v += e3 * (fresh_variance[i] + (fresh_mean[i] - m) ** 2)
+        means[i], variances[i], replaced[i] = m, v, e3
+    return means, variances, replaced
