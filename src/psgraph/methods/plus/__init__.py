@@ -1,0 +1,1 @@
+"""PSGraph+: measure rarely, filter over time, realise degrees and mixing exactly."""
