@@ -50,7 +50,7 @@ def _slot(keys: KeySet, key: Key) -> int:
 @kernel
 def has_key(keys: KeySet, key: Key) -> bool:
     """Whether the set holds a key."""
-    return keys[_slot(keys, key)] == key  # type: ignore[no-any-return]
+    return keys[_slot(keys, key)] == key
 
 
 @kernel

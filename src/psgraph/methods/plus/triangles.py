@@ -180,7 +180,7 @@ def _search(starts: Integers, neighbours: Positions, nodes: int) -> Integer:
 @kernel
 def _still_open(
     kept: Positions, found: Integer, counts: Positions, best: Integer, more: Integer
-) -> Integer:
+) -> int:
     """Move the partners that may still exceed `best` with `more` to come to the front."""
     left = 0
     for at in range(found):
