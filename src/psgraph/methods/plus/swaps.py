@@ -253,7 +253,8 @@ def _end_to_remove(
         e = neighbours[begin + index]
         other = starts[e + 1] - starts[e]
         alike = other <= 2 * degree and degree <= 2 * other
-        if alike and e not in (a, c, v) and not _adjacent(starts, neighbours, c, e):
+        apart = e != a and e != c and e != v
+        if alike and apart and not _adjacent(starts, neighbours, c, e):
             return e
         index = index + 1 if index + 1 < count else 0
     return -1
