@@ -1,1 +1,1 @@
-"""PSGraph+: streaming graph synthesis that measures little, rarely and filters over time."""
+"""PSGraph+: measure rarely, filter over time, realise degrees and mixing exactly."""

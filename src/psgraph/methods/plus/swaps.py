@@ -1,0 +1,354 @@
+"""Swap edges until a graph has about a wanted number of triangles.
+
+A swap replaces a-c and b-e by a-b and c-e, where b and c have the same label and the degrees of a
+and e differ by at most a factor of two. Degrees and block counts stay exactly as they are, and the
+joint degree distribution nearly so (without the second condition, swaps move hubs away from their
+neighbours and cost overlap of the central nodes).
+
+Neighbour lists are sorted and keep their length, because no degree changes: adjacency is a binary
+search, common neighbours are a merge, and the result comes out in order. Post-processing only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.jit import kernel
+from psgraph.engines.base import Edges, Labels
+from psgraph.methods.plus.triangles import count_triangles
+
+__all__ = ["swap_triangles"]
+
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+Integer = int | np.integer[Any]
+
+_CLOSE_ENOUGH = (2, 0.02)  # triangles off, and share off, at which nothing is swapped
+_OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
+_TOURNAMENT = 4  # random neighbours of which the largest is taken
+_SCANNED = 16  # neighbours tried as the other end of an edge to remove
+_READS_PER_EDGE = 150  # work limit: adjacency reads per edge, up to four times as many
+_READS_PER_TRY = 16
+_MOST_READS = 200_000_000  # about two seconds on a graph that does not fit the cache
+
+
+def swap_triangles(
+    edges: Edges,
+    *,
+    nodes: int,
+    labels: Labels,
+    triangles: int,
+    rng: np.random.Generator,
+    work: int | None = None,
+) -> Edges:
+    """Move the number of triangles towards `triangles`; degrees and block counts stay.
+
+    Parameters
+    ----------
+    edges
+        A simple graph; positions u < v in ascending order of (u, v).
+    nodes
+        Number of nodes.
+    labels
+        Block label of every node.
+    triangles
+        Wanted number of triangles.
+    rng
+        Source of all random choices.
+    work
+        Adjacency reads to spend at most. Default: 150 per edge, up to 600 where triangles are to
+        be multiplied, and at most 2·10⁸.
+
+    Returns
+    -------
+    Edges
+        The input itself if it is within 2 triangles or 2 % already.
+
+    Examples
+    --------
+    >>> ring = np.arange(6, dtype=np.int32)
+    >>> edges = Edges(np.minimum(ring, (ring + 1) % 6), np.maximum(ring, (ring + 1) % 6))
+    >>> order = np.lexsort((edges.v, edges.u))
+    >>> edges = Edges(edges.u[order], edges.v[order])
+    >>> one_label, rng = np.zeros(6, dtype=np.int32), np.random.default_rng(1)
+    >>> after = swap_triangles(edges, nodes=6, labels=one_label, triangles=3, rng=rng)
+    >>> count_triangles(after, 6)
+    2
+    """
+    current = count_triangles(edges, nodes)
+    if abs(current - triangles) <= _allowance(triangles, _CLOSE_ENOUGH):
+        return edges
+    if work is None:
+        work = _default_work(edges.u.size, current, triangles)
+    starts, neighbours = _sorted_adjacency(edges.u, edges.v, nodes)
+    beyond = _allowance(triangles, _OVERSHOOT)
+    move = _swap_in if current < triangles else _swap_out
+    move(starts, neighbours, labels, np.bincount(labels), current, triangles, beyond, work, rng)
+    u, v = _edges_of(starts, neighbours)
+    return Edges(u, v)
+
+
+def _allowance(triangles: int, limits: tuple[int, float]) -> int:
+    return max(limits[0], int(limits[1] * triangles))
+
+
+def _default_work(edge_count: int, current: int, wanted: int) -> int:
+    ratio = min(max(wanted / max(current, 1), 1.0), 4.0)
+    return min(int(_READS_PER_EDGE * edge_count * ratio) + 1000, _MOST_READS)
+
+
+@kernel
+def _sorted_adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
+    """Neighbour lists in ascending order, which follows from the order of the edges."""
+    starts = np.zeros(nodes + 1, dtype=np.int64)
+    for edge in range(u.size):
+        starts[u[edge] + 1] += 1
+        starts[v[edge] + 1] += 1
+    for node in range(nodes):
+        starts[node + 1] += starts[node]
+    free = starts[:-1].copy()
+    neighbours = np.empty(2 * u.size, dtype=np.int32)
+    for edge in range(u.size):
+        neighbours[free[u[edge]]] = v[edge]
+        free[u[edge]] += 1
+        neighbours[free[v[edge]]] = u[edge]
+        free[v[edge]] += 1
+    return starts, neighbours
+
+
+@kernel
+def _edges_of(starts: Integers, neighbours: Positions) -> tuple[Positions, Positions]:
+    """The edges of sorted neighbour lists, in ascending order."""
+    u = np.empty(neighbours.size // 2, dtype=np.int32)
+    v = np.empty(neighbours.size // 2, dtype=np.int32)
+    found = 0
+    for node in range(starts.size - 1):
+        for index in range(starts[node], starts[node + 1]):
+            if neighbours[index] > node:
+                u[found], v[found] = node, neighbours[index]
+                found += 1
+    return u, v
+
+
+@kernel
+def _swap_in(
+    starts: Integers,
+    neighbours: Positions,
+    labels: Positions,
+    label_sizes: Integers,
+    current: int,
+    wanted: int,
+    beyond: int,
+    work: int,
+    rng: np.random.Generator,
+) -> None:
+    """Close wedges a-v-b: join a and b, and join what each gives up for it."""
+    while current < wanted and work > 0:
+        work -= _READS_PER_TRY
+        v = neighbours[int(rng.random() * neighbours.size)]  # in proportion to degree
+        a = _large_neighbour(starts, neighbours, v, rng)
+        b = _large_neighbour(starts, neighbours, v, rng)
+        if label_sizes[labels[b]] == 1:  # no other node has the label of b
+            a, b = b, a
+        if a == b or label_sizes[labels[b]] == 1 or _adjacent(starts, neighbours, a, b):
+            continue
+        c = _like(starts, neighbours, a, b, v, labels, rng)
+        if c < 0:
+            continue
+        e = _end_to_remove(starts, neighbours, a, b, c, v, rng)
+        if e < 0:
+            continue
+        gain, reads = _gain(starts, neighbours, a, b, c, e)
+        work -= reads
+        if gain > 0 and current + gain <= wanted + beyond:
+            work -= _swap(starts, neighbours, a, b, c, e)
+            current += gain
+
+
+@kernel
+def _swap_out(
+    starts: Integers,
+    neighbours: Positions,
+    labels: Positions,
+    label_sizes: Integers,
+    current: int,
+    wanted: int,
+    beyond: int,
+    work: int,
+    rng: np.random.Generator,
+) -> None:
+    """Swap random edges a-c and b-e that are in more triangles than a-b and c-e would be."""
+    while current > wanted and work > 0:
+        work -= _READS_PER_TRY
+        a = neighbours[int(rng.random() * neighbours.size)]
+        c = neighbours[starts[a] + int(rng.random() * (starts[a + 1] - starts[a]))]
+        if label_sizes[labels[c]] == 1:
+            a, c = c, a
+        b = neighbours[int(rng.random() * neighbours.size)]
+        if labels[b] != labels[c] or a == b or b == c or _adjacent(starts, neighbours, a, b):
+            continue
+        e = _end_to_remove(starts, neighbours, a, b, c, -1, rng)
+        if e < 0:
+            continue
+        gain, reads = _gain(starts, neighbours, a, b, c, e)
+        work -= reads
+        if gain < 0 and current + gain >= wanted - beyond:
+            work -= _swap(starts, neighbours, a, b, c, e)
+            current += gain
+
+
+@kernel
+def _large_neighbour(
+    starts: Integers, neighbours: Positions, v: Integer, rng: np.random.Generator
+) -> Integer:
+    """The largest of a few random neighbours of v."""
+    begin, count = starts[v], starts[v + 1] - starts[v]
+    largest, degree = neighbours[begin], -1
+    for _ in range(_TOURNAMENT):
+        x = neighbours[begin + int(rng.random() * count)]
+        if starts[x + 1] - starts[x] > degree:
+            largest, degree = x, starts[x + 1] - starts[x]
+    return largest
+
+
+@kernel
+def _like(
+    starts: Integers,
+    neighbours: Positions,
+    a: Integer,
+    b: Integer,
+    v: Integer,
+    labels: Positions,
+    rng: np.random.Generator,
+) -> Integer:
+    """A neighbour of a, not b or v, with the label of b; -1 if none is found."""
+    begin, count = starts[a], starts[a + 1] - starts[a]
+    index = int(rng.random() * count)
+    for _ in range(min(_SCANNED, count)):
+        c = neighbours[begin + index]
+        if labels[c] == labels[b] and c != b and c != v:
+            return c
+        index = index + 1 if index + 1 < count else 0
+    return -1
+
+
+@kernel
+def _end_to_remove(
+    starts: Integers,
+    neighbours: Positions,
+    a: Integer,
+    b: Integer,
+    c: Integer,
+    v: Integer,
+    rng: np.random.Generator,
+) -> Integer:
+    """A neighbour e of b, not a, c or v, about as large as a and not adjacent to c; else -1."""
+    begin, count = starts[b], starts[b + 1] - starts[b]
+    degree = starts[a + 1] - starts[a]
+    index = int(rng.random() * count)
+    for _ in range(min(_SCANNED, count)):
+        e = neighbours[begin + index]
+        other = starts[e + 1] - starts[e]
+        alike = other <= 2 * degree and degree <= 2 * other
+        apart = e != a and e != c and e != v
+        if alike and apart and not _adjacent(starts, neighbours, c, e):
+            return e
+        index = index + 1 if index + 1 < count else 0
+    return -1
+
+
+@kernel
+def _gain(
+    starts: Integers, neighbours: Positions, a: Integer, b: Integer, c: Integer, e: Integer
+) -> tuple[Integer, Integer]:
+    """Triangles gained by replacing a-c and b-e by a-b and c-e, and the reads it took.
+
+    The removed edges close two wedges of the new ones, c between a and b and so on, wherever c-b
+    or a-e is an edge.
+    """
+    closed, reads_ab = _common(starts, neighbours, a, b)
+    other, reads_ce = _common(starts, neighbours, c, e)
+    opened, reads_ac = _common(starts, neighbours, a, c)
+    last, reads_be = _common(starts, neighbours, b, e)
+    lost = 2 * _adjacent(starts, neighbours, b, c) + 2 * _adjacent(starts, neighbours, a, e)
+    gain = closed + other - opened - last - lost
+    return gain, reads_ab + reads_ce + reads_ac + reads_be
+
+
+@kernel
+def _swap(
+    starts: Integers, neighbours: Positions, a: Integer, b: Integer, c: Integer, e: Integer
+) -> Integer:
+    """Replace a-c and b-e by a-b and c-e; the number of entries moved at most."""
+    reads = _replace(starts, neighbours, a, c, b)
+    reads += _replace(starts, neighbours, c, a, e)
+    reads += _replace(starts, neighbours, b, e, a)
+    reads += _replace(starts, neighbours, e, b, c)
+    return reads
+
+
+@kernel
+def _find(starts: Integers, neighbours: Positions, x: Integer, y: Integer) -> Integer:
+    """Index of the first neighbour of x that is not smaller than y."""
+    left, right = starts[x], starts[x + 1]
+    while left < right:
+        half = (left + right) // 2
+        if neighbours[half] < y:
+            left = half + 1
+        else:
+            right = half
+    return left
+
+
+@kernel
+def _adjacent(starts: Integers, neighbours: Positions, x: Integer, y: Integer) -> bool:
+    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
+        x, y = y, x
+    at = int(_find(starts, neighbours, x, y))
+    return bool(at < starts[x + 1] and neighbours[at] == y)
+
+
+@kernel
+def _common(
+    starts: Integers, neighbours: Positions, x: Integer, y: Integer
+) -> tuple[Integer, Integer]:
+    """Number of common neighbours of x and y, and the reads it took.
+
+    Lists of similar length are merged; the entries of a much shorter one are looked up.
+    """
+    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
+        x, y = y, x
+    i, j, end_x, end_y = starts[x], starts[y], starts[x + 1], starts[y + 1]
+    short, long = end_x - i, end_y - j
+    found = 0
+    if 16 * short < long:
+        for index in range(i, end_x):
+            at = int(_find(starts, neighbours, y, neighbours[index]))
+            if at < end_y and neighbours[at] == neighbours[index]:
+                found += 1
+        return found, 16 * short
+    while i < end_x and j < end_y:
+        one, other = neighbours[i], neighbours[j]
+        found += int(one == other)
+        i += one <= other
+        j += other <= one
+    return found, short + long
+
+
+@kernel
+def _replace(
+    starts: Integers, neighbours: Positions, x: Integer, old: Integer, new: Integer
+) -> Integer:
+    """Put `new` into the sorted list of x instead of `old`."""
+    at = _find(starts, neighbours, x, old)
+    while at + 1 < starts[x + 1] and neighbours[at + 1] < new:
+        neighbours[at] = neighbours[at + 1]
+        at += 1
+    while at > starts[x] and neighbours[at - 1] > new:
+        neighbours[at] = neighbours[at - 1]
+        at -= 1
+    neighbours[at] = new
+    return starts[x + 1] - starts[x]
