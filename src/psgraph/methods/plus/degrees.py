@@ -1,0 +1,162 @@
+"""From released sizes to a wanted degree for every node: one timestamp's worth.
+
+Edge count, degree curve, node filter and targets in the order in which they build on each other.
+`measure` needs the result before it asks for structure, `update` needs it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.methods.plus.curve import DegreeCurve, fit_curve
+from psgraph.methods.plus.nodes import Nodes, measured_nodes
+from psgraph.methods.plus.schedule import Mode, next_mode, top_count
+from psgraph.methods.plus.state import PlusState, SizeReadings
+from psgraph.methods.plus.targets import ranked, wanted_degrees
+from psgraph.methods.plus.tracking import Track, laplace_variance
+
+__all__ = ["DegreeStep", "degree_step", "generator"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DegreeStep:
+    """Estimates that depend on the size readings alone.
+
+    Attributes
+    ----------
+    order
+        Positions from the largest estimated degree to the smallest.
+    wanted
+        The degree every node shall have; the sum is 2·`edge_count` wherever possible.
+    """
+
+    edges_per_node: Track
+    edge_count: int
+    curve_track: Track
+    curve: DegreeCurve | None
+    nodes: Nodes
+    order: Integers
+    wanted: Integers
+    mode: Mode
+    new_share: float
+
+
+def generator(seed: int, purpose: int) -> np.random.Generator:
+    """Return a generator for one purpose, from the seed sealed in a measurement."""
+    return np.random.Generator(np.random.PCG64([seed, purpose]))
+
+
+def degree_step(
+    state: PlusState | None, sizes: SizeReadings, *, resets: bool, use_curve: bool
+) -> DegreeStep:
+    """Estimate edge count and degrees from the size readings and the past.
+
+    Parameters
+    ----------
+    resets
+        Whether a node's degree may be replaced by a fresh draw between measurements.
+    use_curve
+        Whether degrees are matched to the fitted degree distribution.
+    """
+    nodes_now = len(sizes.roster)
+    per_node = _edges_per_node(state, sizes)
+    edge_count = _edge_count(per_node, nodes_now)
+    curve_track = _curve_track(state, sizes)
+    curve = None if state is None else state.curve
+    before = Nodes.start() if state is None else state.nodes
+    nodes, where = before.joined(sizes.roster, generator(sizes.seed, 0))
+    mode: Mode = "undecided" if state is None else state.mode
+    new_share = 0.0 if state is None else state.new_share
+    scale = None
+    if sizes.noisy_degrees is not None and nodes_now:
+        scale = float(2 / sizes.shares.nodes)
+        curve = fit_curve(
+            sizes.noisy_degrees,
+            scale=scale,
+            curve=curve_track.level,
+            curve_variance=curve_track.variance,
+            mean_degree=2 * edge_count / nodes_now,
+            mean_variance=4 * float(per_node.variance[0]) + 1e-12,
+            before=curve,
+        )
+        timestamp = sizes.shares.timestamp
+        was_measured = np.isfinite(nodes.variance[where])
+        steps = timestamp - nodes.released
+        nodes = measured_nodes(
+            nodes,
+            where,
+            sizes.noisy_degrees,
+            scale=scale,
+            timestamp=timestamp,
+            curve=curve,
+            resets=resets,
+        )
+        estimates = nodes.degrees(where)
+        largest = np.argsort(-estimates, kind="stable")[: top_count(nodes_now)]
+        if was_measured.any():
+            share = _energy(estimates[largest], ~was_measured[largest])
+            new_share = 0.5 * new_share + 0.5 * share / steps
+        mode = next_mode(
+            mode,
+            top=estimates[largest],
+            drift=nodes.drift,
+            new_share=new_share,
+            node_window=sizes.shares.node_window,
+            window=sizes.shares.window,
+        )
+    estimates = nodes.degrees(where)
+    order = ranked(estimates, nodes.ties[where])
+    shares = curve.shares if use_curve and curve is not None else np.zeros(0)
+    wanted = wanted_degrees(
+        estimates,
+        order,
+        shares=shares,
+        edge_count=edge_count,
+        sure_scale=scale,
+        rng=generator(sizes.seed, 1),
+    )
+    return DegreeStep(
+        per_node, edge_count, curve_track, curve, nodes, order, wanted, mode, new_share
+    )
+
+
+def _edges_per_node(state: PlusState | None, sizes: SizeReadings) -> Track:
+    nodes = len(sizes.roster)
+    if state is None:
+        track, scale = Track.start(1.5, variance=1.0, drift=0.0025), 1.0
+    else:
+        track = state.edges_per_node
+        scale = max(float(track.level[0]), 0.5) ** 2
+    if nodes == 0:
+        return track
+    noise = laplace_variance(float(1 / sizes.shares.edges)) / nodes**2
+    observed = np.array([sizes.noisy_edge_count / nodes])
+    return track.observe(observed, noise, np.array([scale])).clipped(0.5 / nodes, np.inf)
+
+
+def _edge_count(per_node: Track, nodes: int) -> int:
+    pairs = nodes * (nodes - 1) // 2
+    return round(float(np.clip(per_node.level[0] * nodes, min(1, pairs), pairs)))
+
+
+def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:
+    track = Track.unseen(0, drift=1e-4) if state is None else state.curve_track
+    if sizes.noisy_curve is None or not sizes.noisy_curve.size:
+        return track
+    nodes = len(sizes.roster)
+    track = track.widened(sizes.noisy_curve.size)
+    noise = laplace_variance(float(2 / sizes.shares.curve)) / nodes**2
+    scale = np.clip(track.level[: sizes.noisy_curve.size], 0.02, 1)
+    return track.observe(sizes.noisy_curve / nodes, noise, scale)
+
+
+def _energy(degrees: Floats, chosen: NDArray[np.bool_]) -> float:
+    """Return the share of squared degrees that the chosen nodes have."""
+    total = float((degrees**2).sum())
+    return float((degrees[chosen] ** 2).sum()) / total if total > 0 else 0.0
