@@ -17,13 +17,14 @@ from scipy import stats
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.der import DER
+from psgraph.methods.der import DER, fisher, splits
+from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
 from psgraph.methods.der.method import _whole_matrix
-from psgraph.privacy import fisher, splits
+from psgraph.methods.der.rectangles import Regions, trimmed, valid_cells
+from psgraph.methods.der.splits import SplitChoice
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
-from psgraph.privacy.rectangles import Regions, _trimmed, valid_cells
 from psgraph.privacy.samplers import Sampler
 from psgraph.testing import check_method
 from tests.methods.real import as733, mean_fidelity
@@ -91,7 +92,7 @@ def test_valid_cells_are_counted(rectangle: tuple[int, int, int, int]) -> None:
     listed = [(i, j) for i in range(top, bottom) for j in range(left, right) if i < j]
     assert valid_cells(np.array([rectangle]))[0] == len(listed)
     if listed:
-        top, bottom, left, right = _trimmed(*rectangle)
+        top, bottom, left, right = trimmed(*rectangle)
         still = [(i, j) for i in range(top, bottom) for j in range(left, right) if i < j]
         assert still == listed
         assert (bottom - top) * (right - left) <= 2 * len(listed)
@@ -186,9 +187,8 @@ def arrangement_law(nodes: int, edges: set[tuple[int, int]], drawn: int, rate: f
 def test_arrangements_follow_the_exponential_mechanism(drawn: int) -> None:
     edges = [(0, 1), (0, 4), (3, 4)]
     times, rate = 20_000, Fraction(3, 2)
-    rows, columns = budget(rate).arrange_edges(
-        copies(5, edges, times), drawn=np.full(times, drawn), epsilon=rate, label="arrangement"
-    )
+    arrangement = EdgeArrangement(copies(5, edges, times), drawn=np.full(times, drawn))
+    rows, columns = budget(rate).run(arrangement, epsilon=rate, label="arrangement")
     order = np.lexsort((columns, rows))
     rows, columns = rows[order].tolist(), columns[order].tolist()
     chosen: dict[int, list[tuple[int, int]]] = {index: [] for index in range(times)}
@@ -213,8 +213,9 @@ def test_arrangements_lose_no_more_than_epsilon() -> None:
 
 def test_arranging_more_cells_than_there_are_is_refused() -> None:
     whole = regions_of([(0, 3, 0, 3)], [(0, 1)])
-    with pytest.raises(MethodError, match="more cells"):
-        budget(1).arrange_edges(whole, drawn=np.array([4]), epsilon=Fraction(1), label="x")
+    for wrong in (4, -1):
+        with pytest.raises(MethodError, match="cells to draw"):
+            EdgeArrangement(whole, drawn=np.array([wrong]))
 
 
 # ---- splits ----
@@ -271,9 +272,8 @@ def test_split_qualities_are_those_of_the_definition(
 def test_splits_follow_the_exponential_mechanism() -> None:
     edges = [(0, 1), (0, 2), (1, 2), (0, 3), (4, 5)]
     times, epsilon, least = 40_000, Fraction(3), 2
-    cuts = budget(epsilon).choose_splits(
-        copies(6, edges, times), least=least, grid=16, epsilon=epsilon, label="splits"
-    )
+    choice = SplitChoice(copies(6, edges, times), least=least, grid=16)
+    cuts = budget(epsilon).run(choice, epsilon=epsilon, label="splits")
     observed = Counter(map(tuple, (cuts - 6 * np.arange(times)[:, None]).tolist()))
     weights = {
         point: math.exp(float(epsilon * least * quality) / 2)
@@ -300,11 +300,12 @@ def test_scaling_does_not_overflow(cells: int, count: int, scale: int) -> None:
 def test_regions_that_cannot_be_split_are_left_alone() -> None:
     narrow = regions_of([(0, 1, 1, 9), (1, 3, 3, 5)], [(0, 1), (1, 4)])
     spent = budget(1)
-    cuts = spent.choose_splits(narrow, least=2, grid=16, epsilon=Fraction(1), label="splits")
+    choice = SplitChoice(narrow, least=2, grid=16)
+    cuts = spent.run(choice, epsilon=Fraction(1), label="splits")
     assert (cuts == splits.NO_SPLIT).all()
     assert spent.remaining == 0
     with pytest.raises(MethodError, match="at least 1 cell"):
-        budget(1).choose_splits(narrow, least=0, grid=16, epsilon=Fraction(1), label="splits")
+        SplitChoice(narrow, least=0, grid=16)
 
 
 # ---- exploration ----

@@ -19,12 +19,9 @@ from scipy import stats
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.privhrg import PrivHRG
+from psgraph.methods.privhrg import PrivHRG, dendrogram_walk
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
-from psgraph.methods.privhrg.generation import draw_edges
-from psgraph.privacy import dendrogram_walk
-from psgraph.privacy.budget import Budget
-from psgraph.privacy.dendrogram import (
+from psgraph.methods.privhrg.dendrogram import (
     DEGREE,
     EDGES,
     FIRST,
@@ -37,12 +34,15 @@ from psgraph.privacy.dendrogram import (
     edges_across,
     random_dendrogram,
 )
-from psgraph.privacy.dendrogram_walk import (
+from psgraph.methods.privhrg.dendrogram_walk import (
+    DendrogramWalk,
     branching_fits,
     likelihood_sensitivity,
     log_likelihood,
     walk_dendrogram,
 )
+from psgraph.methods.privhrg.generation import draw_edges
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.testing import check_method
@@ -209,7 +209,7 @@ def test_increments_agree_with_recomputing_everything(
                 *arrays, tree.root, starts, neighbours, rate, done, 20, words, place
             ),
         )
-        # What the walk keeps up to date, against the same tree laid out and counted anew.
+        # What the walk keeps up to date, against the same tree laid out and counted again.
         now = layout.tree()
         fresh = Layout.of(now)
         edges_across(fresh, starts, neighbours)
@@ -269,9 +269,8 @@ def test_the_chain_finds_two_cliques() -> None:
     edges = [*combinations(range(8), 2), *combinations(range(8, 16), 2)]
     adjacency, start = lists(16, edges), some_tree(16)
     budget = Budget(Fraction(10), sampler())
-    tree = budget.walk_dendrogram(
-        start, *adjacency, steps=4_000, epsilon=Fraction(10), label="dendrogram"
-    )
+    walk = DendrogramWalk(start, *adjacency, steps=4_000)
+    tree = budget.run(walk, epsilon=Fraction(10), label="dendrogram")
     assert log_likelihood(start, *adjacency) < -20
     assert log_likelihood(tree, *adjacency) == 0
     assert {frozenset(below(tree, child)) for child in children(tree, tree.root)} == {

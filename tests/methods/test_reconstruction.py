@@ -225,11 +225,12 @@ def reachable(module: str) -> set[str]:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        path = SOURCES.parent / (name.replace(".", "/") + ".py")
-        if name in seen or not path.exists():
+        stem = SOURCES.parent / name.replace(".", "/")
+        paths = [path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.exists()]
+        if name in seen or not paths:
             continue
         seen.add(name)
-        waiting.extend(imports_of(path))
+        waiting.extend(imports_of(paths[0]))
     return seen
 
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from psgraph.errors import BudgetError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.tmf import TmF, _linear_filter, passing_chance
-from psgraph.privacy.budget import Budget
+from psgraph.methods.tmf import TmF
+from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter, passing_chance
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms import top
 from psgraph.privacy.mechanisms.top import largest_cells
@@ -193,9 +193,8 @@ def test_the_linear_filter_follows_the_published_threshold():
             theta = 1 + math.log(2 * (1 - passing)) / epsilon
             zero = 0.5 * math.exp(-epsilon * theta)
         assert keep * passing + (size - keep) * zero == pytest.approx(keep)
-    budget = Budget(Fraction(1), sampler(1))
     ones = np.arange(0, 4000, 2)
-    kept = _linear_filter(budget, ones, size=100_000, keep=2000, epsilon=3.0)
+    kept = UnprovenLinearFilter(ones, size=100_000, keep=2000).draw(sampler(1), Fraction(3))
     hits = np.isin(kept, ones).sum()
     chance = passing_chance(size=100_000, keep=2000, epsilon=3.0)
     assert kept.size == 2000
@@ -207,8 +206,8 @@ def test_the_linear_filter_fills_up_with_other_pairs(data):
     size = data.draw(st.integers(1, 40))
     ones = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     keep = data.draw(st.integers(0, size))
-    budget = Budget(Fraction(1), sampler(data.draw(st.integers(0, 99))))
-    kept = _linear_filter(budget, ones, size=size, keep=keep, epsilon=0.5)
+    source = sampler(data.draw(st.integers(0, 99)))
+    kept = UnprovenLinearFilter(ones, size=size, keep=keep).draw(source, Fraction(1, 2))
     assert np.unique(kept).size == kept.size
     assert kept.size == 0 or (kept.min() >= 0 and kept.max() < size)
     hits = np.isin(kept, ones).sum()
@@ -258,7 +257,8 @@ def test_the_certificate_of_the_linear_filter_promises_nothing():
     assert certificate.provides is None
     assert certificate.promise.startswith("No privacy is promised")
     assert certificate.to_dict()["provides_epsilon"] is None
-    assert [charge.mechanism for charge in certificate.charges] == ["discrete Laplace", "unproven"]
+    charges = [(charge.mechanism, charge.proven) for charge in certificate.charges]
+    assert charges == [("discrete Laplace", True), ("linear filter", False)]
     with Publisher(TmF(), WEventPrivacy("1", window=2)) as publisher:
         honest = publisher.publish(ring(40)).certificate
     assert honest.private is True

@@ -1,4 +1,4 @@
-"""Run the compiled kernels of the privacy code by the interpreter: for coverage and for scripts."""
+"""Run the compiled kernels of all mechanisms by the interpreter: for coverage and for scripts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ import numpy as np
 import pytest
 
 from psgraph import privacy
+from psgraph._runtime import hash_set
+from psgraph.methods import der, privhrg
 from psgraph.privacy.randomness import RandomSource
 
 
+def modules() -> list[Any]:
+    """The trusted kernel, the mechanisms beside methods, and the set they share."""
+    return [hash_set] + [
+        import_module(found.name)
+        for package in (privacy, der, privhrg)
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
+
+
 def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace every kernel of the privacy code by the Python function it was compiled from."""
-    for found in pkgutil.walk_packages(privacy.__path__, "psgraph.privacy."):
-        module = import_module(found.name)
+    """Replace every kernel of the mechanisms by the Python function it was compiled from."""
+    for module in modules():
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)

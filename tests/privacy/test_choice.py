@@ -12,7 +12,7 @@ import pytest
 
 from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
-from psgraph.privacy.mechanisms.exponential import choice_sweep
+from psgraph.privacy.mechanisms.exponential import CommunityChoice, choice_sweep
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
@@ -93,10 +93,8 @@ def test_the_scripted_law_is_the_definition(edges, labels, strength):
     law: dict[tuple[int, ...], float] = defaultdict(float)
     for order in orders:
         transcripts = explore(
-            lambda budget: budget.choose_communities(
-                *lists((snapshot.u, snapshot.v), len(labels)),
-                start,
-                strength=Fraction(1, 2),
+            lambda budget: budget.run(
+                CommunityChoice(*lists((snapshot.u, snapshot.v), len(labels)), start),
                 epsilon=2 * strength,
                 label="choice",
             ),

@@ -21,8 +21,11 @@ from psgraph.methods.psgraph import PSGraph, PSGraphState, communities, perturba
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph.communities import find_communities
 from psgraph.methods.psgraph.perturbation import measure_structure
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms import exponential
+from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
+from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 
 from .mutants import mutated
 from .small_graphs import all_graphs, labellings, neighbouring_pairs
@@ -112,8 +115,10 @@ def dividing(*, epsilon: Fraction, supernode_size: int, strength: Fraction = Fra
 
 def choosing(labels, *, epsilon: Fraction, strength: Fraction = Fraction(1, 2)):
     labels = np.array(labels, dtype=np.int32)
-    return lambda snapshot, budget: budget.choose_communities(
-        *ENGINE.adjacency(snapshot), labels, strength=strength, epsilon=epsilon, label="choice"
+    return lambda snapshot, budget: budget.run(
+        CommunityChoice(*ENGINE.adjacency(snapshot), labels, strength=strength),
+        epsilon=epsilon,
+        label="choice",
     )
 
 
@@ -131,9 +136,7 @@ def test_transcript_probabilities_add_up_to_one():
     graph = all_graphs(4)[0b101101]
     window = {"edges": [(k,) for k in range(-60, 70)]}
     law = explore(
-        lambda budget: budget.noisy_count(
-            4, sensitivity=per_edge(1), epsilon=Fraction(1), label="edges"
-        ),
+        lambda budget: budget.run(LaplaceCount(4, per_edge(1)), epsilon=Fraction(1), label="edges"),
         epsilon=Fraction(1),
         window=lambda label, _size: window[label],
     )
@@ -398,7 +401,7 @@ def test_mutant_branch_on_the_true_edge_count(monkeypatch):
     ("old", "new"),
     [
         pytest.param(
-            "if kept or _ran_out(words, after):",
+            "if kept or ran_out(words, after):",
             "if kept and (score[chosen] > 0 or best == 0):",
             id="only neighbouring communities are candidates",
         ),
@@ -429,14 +432,10 @@ def test_mutant_choice_kernel(monkeypatch, old, new):
     assert any(violated(run, 3, epsilon=Fraction(4)) for run in runs)
 
 
-@pytest.mark.parametrize("mechanism", ["noisy_counts", "noisy_sparse_counts"])
+@pytest.mark.parametrize("mechanism", [LaplaceCounts, SparseLaplaceCounts])
 def test_mutant_noise_forgets_the_sensitivity(monkeypatch, mechanism):
-    original = getattr(Budget, mechanism)
-    monkeypatch.setattr(
-        Budget,
-        mechanism,
-        mutated(original, "epsilon / sensitivity.amount", "2 * epsilon"),
-    )
+    mutant = mutated(mechanism.draw, "epsilon / self.sensitivity.amount", "2 * epsilon")
+    monkeypatch.setattr(mechanism, "draw", mutant)
     assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)
 
 
@@ -446,15 +445,15 @@ def test_mutant_parts_that_overlap(monkeypatch):
         inner, outer = engine.split_degrees(snapshot, labels)
         between = engine.block_counts(snapshot, labels, number, inside=False)
         one, other = budget.parallel(epsilon, "inside", "between")
-        one.noisy_counts(
-            inner + outer, sensitivity=per_edge(2), epsilon=epsilon, label="inner degrees"
-        )
-        other.noisy_sparse_counts(
-            between.cells,
-            between.counts,
-            size=between.size,
-            threshold=lambda _values, _how_often: 0.0,
-            sensitivity=per_edge(1),
+        one.run(LaplaceCounts(inner + outer, per_edge(2)), epsilon=epsilon, label="inner degrees")
+        other.run(
+            SparseLaplaceCounts(
+                between.cells,
+                between.counts,
+                size=between.size,
+                threshold=lambda _values, _how_often: 0.0,
+                sensitivity=per_edge(1),
+            ),
             epsilon=epsilon,
             label="community edges",
         )

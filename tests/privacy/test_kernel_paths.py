@@ -16,15 +16,15 @@ import pytest
 
 from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
-from psgraph.privacy import fisher, splits
-from psgraph.privacy.arrangement import arrange
-from psgraph.privacy.dendrogram import Layout, random_dendrogram
-from psgraph.privacy.dendrogram_walk import walk_dendrogram
-from psgraph.privacy.fisher import noncentral_hypergeometric
+from psgraph.methods.der import fisher, splits
+from psgraph.methods.der.arrangement import arrange
+from psgraph.methods.der.fisher import noncentral_hypergeometric
+from psgraph.methods.der.rectangles import Regions
+from psgraph.methods.der.splits import choose_splits
+from psgraph.methods.privhrg.dendrogram import Layout, random_dendrogram
+from psgraph.methods.privhrg.dendrogram_walk import walk_dendrogram
 from psgraph.privacy.randomness import RandomSource
-from psgraph.privacy.rectangles import Regions
 from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.splits import choose_splits
 
 from .fit import p_value
 from .interpreted import Rationed, interpret

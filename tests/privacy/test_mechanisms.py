@@ -1,15 +1,20 @@
-"""A budget gives noise against epsilon only, adds up rightly and remembers no private value."""
+"""A budget charges for noise, adds up correctly and remembers no private value."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
-from psgraph.privacy.budget import Budget, Charge, Sensitivity, per_edge
+from psgraph.privacy.budget import Budget, Charge
+from psgraph.privacy.mechanism import Mechanism, Sensitivity, per_edge
+from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
+from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
@@ -44,7 +49,27 @@ def budget(sampler) -> Budget:
 
 
 def count(budget: Budget, epsilon: Fraction, *, label: str = "edges", amount: int = 1) -> int:
-    return budget.noisy_count(7, sensitivity=per_edge(amount), epsilon=epsilon, label=label)
+    return budget.run(LaplaceCount(7, per_edge(amount)), epsilon=epsilon, label=label)
+
+
+def sparse_counts(cell: int, value: object, *, size: int, amount: int = 1) -> SparseLaplaceCounts:
+    return SparseLaplaceCounts(
+        np.array([cell]),
+        np.array([value]),
+        size=size,
+        threshold=lambda _values, _how_often: SECRET / 2,
+        sensitivity=per_edge(amount),
+    )
+
+
+def choice(nodes: int = 1, strength: Fraction = HALF) -> CommunityChoice:
+    """Of nodes without edges, each in a community of its own."""
+    return CommunityChoice(
+        np.zeros(nodes + 1, dtype=np.int64),
+        np.zeros(0, dtype=np.int32),
+        np.arange(nodes, dtype=np.int32),
+        strength=strength,
+    )
 
 
 # ---- charging ----
@@ -83,15 +108,7 @@ def test_parts_of_parts(budget):
 def test_the_noise_has_the_rate_that_was_paid(budget, sampler):
     count(budget, QUARTER, amount=1)
     count(budget, QUARTER, amount=2)
-    budget.noisy_sparse_counts(
-        np.array([1]),
-        np.array([3]),
-        size=9,
-        threshold=lambda _values, _how_often: 0.0,
-        sensitivity=per_edge(3),
-        epsilon=HALF,
-        label="sparse",
-    )
+    budget.run(sparse_counts(1, 3, size=9, amount=3), epsilon=HALF, label="sparse")
     assert sampler.rates == [QUARTER, QUARTER / 2, HALF / 3]
 
 
@@ -137,41 +154,25 @@ def test_only_a_positive_fraction_buys_noise(budget, sampler, epsilon):
 
 
 @pytest.mark.parametrize("value", [1.5, True, "7", None, 10**30])
-def test_only_whole_numbers_are_measured(budget, sampler, value):
-    with pytest.raises(MethodError, match="only whole numbers"):
-        budget.noisy_count(value, sensitivity=per_edge(1), epsilon=HALF, label="x")
-    expect_untouched(budget, sampler)
+def test_only_integers_are_measured(value):
+    with pytest.raises(MethodError, match="only integers"):
+        LaplaceCount(value, per_edge(1))
 
 
-def test_floats_are_refused_in_vectors_too(budget, sampler):
+def test_floats_are_refused_in_vectors_too():
     with pytest.raises(MethodError, match="float64"):
-        budget.noisy_counts(np.zeros(3), sensitivity=per_edge(1), epsilon=HALF, label="x")
+        LaplaceCounts(np.zeros(3), per_edge(1))
     with pytest.raises(MethodError, match="float64"):
-        budget.noisy_sparse_counts(
-            np.array([0]),
-            np.array([0.5]),
-            size=3,
-            threshold=lambda _values, _how_often: 0.0,
-            sensitivity=per_edge(1),
-            epsilon=HALF,
-            label="x",
-        )
-    expect_untouched(budget, sampler)
+        sparse_counts(0, 0.5, size=3)
 
 
 def test_a_sensitivity_for_another_unit_is_refused(budget, sampler):
     with pytest.raises(UnitMismatch, match="'one node'"):
-        budget.noisy_count(1, sensitivity=Sensitivity(1, "one node"), epsilon=HALF, label="x")
+        budget.run(LaplaceCount(1, Sensitivity(1, "one node")), epsilon=HALF, label="x")
     expect_untouched(budget, sampler)
     nodes = Budget(ONE, sampler, unit="one node")
     with pytest.raises(UnitMismatch):
-        nodes.choose_communities(
-            np.zeros(2, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
-            np.zeros(1, dtype=np.int32),
-            epsilon=HALF,
-            label="x",
-        )
+        nodes.run(choice(), epsilon=HALF, label="x")
     (part,) = nodes.parallel(HALF, "part")
     assert part.unit == "one node"
 
@@ -183,16 +184,14 @@ def test_a_sensitivity_is_at_least_one(amount):
 
 
 @pytest.mark.parametrize("strength", [Fraction(0), Fraction(-1), Fraction(51, 100), Fraction(1)])
-def test_a_choice_stronger_than_paid_for_is_refused(budget, sampler, strength):
+def test_a_choice_stronger_than_paid_for_is_refused(strength):
     with pytest.raises(MethodError, match=r"strength must lie in \(0, 1/2\]"):
-        budget.choose_communities(
-            np.zeros(2, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
-            np.zeros(1, dtype=np.int32),
-            strength=strength,
-            epsilon=HALF,
-            label="x",
-        )
+        choice(strength=strength)
+
+
+def test_only_mechanisms_can_be_run(budget, sampler):
+    with pytest.raises(MethodError, match="a function is not a mechanism"):
+        budget.run(lambda: SECRET, epsilon=HALF, label="x")
     expect_untouched(budget, sampler)
 
 
@@ -202,9 +201,7 @@ def test_a_choice_stronger_than_paid_for_is_refused(budget, sampler, strength):
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (6, 1), (1, 6), (0,), (0, 3)])
 def test_every_value_has_noise_of_its_own(budget, shape):
     values = np.full(shape, SECRET, dtype=np.int64)
-    noisy = budget.noisy_counts(
-        values, sensitivity=per_edge(1), epsilon=Fraction(1, 1000), label="x"
-    )
+    noisy = budget.run(LaplaceCounts(values, per_edge(1)), epsilon=Fraction(1, 1000), label="x")
     assert noisy.shape == shape
     assert np.unique(noisy).size == values.size
     assert budget.trace[0].shape == shape
@@ -213,33 +210,20 @@ def test_every_value_has_noise_of_its_own(budget, shape):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
 def test_small_integers_do_not_wrap_around(budget, dtype):
     values = np.full(200, 100, dtype=dtype)
-    noisy = budget.noisy_counts(
-        values, sensitivity=per_edge(1), epsilon=Fraction(1, 500), label="x"
-    )
+    noisy = budget.run(LaplaceCounts(values, per_edge(1)), epsilon=Fraction(1, 500), label="x")
     assert noisy.dtype == np.int64
     assert noisy.min() < -128
     assert noisy.max() > 255
 
 
 def test_no_private_value_stays_behind(budget):
-    values = np.full(5, SECRET, dtype=np.int64)
-    budget.noisy_counts(values, sensitivity=per_edge(1), epsilon=QUARTER, label="a")
-    budget.noisy_sparse_counts(
-        np.array([SECRET]),
-        np.array([SECRET]),
-        size=SECRET + 1,
-        threshold=lambda _values, _how_often: SECRET / 2,
-        sensitivity=per_edge(1),
-        epsilon=QUARTER,
-        label="b",
+    mechanisms = (
+        LaplaceCounts(np.full(5, SECRET, dtype=np.int64), per_edge(1)),
+        sparse_counts(SECRET, SECRET, size=SECRET + 1),
+        choice(2),
     )
-    budget.choose_communities(
-        np.array([0, 1, 2]),
-        np.array([1, 0], dtype=np.int32),
-        np.array([0, 1], dtype=np.int32),
-        epsilon=QUARTER,
-        label="c",
-    )
+    for mechanism, label in zip(mechanisms, "abc", strict=True):
+        budget.run(mechanism, epsilon=QUARTER, label=label)
     said = repr(budget) + repr(budget.trace[0]) + repr(budget.trace[2])
     assert str(SECRET) not in said
     assert repr(budget) == "Budget(0.25 of 1 left)"
@@ -253,16 +237,56 @@ def test_no_private_value_stays_behind(budget):
             "sensitivity",
             "shape",
             "part",
+            "proven",
         }
-    for error in (BudgetExceeded, MethodError):
+    for value, error in ((SECRET, BudgetExceeded), (float(SECRET), MethodError)):
         with pytest.raises(error) as caught:
-            budget.noisy_count(
-                SECRET if error is BudgetExceeded else float(SECRET),
-                sensitivity=per_edge(1),
-                epsilon=ONE,
-                label="d",
-            )
+            budget.run(LaplaceCount(value, per_edge(1)), epsilon=ONE, label="d")
         assert str(SECRET) not in str(caught.value)
+
+
+def test_a_mechanism_does_not_print_its_private_values():
+    assert repr(LaplaceCount(SECRET, per_edge(1))) == "<LaplaceCount of shape (1,)>"
+    assert str(SECRET) not in repr(LaplaceCounts(np.array([SECRET]), per_edge(1)))
+    assert repr(Coin(SECRET)) == "<Coin of shape (1,)>"
+
+
+# ---- a mechanism of one's own ----
+
+
+@dataclass(frozen=True)
+class Coin(Mechanism[int]):
+    """Nothing of `private` comes out."""
+
+    private: int
+    proven: bool = False  # a field here, so that a test can choose
+    name, proof = "coin", "none"
+    sensitivity = per_edge(3)
+    shape = (1,)
+
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> int:
+        assert epsilon == HALF
+        return int(sampler.integers(1, 2)[0])
+
+
+def test_a_mechanism_of_a_plug_in_is_charged_traced_and_drawn(budget, sampler):
+    (part,) = budget.parallel(HALF, "part")
+    drawn = part.run(Coin(SECRET, proven=True), epsilon=HALF, label="toss")
+    assert drawn in (0, 1)
+    assert not sampler.untouched
+    assert budget.trace == (Charge("coin", "toss", HALF, 3, (1,), "part"),)
+    assert budget.spent == HALF
+
+
+def test_a_mechanism_that_draws_is_paid_for_first(budget):
+    class Broken(Coin):
+        def draw(self, sampler, epsilon):
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        budget.run(Broken(1), epsilon=HALF, label="x")
+    assert budget.spent == HALF
+    assert len(budget.trace) == 1
 
 
 def test_a_charge_in_a_certificate():
@@ -276,17 +300,19 @@ def test_a_charge_in_a_certificate():
     }
     part = Charge("discrete Laplace", "edges", ONE, 2, (), part="inside")
     assert part.to_dict()["part"] == "inside"
-    for each in (charge, part):
+    unproven = Charge("coin", "toss", ONE, 1, (), proven=False)
+    assert unproven.to_dict()["proven"] is False
+    for each in (charge, part, unproven):
         assert Charge.from_dict(each.to_dict()) == each
 
 
-def test_a_procedure_without_a_proof_is_charged_and_named(budget):
-    budget.unproven(epsilon=HALF, label="published code", shape=(3,))
+def test_a_mechanism_without_a_proof_says_so_in_the_trace(budget):
+    budget.run(Coin(SECRET), epsilon=HALF, label="toss")
     assert budget.spent == HALF
-    assert budget.trace[0].mechanism == "unproven"
+    assert [charge.proven for charge in budget.trace] == [False]
 
 
-def test_draws_that_look_at_no_data_are_free(budget):
+def test_draws_that_depend_on_no_data_are_free(budget):
     assert sorted(budget.random_order(9).tolist()) == list(range(9))
     assert set(budget.random_labels(100, 3).tolist()) == {0, 1, 2}
     assert budget.random_labels(0, 0).size == 0

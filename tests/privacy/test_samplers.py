@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
-from psgraph.privacy import samplers
+from psgraph.privacy import bits, samplers
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 
@@ -113,8 +113,8 @@ def test_bernoulli_exp_one_is_exact(monkeypatch):
     words = np.zeros(1, dtype=np.uint64)
 
     def with_value(value: int) -> bool:
-        monkeypatch.setattr(samplers, "_below", lambda *_: (value, (0, 0, 0)))
-        return samplers._bernoulli_exp_one(words, (0, np.uint64(0), 0))[0]
+        monkeypatch.setattr(bits, "uniform_below", lambda *_: (value, (0, 0, 0)))
+        return bits.bernoulli_exp_one(words, (0, np.uint64(0), 0))[0]
 
     longest = math.factorial(12)
     chance = Fraction(0)
@@ -125,9 +125,7 @@ def test_bernoulli_exp_one_is_exact(monkeypatch):
         chance += Fraction(high - low, longest) * (run % 2)
 
     def tosses(draw):  # all twelve coins held
-        monkeypatch.setattr(
-            samplers, "_one_in", lambda run, *_: (bernoulli(draw, 1 / run), (0, 0, 0))
-        )
+        monkeypatch.setattr(bits, "one_in", lambda run, *_: (bernoulli(draw, 1 / run), (0, 0, 0)))
         return with_value(0)
 
     after_twelve = exact_law(tosses)[True]
@@ -143,18 +141,16 @@ def test_bernoulli_exp_is_exact(monkeypatch, numerator, denominator):
 
     def toss(draw):
         monkeypatch.setattr(
-            samplers, "_below", lambda bound, *_: (draw([1 / bound] * bound), (0, 0, 0))
+            bits, "uniform_below", lambda bound, *_: (draw([1 / bound] * bound), (0, 0, 0))
         )
+        monkeypatch.setattr(bits, "one_in", lambda run, *_: (bernoulli(draw, 1 / run), (0, 0, 0)))
         monkeypatch.setattr(
-            samplers, "_one_in", lambda run, *_: (bernoulli(draw, 1 / run), (0, 0, 0))
-        )
-        monkeypatch.setattr(
-            samplers,
-            "_bernoulli_exp_one",
+            bits,
+            "bernoulli_exp_one",
             lambda *_: (bernoulli(draw, math.exp(-1)), (0, 0, 0)),
         )
-        place = (0, np.uint64(0), 0)
-        return samplers._bernoulli_exp(numerator, denominator, 3, words, place)[0]
+        cursor = (0, np.uint64(0), 0)
+        return bits.bernoulli_exp(numerator, denominator, 3, words, cursor)[0]
 
     law = exact_law(toss, smallest=1e-9)
     assert law.get(True, 0) == pytest.approx(math.exp(-numerator / denominator), abs=1e-5)
@@ -176,16 +172,16 @@ def test_discrete_laplace_is_exact(monkeypatch, a, b):
                 raise GivesUp
             return draw([1 / bound] * bound), (0, 0, 0)
 
-        monkeypatch.setattr(samplers, "_below", below)
+        monkeypatch.setattr(samplers, "uniform_below", below)
         monkeypatch.setattr(
             samplers,
-            "_bernoulli_exp",
+            "bernoulli_exp",
             lambda x, y, *_: (bernoulli(draw, math.exp(-x / y)), (0, 0, 0)),
         )
         monkeypatch.setattr(
-            samplers, "_bernoulli_exp_one", lambda *_: (bernoulli(draw, math.exp(-1)), (0, 0, 0))
+            samplers, "bernoulli_exp_one", lambda *_: (bernoulli(draw, math.exp(-1)), (0, 0, 0))
         )
-        monkeypatch.setattr(samplers, "_bits", lambda *_: (draw([0.5, 0.5]), (0, 0, 0)))
+        monkeypatch.setattr(samplers, "random_bits", lambda *_: (draw([0.5, 0.5]), (0, 0, 0)))
         return samplers._discrete_laplace(a, b, 3, words, (0, np.uint64(0), 0))[0]
 
     law = exact_law(one_try)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psgraph.methods.steps.consistency import norm_sub_threshold
+from psgraph.privacy import subsets
 from psgraph.privacy.mechanisms import sparse
 from psgraph.privacy.mechanisms.sparse import noise_histogram, sparse_noise
 from psgraph.privacy.randomness import RandomSource
@@ -282,8 +283,8 @@ def test_opendp_never_draws_a_histogram(monkeypatch):
 @example(set(range(390, 401)), 395)
 def test_looking_up_a_cell(cells, cell):
     listed = np.array(sorted(cells), dtype=np.int64)
-    assert sparse._listed(cell, listed, 401) == (cell in cells)
-    uncompiled = getattr(sparse._listed, "py_func", sparse._listed)
+    assert subsets._listed(cell, listed, 401) == (cell in cells)
+    uncompiled = getattr(subsets._listed, "py_func", subsets._listed)
     assert uncompiled(cell, listed, 401) == (cell in cells)
 
 
@@ -299,11 +300,13 @@ def test_histogram_of_values(spread):
 @pytest.mark.parametrize(("size", "count"), [(5, 5), (5, 3), (9, 2), (4, 0), (1, 1)])
 def test_subsets_are_uniform(size, count):
     sampler = seeded(3)
-    subsets = [tuple(sorted(sparse._subset(sampler, size, count).tolist())) for _ in range(4000)]
+    drawn = [
+        tuple(sorted(subsets.random_subset(sampler, size, count).tolist())) for _ in range(4000)
+    ]
     ways = math.comb(size, count)
-    assert all(len(set(subset)) == count for subset in subsets)
-    assert p_value(subsets, dict.fromkeys(set(subsets), 1 / ways)) > 1e-3
-    assert len(set(subsets)) == ways
+    assert all(len(set(subset)) == count for subset in drawn)
+    assert p_value(drawn, dict.fromkeys(set(drawn), 1 / ways)) > 1e-3
+    assert len(set(drawn)) == ways
 
 
 @pytest.mark.usefixtures("never_dense")

@@ -1,4 +1,4 @@
-"""The exact law of everything a method sees of the edges, by running the real code.
+"""The exact distribution of everything a method sees of the edges, by running the real code.
 
 A `Script` stands where the sampler stands. It draws nothing: it lets the real mechanisms check,
 charge and compute their noise rate, takes the private value they would have hidden, and hands
@@ -25,7 +25,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -33,8 +33,11 @@ from typing import Any
 import numpy as np
 
 from psgraph.privacy.budget import Budget, Charge, _Part
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms import exponential
-from psgraph.privacy.mechanisms.sparse import NoisyCounts
+from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 from psgraph.privacy.samplers import Sampler
 
 Window = Callable[[str, int], Sequence[tuple[int, ...]]]
@@ -174,9 +177,9 @@ def _interpreted_sweep(script: Script) -> Iterator[None]:
     sweep = _Sweep(script, getattr(compiled, "py_func", compiled))
     replaced = {
         "_sweep": sweep,
-        "_below": sweep.below,
-        "_bernoulli_exp": sweep.bernoulli,
-        "_ran_out": lambda _words, _place: False,
+        "uniform_below": sweep.below,
+        "bernoulli_exp": sweep.bernoulli,
+        "ran_out": lambda _words, _cursor: False,
     }
     before = {name: getattr(exponential, name) for name in replaced}
     vars(exponential).update(replaced)
@@ -189,29 +192,22 @@ def _interpreted_sweep(script: Script) -> Iterator[None]:
 class _Scripted(Budget):
     """The real mechanisms with scripted outputs. The script is in the sampler's place."""
 
-    def noisy_counts(self, values: np.ndarray, **options: Any) -> np.ndarray:
-        script = self._sampler
+    def run(self, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str) -> Any:
+        script, real = self._sampler, super().run
         assert isinstance(script, Script)
-        return script.reveal(options["label"], super().noisy_counts(values, **options))
-
-    def noisy_sparse_counts(
-        self, cells: np.ndarray, counts: np.ndarray, **options: Any
-    ) -> NoisyCounts:
-        script, threshold = self._sampler, options.pop("threshold")
-        assert isinstance(script, Script)
-        everything = super().noisy_sparse_counts(
-            cells, counts, threshold=lambda _values, _how_often: -math.inf, **options
-        )
-        output = script.reveal(options["label"], everything.values)
-        level = threshold(*np.unique(output, return_counts=True))
-        above = np.flatnonzero(output > level)
-        return NoisyCounts(output.size, level, above, output[above])
-
-    def choose_communities(self, *lists: np.ndarray, **options: Any) -> np.ndarray:
-        script = self._sampler
-        assert isinstance(script, Script)
-        with _interpreted_sweep(script):
-            return super().choose_communities(*lists, **options)
+        if isinstance(mechanism, CommunityChoice):
+            with _interpreted_sweep(script):
+                return real(mechanism, epsilon=epsilon, label=label)
+        if isinstance(mechanism, SparseLaplaceCounts):
+            everything = replace(mechanism, threshold=lambda _values, _how_often: -math.inf)
+            values = real(everything, epsilon=epsilon, label=label).values
+            output = script.reveal(label, values)
+            level = mechanism.threshold(*np.unique(output, return_counts=True))
+            above = np.flatnonzero(output > level)
+            return NoisyCounts(output.size, level, above, output[above])
+        values = np.atleast_1d(real(mechanism, epsilon=epsilon, label=label))
+        output = script.reveal(label, values)
+        return output if isinstance(mechanism, LaplaceCounts) else int(output[0])
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         budgets = super().parallel(epsilon, *parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,8 +21,9 @@ from psgraph.errors import (
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.psgraph import PSGraph
-from psgraph.privacy.budget import per_edge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.publisher import Publisher
 
 GUARANTEE = WEventPrivacy("1", window=5)
@@ -51,9 +53,8 @@ class CountingEdges(Method):
 
     def measure(self, snapshot, state, budget, engine):
         self.measured += 1
-        count = budget.noisy_count(
-            engine.edge_count(snapshot),
-            sensitivity=per_edge(1),
+        count = budget.run(
+            LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
             epsilon=budget.remaining,
             label="edges",
         )
@@ -113,9 +114,7 @@ def test_a_method_can_not_spend_more_than_its_share():
 
     class Hungry(CountingEdges):
         def measure(self, snapshot, state, budget, engine):
-            return budget.noisy_count(
-                1, sensitivity=per_edge(1), epsilon=Fraction(1, 4), label="edges"
-            )
+            return budget.run(LaplaceCount(1, per_edge(1)), epsilon=Fraction(1, 4), label="edges")
 
     refusals = {Greedy: MethodError, Forger: MethodError, Hungry: BudgetExceeded}
     for kind, error in refusals.items():
@@ -129,12 +128,41 @@ def test_a_method_can_not_spend_more_than_its_share():
 def test_a_share_that_is_not_used_is_booked_all_the_same():
     class Modest(CountingEdges):
         def measure(self, snapshot, state, budget, engine):
-            budget.noisy_count(1, sensitivity=per_edge(1), epsilon=Fraction(1, 100), label="x")
+            budget.run(LaplaceCount(1, per_edge(1)), epsilon=Fraction(1, 100), label="x")
             return snapshot.roster, 0
 
     publisher = Publisher(Modest(), GUARANTEE, seed=1)
     assert publisher.publish(snapshot()).certificate.spent == Fraction(1, 5)
     assert publisher.budget.window_spent == Fraction(1, 5)
+
+
+@dataclass(frozen=True)
+class Guess(Mechanism[int]):
+    name, proof, proven = "guess", "none", False
+    sensitivity = per_edge(1)
+    shape = (1,)
+
+    def draw(self, sampler, epsilon):
+        return int(sampler.integers(1, 9)[0])
+
+
+class Guessing(CountingEdges):
+    def measure(self, snapshot, state, budget, engine):
+        return snapshot.roster, budget.run(Guess(), epsilon=budget.remaining, label="edges")
+
+
+def test_an_unproven_mechanism_without_a_caveat_is_not_published(tmp_path):
+    publisher = Publisher(Guessing(), GUARANTEE, ledger=tmp_path / "ledger.sqlite")
+    with publisher, pytest.raises(MethodError, match=r"not proven to be private \(guess\)"):
+        publisher.publish(snapshot())
+    assert publisher.budget.timestamps == 0
+
+    class Honest(Guessing):
+        caveat = Caveat(None, "It guesses.")
+
+    certificate = Publisher(Honest(), GUARANTEE).publish(snapshot()).certificate
+    assert certificate.private is False
+    assert certificate.charges[0].proven is False
 
 
 def test_a_failure_while_measuring_leaves_no_mark():

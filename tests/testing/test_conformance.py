@@ -13,10 +13,12 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.ldpgen import LDPGen
 from psgraph.methods.privgraph import PrivGraph
+from psgraph.methods.privhrg import PrivHRG
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
-from psgraph.privacy.budget import per_edge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.testing import check_method
 from psgraph.testing.conformance import CHECKS
 
@@ -74,9 +76,8 @@ class Good(Method):
         ]
 
     def measure(self, snapshot, state, budget, engine):
-        edges = budget.noisy_count(
-            engine.edge_count(snapshot),
-            sensitivity=per_edge(1),
+        edges = budget.run(
+            LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
             epsilon=budget.remaining * self.share,
             label="edges",
         )
@@ -85,8 +86,8 @@ class Good(Method):
     def _degrees(self, snapshot, budget, engine):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
-        return budget.noisy_counts(
-            degrees, sensitivity=per_edge(2), epsilon=budget.remaining, label="degrees"
+        return budget.run(
+            LaplaceCounts(degrees, per_edge(2)), epsilon=budget.remaining, label="degrees"
         )
 
     def update(self, state, measurement):
@@ -179,27 +180,45 @@ class Thrifty(Good):
     def _degrees(self, snapshot, budget, engine):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
-        return budget.noisy_counts(
-            degrees, sensitivity=per_edge(2), epsilon=budget.remaining / 2, label="degrees"
+        return budget.run(
+            LaplaceCounts(degrees, per_edge(2)), epsilon=budget.remaining / 2, label="degrees"
         )
 
 
 class Spendthrift(Good):
     def measure(self, snapshot, state, budget, engine):
         learned = super().measure(snapshot, state, budget, engine)
-        budget.noisy_count(1, sensitivity=per_edge(1), epsilon=Fraction(1), label="more")
+        budget.run(LaplaceCount(1, per_edge(1)), epsilon=Fraction(1), label="more")
         return learned
+
+
+@dataclass(frozen=True)
+class Guess(Mechanism[np.ndarray]):
+    nodes: int
+    name, proof, proven = "guess", "none", False
+    sensitivity = per_edge(1)
+
+    @property
+    def shape(self):
+        return (self.nodes,)
+
+    def draw(self, sampler, epsilon):
+        return sampler.integers(self.nodes, 5)
 
 
 class UnprovenWithoutCaveat(Good):
     def _degrees(self, snapshot, budget, engine):
-        nodes = len(snapshot.roster)
-        budget.unproven(epsilon=budget.remaining, label="degrees", shape=(nodes,))
-        return budget.random_labels(nodes, 5)
+        guess = Guess(len(snapshot.roster))
+        return budget.run(guess, epsilon=budget.remaining, label="degrees")
 
 
 class UnprovenWithCaveat(UnprovenWithoutCaveat):
     caveat = Caveat(None, "Nothing is proved of it.")
+
+
+class SilentMarkovChain(PrivHRG):
+    name = "good"
+    caveat = None
 
 
 class PlansAnotherSplit(Good):
@@ -222,9 +241,7 @@ class OwnNoise(Good):
 class BranchesOnTheEdges(Good):
     def _degrees(self, snapshot, budget, engine):
         if snapshot.u.size % 2:
-            budget.noisy_count(
-                0, sensitivity=per_edge(1), epsilon=budget.remaining / 2, label="degrees"
-            )
+            budget.run(LaplaceCount(0, per_edge(1)), epsilon=budget.remaining / 2, label="degrees")
         return super()._degrees(snapshot, budget, engine)
 
     def plan(self, guarantee, *, nodes):
@@ -236,9 +253,8 @@ class BranchesOnTheEdges(Good):
 
 class OneNoiseForEachEdge(Good):
     def _degrees(self, snapshot, budget, engine):
-        budget.noisy_counts(
-            np.ones(snapshot.u.size, dtype=np.int64),
-            sensitivity=per_edge(1),
+        budget.run(
+            LaplaceCounts(np.ones(snapshot.u.size, dtype=np.int64), per_edge(1)),
             epsilon=budget.remaining / 2,
             label="edges again",
         )
@@ -346,7 +362,8 @@ class PointsAtTheEdges(Good):
         (SummaryOfArrays, "is defined on every graph"),
         (Spendthrift, "is defined on every graph"),
         (Thrifty, "charges exactly what it is allowed"),
-        (UnprovenWithoutCaveat, "charges exactly what it is allowed"),
+        (UnprovenWithoutCaveat, "states a caveat for what is not proven"),
+        (SilentMarkovChain, "states a caveat for what is not proven"),
         (UnprovenWithCaveat, None),
         (PlansAnotherSplit, "charges what it plans"),
         (PlansAnotherSensitivity, "charges what it plans"),

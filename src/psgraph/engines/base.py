@@ -47,7 +47,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Edges:
-    """Generated edges: positions ``u < v`` in rising order of (u, v)."""
+    """Generated edges: positions ``u < v`` in ascending order of (u, v)."""
 
     u: NDArray[np.int32]
     v: NDArray[np.int32]

@@ -113,7 +113,7 @@ def run_lengths(keys: Integers) -> tuple[Integers, Integers]:
 
 @kernel
 def adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
-    """Neighbour lists of an undirected graph, each in rising order."""
+    """Neighbour lists of an undirected graph, each in ascending order."""
     starts = np.zeros(nodes + 1, dtype=np.int64)
     for edge in range(u.size):
         starts[u[edge] + 1] += 1

@@ -1,8 +1,8 @@
 """Distinct uniform pairs between many pairs of blocks, in time proportional to the pairs drawn.
 
 The pairs between two blocks are numbered row by row, and Floyd's algorithm chooses `count` of
-the numbers: it takes one draw per pair, however few or many of them are wanted. What has been
-chosen is remembered in one hash set for all blocks, keyed by the two nodes.
+the numbers: it takes one draw per pair, however few or many of them are wanted. One hash set for
+all blocks holds what has been chosen, keyed by the two nodes.
 
 Reference: Bentley and Floyd, "Programming Pearls: A Sample of Brilliance", CACM 1987.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.hash_set import add_key, key_set
 from psgraph._runtime.jit import kernel
 
 __all__ = ["distinct_pair_keys"]
@@ -29,7 +30,7 @@ def distinct_pair_keys(
     bits: int,
     rng: np.random.Generator,
 ) -> Integers:
-    """Keys ``u << bits | v`` with u < v of the pairs chosen, in no particular order.
+    """Return keys ``u << bits | v`` with u < v of the pairs chosen, in no particular order.
 
     Parameters
     ----------
@@ -51,9 +52,7 @@ def distinct_pair_keys(
     blocks = int(labels.max()) + 1 if labels.size else 0
     begins = np.searchsorted(labels[members], np.arange(blocks + 1))
     total = int(counts.sum())
-    slots = 1 << max(4, (2 * total - 1).bit_length())
-    taken = np.full(slots, -1, dtype=np.int64)
-    return _choose(members, begins, heads, tails, counts, total, taken, bits, rng)
+    return _choose(members, begins, heads, tails, counts, total, bits, rng)
 
 
 @kernel
@@ -64,12 +63,11 @@ def _choose(
     tails: Positions,
     counts: Integers,
     total: int,
-    taken: Integers,
     bits: int,
     rng: np.random.Generator,
 ) -> Integers:
     keys = np.empty(total, dtype=np.int64)
-    mask = taken.size - 1
+    taken = key_set(total)
     found = 0
     for block in range(counts.size):
         a, b = heads[block], tails[block]
@@ -82,14 +80,9 @@ def _choose(
                 x = np.int64(members[begins[a] + at // columns])
                 y = np.int64(members[begins[b] + at % columns])
                 key = (x << bits) | y if x < y else (y << bits) | x
-                slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24))
-                slot &= mask
-                while taken[slot] != -1 and taken[slot] != key:
-                    slot = (slot + 1) & mask
-                if taken[slot] == -1:
+                if add_key(taken, key):
                     break
                 at = np.int64(last)
-            taken[slot] = key
             keys[found] = key
             found += 1
     return keys

@@ -1,8 +1,8 @@
 """Edge post-processing: bring a generated graph to a wanted number of edges (Algorithm 3, step 3).
 
-Nodes whose degree is furthest from what is wanted are visited first and get, or lose, random
-edges of the kind they lack (inside or outside their community). One pass; what is then still
-missing is added or removed uniformly, so that the number of edges is hit exactly.
+Nodes whose degree is furthest from the wanted one are visited first and get, or lose, random
+edges of the kind they lack (inside or outside their community). One pass; the remaining difference
+is added or removed uniformly, so that the number of edges is exact.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import group_nodes
 from psgraph.engines.base import Edges
@@ -42,8 +43,8 @@ def repair_edges(
     _subtract_degrees(edges.u, edges.v, labels, lack)
     worth = lack if missing > 0 else -lack
     entries = np.flatnonzero(worth >= 0.5)
-    # Whole-numbered noise makes many entries equal; visiting them in roster order would give
-    # the edges to whoever stands first.
+    # Integer noise makes many entries equal; visiting them in roster order would favour the
+    # first nodes of the roster.
     rng.shuffle(entries)
     entries = entries[np.argsort(-worth[entries], kind="stable")]
     if missing < 0:
@@ -62,7 +63,7 @@ def repair_edges(
 
 @kernel
 def _subtract_degrees(u: Positions, v: Positions, labels: Positions, lack: Floats) -> None:
-    """Make wanted degrees (inside, then outside) into lacking ones."""
+    """Subtract the degrees of the edges from the wanted ones (inside, then outside)."""
     nodes = labels.size
     for edge in range(u.size):
         shift = 0 if labels[u[edge]] == labels[v[edge]] else nodes
@@ -76,18 +77,8 @@ def _key(x: Whole, y: Whole) -> Whole:
 
 
 @kernel
-def _slot(key: Whole, taken: Integers) -> Whole:
-    """Where a key is in the open-addressing set, or where it would go."""
-    mask = taken.size - 1
-    slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24)) & mask
-    while taken[slot] != -1 and taken[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@kernel
-def _joined(x: Whole, y: Whole, v: Positions, rows: Integers, taken: Integers) -> bool:
-    """Whether x and y are joined by an edge, generated or added."""
+def _joined(x: Whole, y: Whole, v: Positions, rows: Integers, taken: KeySet) -> bool:
+    """Whether x and y are connected by an edge, generated or added."""
     low, high = (x, y) if x < y else (y, x)
     left, right = rows[low], rows[low + 1]
     while left < right:
@@ -98,8 +89,7 @@ def _joined(x: Whole, y: Whole, v: Positions, rows: Integers, taken: Integers) -
             right = middle
     if left < rows[low + 1] and v[left] == high:
         return True
-    key = _key(x, y)
-    return taken[_slot(key, taken)] == key
+    return has_key(taken, _key(x, y))
 
 
 @kernel
@@ -116,10 +106,7 @@ def _add(
 ) -> Integers:
     """Keys of `missing` new edges."""
     nodes = labels.size
-    slots = 16
-    while slots < 2 * missing:
-        slots *= 2
-    taken = np.full(slots, -1, dtype=np.int64)
+    taken = key_set(missing)
     added = np.empty(missing, dtype=np.int64)
     found = 0
     for entry in entries:
@@ -140,9 +127,8 @@ def _add(
                 # Nearly all partners are taken: after sixteen rounds leave the rest to the end.
                 misses += 1
                 continue
-            key = _key(x, y)
-            taken[_slot(key, taken)] = key
-            added[found] = key
+            added[found] = _key(x, y)
+            add_key(taken, added[found])
             found += 1
             wanted -= 1
             lack[entry] -= 1.0
@@ -153,14 +139,13 @@ def _add(
     while found < missing and free * 8 > np.float64(nodes) * nodes / 2:
         x, y = np.int64(rng.random() * nodes), np.int64(rng.random() * nodes)
         if x != y and not _joined(x, y, v, rows, taken):
-            key = _key(x, y)
-            taken[_slot(key, taken)] = key
-            added[found] = key
+            added[found] = _key(x, y)
+            add_key(taken, added[found])
             found += 1
             free -= 1
     if found < missing:
-        # So dense that guessing would miss: choose from the list of free pairs, one by one with
-        # the chance that leaves exactly enough.
+        # So dense that guessing would miss: go through the free pairs and take each with the
+        # probability that leaves exactly enough.
         for x in range(nodes):
             for y in range(x + 1, nodes):
                 if not _joined(x, y, v, rows, taken):

@@ -8,7 +8,7 @@ the edges are independent Bernoulli exactly and there are no duplicates to remov
 is certain (p ≥ 1) needs no special case: the jump is then one step.
 
 Written by hand because no library samples *many* rank-one blocks at once; a multigraph with
-repeated edges dropped, the usual short cut, loses several per cent of the edges.
+repeated edges dropped, the usual shortcut, loses several per cent of the edges.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _sample(
                 chance = min(rate * tops[one] * tops[other], 1.0)
                 if chance <= 0.0:
                     continue
-                # An exponential number, scaled and cut to a whole one, is a geometric number.
+                # An exponential variable, scaled and rounded down, is a geometric one.
                 stretch = -1.0 / np.log1p(-chance) if chance < 1.0 else 0.0
                 # The grid of pairs is walked row by row; inside one class row r has r pairs.
                 at, row, column, width = 0, 1 if same else 0, -1, 1 if same else columns

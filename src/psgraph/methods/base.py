@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import entry_points
@@ -25,13 +25,21 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from psgraph.engines.base import Engine
-from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.errors import InvalidArgument, MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Budget
+from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["Caveat", "Method", "NoisePlan", "Parameter", "find_method", "method_names"]
+__all__ = [
+    "Caveat",
+    "Method",
+    "NoisePlan",
+    "Parameter",
+    "check_caveat",
+    "find_method",
+    "method_names",
+]
 
 Parameter = str | int | bool
 Measurement = TypeVar("Measurement")
@@ -146,6 +154,21 @@ class Method(ABC, Generic[Measurement, State]):
         """Released facts worth a column in a table; by default none."""
         del state
         return {}
+
+
+def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
+    """Refuse a measurement from an unproven mechanism by a method that states no caveat.
+
+    Without a caveat the certificate would promise a privacy that nobody has proved.
+    """
+    unproven = sorted({charge.mechanism for charge in charges if not charge.proven})
+    if unproven and method.caveat is None:
+        raise MethodError(
+            f"method {method.name!r} ran a mechanism that is not proven to be private "
+            f"({', '.join(unproven)}), but states no caveat\n"
+            "Nothing was published. Return a Caveat from the method's `caveat` property, which "
+            "the certificate then shows, or run a proven mechanism."
+        )
 
 
 def _plain(value: Any) -> Parameter:

@@ -18,8 +18,10 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.methods.steps.kmeans import k_means
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["LDPGen", "LDPGenMeasurement", "LDPGenState"]
 
@@ -177,12 +179,11 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         epsilon: Fraction,
         label: str,
     ) -> NDArray[np.int64]:
-        return budget.noisy_counts(
-            engine.group_degrees(snapshot, labels, groups).reshape(-1),
-            sensitivity=per_edge(self._sensitivity),
-            epsilon=epsilon,
-            label=label,
-        ).reshape(-1, groups)
+        degrees = engine.group_degrees(snapshot, labels, groups).reshape(-1)
+        noisy = budget.run(
+            LaplaceCounts(degrees, per_edge(self._sensitivity)), epsilon=epsilon, label=label
+        )
+        return noisy.reshape(-1, groups)
 
     def _groups(self, noisy: NDArray[np.int64], epsilon: Fraction) -> int:
         """k₁: as many groups as leave each with a count of the size of the noise."""

@@ -18,9 +18,11 @@ from psgraph.methods.psgraph.communities import find_communities
 from psgraph.methods.psgraph.method import STRENGTHS
 from psgraph.methods.psgraph.perturbation import capped_community_edges
 from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanisms.sparse import NoisyCounts
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
 __all__ = ["PrivGraph", "PrivGraphMeasurement", "PrivGraphState"]
 
@@ -142,18 +144,20 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         with phase("perturbation"):
             inside, between = budget.parallel(third, "inside communities", "between communities")
             inner_degrees, _ = engine.split_degrees(snapshot, labels)
-            noisy_inner_degrees = inside.noisy_counts(
-                inner_degrees, sensitivity=per_edge(2), epsilon=third, label="inner degrees"
+            noisy_inner_degrees = inside.run(
+                LaplaceCounts(inner_degrees, per_edge(2)), epsilon=third, label="inner degrees"
             )
             community_edges = engine.block_counts(
                 snapshot, labels, _communities(labels), inside=False
             )
-            noisy_community_edges = between.noisy_sparse_counts(
-                community_edges.cells,
-                community_edges.counts,
-                size=community_edges.size,
-                threshold=norm_sub_threshold,
-                sensitivity=per_edge(1),
+            noisy_community_edges = between.run(
+                SparseLaplaceCounts(
+                    community_edges.cells,
+                    community_edges.counts,
+                    size=community_edges.size,
+                    threshold=norm_sub_threshold,
+                    sensitivity=per_edge(1),
+                ),
                 epsilon=third,
                 label="community edges",
             )

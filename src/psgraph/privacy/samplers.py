@@ -1,200 +1,113 @@
-"""Exact samplers on machine integers: discrete Laplace, Bernoulli(exp(−x)), uniform choice.
+"""Exact samplers on machine integers: discrete Laplace, uniform orders and uniform choice.
 
 The discrete Laplace sampler is Algorithm 2 of Canonne, Kamath and Steinke, "The Discrete
-Gaussian for Differential Privacy" (2020). No floating-point number is involved, so the law is
-the stated one and not something near it. It is written by hand because the vetted library with
-the same law (OpenDP, the reference in the tests) needs about ten seconds for a million draws;
-this needs less than a tenth of one. It does not run in constant time.
-
-The compiled functions read bits from an array of random words. Where they stand is a tuple
-``(next word, what is left of the last one, how many bits that is)`` that goes in and comes out,
-so that the compiler keeps it in registers. A draw that runs out of words leaves the next word
-beyond their end (`_ran_out`); its caller starts it again on the same bits, with more words behind
-them (see `randomness`).
+Gaussian for Differential Privacy" (2020). No floating-point number is involved, so the
+distribution is exactly the stated one. It is written by hand because the vetted library with the
+same distribution (OpenDP, the reference in the tests) needs about ten seconds for a million
+draws; this needs less than a tenth of one. It does not run in constant time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
+from psgraph.privacy.bits import (
+    Cursor,
+    Words,
+    bernoulli_exp,
+    bernoulli_exp_one,
+    bit_width,
+    ran_out,
+    random_bits,
+    uniform_below,
+)
 from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.randomness import RandomSource
 
 __all__ = ["OpenDPSampler", "Sampler"]
 
-Words = NDArray[np.uint64]
-Place = tuple[int, np.uint64, int]
-_TWELVE_FACTORIAL = 479_001_600
 MOST_FOR_OPENDP = 1 << 22
-Step = Callable[[int, Words, Place], tuple[int, Place]]
+Step = Callable[[int, Words, Cursor], tuple[int, Cursor]]
 
 
 @kernel
-def _ran_out(words: Words, place: Place) -> bool:
-    return place[0] > words.size
-
-
-@kernel
-def _bits(count: int, words: Words, place: Place) -> tuple[int, Place]:
-    """`count` ≤ 62 fresh random bits as an integer."""
-    index, held, left = place
-    if left < count:
-        # What is left of a word is dropped rather than joined to the next: cheaper, and a
-        # choice made without looking at the bits.
-        if index >= words.size:
-            return 0, (words.size + 1, held, left)
-        held, left = words[index], 64
-        index += 1
-    value = np.int64(held & ((np.uint64(1) << np.uint64(count)) - np.uint64(1)))
-    return value, (index, held >> np.uint64(count), left - count)  # type: ignore[return-value]
-
-
-@kernel
-def _width(bound: int) -> int:
-    """How many bits hold 0, …, bound − 1."""
-    width = 0
-    while (1 << width) < bound:
-        width += 1
-    return width
-
-
-@kernel
-def _below(bound: int, width: int, words: Words, place: Place) -> tuple[int, Place]:
-    """A uniform integer in [0, bound), by rejection from 2^width."""
-    while True:
-        value, place = _bits(width, words, place)
-        if value < bound or _ran_out(words, place):
-            return value, place
-
-
-@kernel
-def _one_in(run: int, words: Words, place: Place) -> tuple[bool, Place]:
-    """True with probability 1/run."""
-    if run == 2:
-        value, place = _bits(1, words, place)
-    else:
-        value, place = _below(run, _width(run), words, place)
-    return value == 0, place
-
-
-@kernel
-def _bernoulli_exp_one(words: Words, place: Place) -> tuple[bool, Place]:
-    """True with probability exp(−1): a run of coins 1, 1/2, 1/3, … breaks at an odd place.
-
-    The run outlasts coin k with probability 1/k!, so one uniform integer below 12! settles the
-    first twelve coins; in the one case of 12! where they all hold, the next are tossed singly.
-    """
-    value, place = _below(_TWELVE_FACTORIAL, 29, words, place)
-    bound, run = _TWELVE_FACTORIAL // 2, 2
-    while value < bound and run < 12:
-        run += 1
-        bound //= run
-    if value >= bound or _ran_out(words, place):
-        return run % 2 == 1, place
-    while True:
-        run += 1
-        goes_on, place = _one_in(run, words, place)
-        if not goes_on or _ran_out(words, place):
-            return run % 2 == 1, place
-
-
-@kernel
-def _bernoulli_exp(
-    numerator: int, denominator: int, width: int, words: Words, place: Place
-) -> tuple[bool, Place]:
-    """True with probability exp(−numerator/denominator), for any non-negative rational.
-
-    `width` is the number of bits that hold 0, …, denominator − 1.
-    """
-    while numerator > denominator:
-        whole, place = _bernoulli_exp_one(words, place)
-        if not whole:
-            return False, place
-        numerator -= denominator
-    run = 1
-    while True:
-        value, place = _below(denominator, width, words, place)
-        goes_on = value < numerator
-        if goes_on and run > 1:
-            goes_on, place = _one_in(run, words, place)
-        if not goes_on or _ran_out(words, place):
-            return run % 2 == 1, place
-        run += 1
-
-
-@kernel
-def _discrete_laplace(a: int, b: int, width: int, words: Words, place: Place) -> tuple[int, Place]:
+def _discrete_laplace(
+    a: int, b: int, width: int, words: Words, cursor: Cursor
+) -> tuple[int, Cursor]:
     """One integer k with probability proportional to exp(−|k|·a/b)."""
     while True:
-        remainder, place = _below(b, width, words, place)
-        kept, place = _bernoulli_exp(remainder, b, width, words, place)
-        if _ran_out(words, place):
-            return 0, place
+        remainder, cursor = uniform_below(b, width, words, cursor)
+        kept, cursor = bernoulli_exp(remainder, b, width, words, cursor)
+        if ran_out(words, cursor):
+            return 0, cursor
         if not kept:
             continue
         quotient = 0
         while True:
-            more, place = _bernoulli_exp_one(words, place)
-            if not more or _ran_out(words, place):
+            more, cursor = bernoulli_exp_one(words, cursor)
+            if not more or ran_out(words, cursor):
                 break
             quotient += 1
         magnitude = (remainder + b * quotient) // a
-        negative, place = _bits(1, words, place)
-        if negative and magnitude == 0 and not _ran_out(words, place):
+        negative, cursor = random_bits(1, words, cursor)
+        if negative and magnitude == 0 and not ran_out(words, cursor):
             continue  # otherwise zero would count twice
-        return -magnitude if negative else magnitude, place
+        return -magnitude if negative else magnitude, cursor
 
 
 @kernel
 def _fill_discrete_laplace(
-    out: NDArray[np.int64], done: int, a: int, b: int, words: Words, place: Place
-) -> tuple[int, Place]:
-    """Draw into out[done:] until the words run out; how many entries are done."""
-    width = _width(b)
+    out: NDArray[np.int64], done: int, a: int, b: int, words: Words, cursor: Cursor
+) -> tuple[int, Cursor]:
+    """Draw into out[done:] until the words run out; return how many entries are done."""
+    width = bit_width(b)
     while done < out.size:
-        value, after = _discrete_laplace(a, b, width, words, place)
-        if _ran_out(words, after):
+        value, after = _discrete_laplace(a, b, width, words, cursor)
+        if ran_out(words, after):
             break
         out[done] = value
         done += 1
-        place = after
-    return done, place
+        cursor = after
+    return done, cursor
 
 
 @kernel
-def _shuffle(items: NDArray[np.int64], done: int, words: Words, place: Place) -> tuple[int, Place]:
-    """Fisher–Yates from the front; how many places are settled."""
+def _shuffle(
+    items: NDArray[np.int64], done: int, words: Words, cursor: Cursor
+) -> tuple[int, Cursor]:
+    """Fisher–Yates shuffle from the front; return how many items are in their final position."""
     while done < items.size:
         choices = items.size - done
-        step, after = _below(choices, _width(choices), words, place)
-        if _ran_out(words, after):
+        step, after = uniform_below(choices, bit_width(choices), words, cursor)
+        if ran_out(words, after):
             break
         items[done], items[done + step] = items[done + step], items[done]
         done += 1
-        place = after
-    return done, place
+        cursor = after
+    return done, cursor
 
 
 @kernel
 def _fill_below(
-    out: NDArray[np.int64], done: int, bound: int, words: Words, place: Place
-) -> tuple[int, Place]:
-    """Uniform integers below `bound` into out[done:]."""
-    width = _width(bound)
+    out: NDArray[np.int64], done: int, bound: int, words: Words, cursor: Cursor
+) -> tuple[int, Cursor]:
+    """Draw uniform integers below `bound` into out[done:]."""
+    width = bit_width(bound)
     while done < out.size:
-        value, after = _below(bound, width, words, place)
-        if _ran_out(words, after):
+        value, after = uniform_below(bound, width, words, cursor)
+        if ran_out(words, after):
             break
         out[done] = value
         done += 1
-        place = after
-    return done, place
+        cursor = after
+    return done, cursor
 
 
 class Sampler:
@@ -206,7 +119,10 @@ class Sampler:
         Where the random words come from.
     """
 
-    histograms = True
+    name: ClassVar[str] = "exact"
+    """What the terms of a publication call it."""
+
+    histograms: ClassVar[bool] = True
     """Whether the noise of many equal counts may be drawn as a histogram of it."""
 
     def __init__(self, source: RandomSource) -> None:
@@ -214,11 +130,11 @@ class Sampler:
 
     @property
     def private(self) -> bool:
-        """Whether the words are secret, so that what is drawn protects anything."""
+        """Whether the words are secret: without that, noise protects nothing."""
         return self.source.private
 
     def run(self, size: int, step: Step, *, words: int = 2) -> None:
-        """Call ``step(done, words, place)`` with more and more words until `size` are done.
+        """Call ``step(done, words, cursor)`` with more and more words until `size` are done.
 
         `words` is a first guess of the words one item takes.
         """
@@ -229,7 +145,7 @@ class Sampler:
             done, (used, held, left) = step(done, self.source.peek(wanted), (0, held, left))
             held = np.uint64(held)
             self.source.consume(used)
-            # Where not a single item fitted, its draw needs more words than were offered.
+            # If not even one item was finished, it needs more words than were offered.
             wanted = wanted * 2 if done == before else min((size - done) * words, 1 << 16) + 64
 
     def discrete_laplace(self, size: int, rate: Fraction) -> NDArray[np.int64]:
@@ -247,7 +163,7 @@ class Sampler:
 
     @staticmethod
     def rounded_rate(rate: Fraction) -> tuple[int, int]:
-        """The rate that is really used, as numerator and denominator."""
+        """The rate that is used after rounding, as numerator and denominator."""
         a, b = round_down(rate, denominator=1 << 40, largest=1 << 20)
         if a == 0:
             raise BudgetError(
@@ -265,25 +181,26 @@ class Sampler:
     def integers(self, size: int, bound: int) -> NDArray[np.int64]:
         """`size` independent uniform integers in [0, bound), for a bound of 2⁶² at most.
 
-        Where none are wanted the bound doesn't matter.
+        With size 0 the bound does not matter.
         """
         if size and not 1 <= bound <= 1 << 62:
-            raise InvalidArgument(f"uniform whole numbers need a bound from 1 to 2^62, not {bound}")
+            raise InvalidArgument(f"uniform integers need a bound from 1 to 2^62, not {bound}")
         out = np.empty(size, dtype=np.int64)
         self.run(size, lambda done, w, s: _fill_below(out, done, bound, w, s))
         return out
 
 
 class OpenDPSampler(Sampler):
-    """The same, with every discrete Laplace noise drawn by the OpenDP library.
+    """A sampler that draws discrete Laplace noise with the OpenDP library.
 
     For those who want the vetted library in their trust base; about a hundred times slower.
-    OpenDP draws from the operating system itself, so the source must be a secure one. It has no
-    way to draw a histogram of noise, so vectors of counts are drawn cell by cell: up to some
-    millions of cells, which the super-graph of 40,000 nodes has.
+    OpenDP draws from the operating system itself, so the source must be a secure one. It can't
+    draw a histogram of noise, so vectors of counts are drawn cell by cell, up to about four
+    million cells. The super-graph of 40,000 nodes has half of that.
     """
 
-    histograms = False
+    name: ClassVar[str] = "opendp"
+    histograms: ClassVar[bool] = False
 
     def __init__(self, source: RandomSource) -> None:
         if not source.private:
@@ -299,7 +216,7 @@ class OpenDPSampler(Sampler):
     def discrete_laplace(self, size: int, rate: Fraction) -> NDArray[np.int64]:
         if size > MOST_FOR_OPENDP:
             raise InvalidArgument(
-                f"OpenDP would have to draw {size:,} noises one by one, more than "
+                f"OpenDP would have to draw {size:,} noise values one by one, more than "
                 f"{MOST_FOR_OPENDP:,}\nUse psgraph's own sampler (noise 'exact') for this stream."
             )
         a, b = self.rounded_rate(rate)

@@ -33,7 +33,7 @@ from psgraph.errors import (
     exact_decimal,
 )
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method, check_caveat, find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -288,6 +288,7 @@ class Publisher:
         measurement = self.method.measure(snapshot, self._state, budget, self._engine)
         if budget.spent > allowance:
             raise MethodError(f"method {self.method.name!r} spent more than it was allowed")
+        check_caveat(self.method, budget.trace)
         state = self.method.update(self._state, measurement)
         seal = Seal(
             timestamp=timestamp,

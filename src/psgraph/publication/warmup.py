@@ -20,8 +20,10 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.publisher import Publisher
@@ -79,12 +81,14 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     labels = np.arange(_NODES, dtype=np.int32)
     counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
     sort_keys(np.arange(1 << 14)[::-1].copy(), largest=1 << 14)
-    Budget(Fraction(8), Sampler(RandomSource.seeded(0))).noisy_sparse_counts(
-        counts.cells,
-        counts.counts,
-        size=_CELLS,
-        threshold=norm_sub_threshold,
-        sensitivity=per_edge(1),
+    Budget(Fraction(8), Sampler(RandomSource.seeded(0))).run(
+        SparseLaplaceCounts(
+            counts.cells,
+            counts.counts,
+            size=_CELLS,
+            threshold=norm_sub_threshold,
+            sensitivity=per_edge(1),
+        ),
         epsilon=Fraction(8),
         label="warm-up",
     )

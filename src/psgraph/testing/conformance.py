@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from psgraph.errors import MethodError
 from psgraph.graph import SyntheticGraph
-from psgraph.methods.base import Caveat, Method
+from psgraph.methods.base import Caveat, Method, check_caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication import records
@@ -72,6 +73,7 @@ def check_method(method: AnyMethod) -> Conformance:
       ✓ is defined on every graph
       ✓ charges exactly what it is allowed
       ✓ charges what it plans
+      ✓ states a caveat for what is not proven
       ✓ draws from its budget only
       ✓ leaves the same trace on neighbouring graphs
       ✓ shows nothing without noise
@@ -143,10 +145,15 @@ def _charges_what_it_is_allowed(method: AnyMethod) -> None:
                     f"on {case} it spent {step.spent} of {allowance}; what is left buys nothing "
                     "and is gone"
                 )
-                unproven = any(charge.mechanism == "unproven" for charge in step.trace)
-                assert not unproven or method.caveat is not None, (
-                    "it charges for something unproven but states no caveat"
-                )
+
+
+def _states_what_is_not_proven(method: AnyMethod) -> None:
+    for case, snapshots in streams().items():
+        for step in run(method, snapshots):
+            try:
+                check_caveat(method, step.trace)
+            except MethodError as error:
+                raise AssertionError(f"on {case}: {error}") from None
 
 
 def _charges_what_it_plans(method: AnyMethod) -> None:
@@ -253,6 +260,7 @@ CHECKS: Mapping[str, Callable[[AnyMethod], None]] = {
     "is defined on every graph": _is_defined_on_every_graph,
     "charges exactly what it is allowed": _charges_what_it_is_allowed,
     "charges what it plans": _charges_what_it_plans,
+    "states a caveat for what is not proven": _states_what_is_not_proven,
     "draws from its budget only": _draws_from_its_budget_only,
     "leaves the same trace on neighbouring graphs": _leaves_the_same_trace,
     "shows nothing without noise": _shows_nothing_without_noise,

@@ -1,6 +1,6 @@
 """Exploring an adjacency matrix by a noisy quadtree.
 
-A region (a rectangle of the upper triangle, see `psgraph.privacy.rectangles`) is counted with
+A region (a rectangle of the upper triangle, see `psgraph.methods.der.rectangles`) is counted with
 noise. If it seems to hold enough edges, and not to be full of them, it is cut into four where the
 densities differ most, again with noise. What is not cut any further is a leaf.
 
@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.budget import Budget, per_edge
-from psgraph.privacy.rectangles import Rectangles, Regions, valid_cells
-from psgraph.privacy.splits import NO_SPLIT
+from psgraph.methods.der.rectangles import Rectangles, Regions, valid_cells
+from psgraph.methods.der.splits import NO_SPLIT, SplitChoice
+from psgraph.privacy.budget import Budget
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["explore", "level_epsilons", "tree_depth"]
 
@@ -81,17 +83,18 @@ def explore(
     noisy_edges: list[Integers] = []
     for level, epsilon in enumerate(level_epsilons(count_epsilon, depth)):
         cells = regions.cells
-        noisy = budget.noisy_counts(
-            regions.edges, sensitivity=per_edge(1), epsilon=epsilon, label=f"level {level} counts"
+        noisy = budget.run(
+            LaplaceCounts(regions.edges, per_edge(1)),
+            epsilon=epsilon,
+            label=f"level {level} counts",
         )
         noisy = np.minimum(np.maximum(noisy, 0), cells)
         going_on = (noisy >= fewest) & (FULL.denominator * noisy < FULL.numerator * cells)
         cuts = np.empty((0, 2), dtype=np.int64)
         if level < depth and going_on.any():
-            cuts = budget.choose_splits(
-                _select(regions, going_on),
-                least=max(1, -(-pairs // 4 ** (level + 2))),
-                grid=grid,
+            least = max(1, -(-pairs // 4 ** (level + 2)))
+            cuts = budget.run(
+                SplitChoice(_select(regions, going_on), least=least, grid=grid),
                 epsilon=split_epsilon / depth,
                 label=f"level {level} splits",
             )

@@ -16,10 +16,13 @@ from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.methods.der.rectangles import Regions
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.rectangles import Regions
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["DER", "DERMeasurement"]
 
@@ -125,8 +128,10 @@ class DER(Method[DERMeasurement, DERMeasurement]):
                 grid=self.grid,
             )
         with phase("arrangement"):
-            rows, columns = budget.arrange_edges(
-                leaves, drawn=noisy_edges, epsilon=budget.remaining, label="arrangement"
+            rows, columns = budget.run(
+                EdgeArrangement(leaves, drawn=noisy_edges),
+                epsilon=budget.remaining,
+                label="arrangement",
             )
             # Through a set of keys, whose order says nothing about which of them are true.
             ends = order[rows], order[columns]
@@ -147,8 +152,8 @@ class DER(Method[DERMeasurement, DERMeasurement]):
             return order
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
-        noisy_degrees = budget.noisy_counts(
-            degrees, sensitivity=per_edge(2), epsilon=epsilon, label="degrees"
+        noisy_degrees = budget.run(
+            LaplaceCounts(degrees, per_edge(2)), epsilon=epsilon, label="degrees"
         )
         return order[np.argsort(-noisy_degrees[order], kind="stable")]
 

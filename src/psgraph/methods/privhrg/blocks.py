@@ -2,7 +2,7 @@
 
 Going down from the root, a branching is kept while it separates enough pairs that noise does not
 swamp its probability. Otherwise the whole subtree below becomes one block in which all pairs are
-alike. Every pair of nodes is in one block: between two stretches of leaves ``[begin, middle)``
+alike. Every pair of nodes is in one block: between two ranges of leaves ``[begin, middle)``
 and ``[middle, end)``, or, where ``middle == begin``, inside ``[begin, end)``.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.dendrogram import EDGES, FIRST, LEFT, RIGHT, SIZE, Dendrogram, Layout
+from psgraph.methods.privhrg.dendrogram import EDGES, FIRST, LEFT, RIGHT, SIZE, Dendrogram, Layout
 
 __all__ = ["Blocks", "find_blocks", "pairs_in"]
 
@@ -37,9 +37,9 @@ class Blocks:
     branchings: Positions
 
     def edges(self) -> Integers:
-        """Edges of every block: private, sensitivity 1 over all blocks.
+        """Count the edges of every block: private, sensitivity 1 over all blocks.
 
-        The layout must have been counted (`psgraph.privacy.dendrogram.edges_across`).
+        The layout must have been counted (`psgraph.methods.privhrg.dendrogram.edges_across`).
         """
         across = self.layout.table[:, EDGES]
         inside = across.copy()
@@ -49,7 +49,7 @@ class Blocks:
 
 
 def find_blocks(tree: Dendrogram, epsilon: Fraction) -> Blocks:
-    """The blocks of a tree for counts with noise of scale 1/ε. Looks at no edges."""
+    """Return the blocks of a tree for counts with noise of scale 1/ε; depends on no edges."""
     few_across, few_inside = (
         min(int(1 / (epsilon * noise)), 1 << 62)  # more than there are pairs
         for noise in (LARGEST_NOISE_ACROSS, LARGEST_NOISE_INSIDE)
@@ -62,7 +62,7 @@ def find_blocks(tree: Dendrogram, epsilon: Fraction) -> Blocks:
 
 
 def pairs_in(begin: Positions, middle: Positions, end: Positions) -> Integers:
-    """How many pairs of nodes each block has.
+    """Count the pairs of nodes in each block.
 
     >>> ends = np.array([[0, 2, 5], [0, 0, 5]], dtype=np.int32)
     >>> pairs_in(*ends.T)

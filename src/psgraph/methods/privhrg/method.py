@@ -16,10 +16,13 @@ from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
+from psgraph.methods.privhrg.dendrogram import edges_across, random_dendrogram
+from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
 from psgraph.methods.privhrg.generation import draw_edges
-from psgraph.privacy.budget import Budget, per_edge
-from psgraph.privacy.dendrogram import edges_across, random_dendrogram
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
 
@@ -150,11 +153,8 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
                 budget.random_order(nodes), budget.random_order(max(nodes - 1, 0))
             )
             if self.mcmc:
-                tree = budget.walk_dendrogram(
-                    tree,
-                    starts,
-                    neighbours,
-                    steps=self.steps_per_node * nodes,
+                tree = budget.run(
+                    DendrogramWalk(tree, starts, neighbours, steps=self.steps_per_node * nodes),
                     epsilon=budget.remaining - count_epsilon,
                     label="dendrogram",
                 )
@@ -162,8 +162,10 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
             blocks = find_blocks(tree, count_epsilon)
             order = blocks.layout.order
             edges_across(blocks.layout, starts, neighbours)
-            noisy_edges = budget.noisy_counts(
-                blocks.edges(), sensitivity=per_edge(1), epsilon=count_epsilon, label="block edges"
+            noisy_edges = budget.run(
+                LaplaceCounts(blocks.edges(), per_edge(1)),
+                epsilon=count_epsilon,
+                label="block edges",
             )
         return PrivHRGMeasurement(
             snapshot.roster, order, blocks.begin, blocks.middle, blocks.end, noisy_edges

@@ -16,8 +16,10 @@ from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy.budget import Budget, per_edge
-from psgraph.privacy.mechanisms.sparse import NoisyCounts
+from psgraph.privacy.budget import Budget
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
 __all__ = ["find_communities", "keep_communities"]
 
@@ -44,23 +46,22 @@ def find_communities(
     group_of = np.empty(nodes, dtype=np.int32)
     group_of[budget.random_order(nodes)] = np.arange(nodes) // supernode_size
     counts = engine.block_counts(snapshot, group_of, groups, inside=True)
-    noisy_super_graph = budget.noisy_sparse_counts(
-        counts.cells,
-        counts.counts,
-        size=counts.size,
-        threshold=norm_sub_threshold,
-        sensitivity=per_edge(1),
+    noisy_super_graph = budget.run(
+        SparseLaplaceCounts(
+            counts.cells,
+            counts.counts,
+            size=counts.size,
+            threshold=norm_sub_threshold,
+            sensitivity=per_edge(1),
+        ),
         epsilon=epsilon / 2,
         label="super-graph edges",
     )
     community_of = _louvain(noisy_super_graph, groups, seed=budget.random_seed())
     labels = community_of[group_of] if nodes else np.empty(0, dtype=np.int32)
     starts, neighbours = engine.adjacency(snapshot)
-    labels = budget.choose_communities(
-        starts,
-        neighbours,
-        labels,
-        strength=strength,
+    labels = budget.run(
+        CommunityChoice(starts, neighbours, labels, strength=strength),
         epsilon=epsilon - epsilon / 2,
         label="community choice",
     )

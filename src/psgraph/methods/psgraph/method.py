@@ -24,8 +24,10 @@ from psgraph.methods.psgraph.perturbation import (
 )
 from psgraph.methods.psgraph.reconstruction import Between, reconstruct
 from psgraph.methods.steps.consistency import norm_sub
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PSGraph", "PSGraphMeasurement", "PSGraphState"]
@@ -161,9 +163,8 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         roster = snapshot.roster
         edge_epsilon, rest = _split(budget.remaining)
         with phase("communities"):
-            noisy_edge_count = budget.noisy_count(
-                engine.edge_count(snapshot),
-                sensitivity=per_edge(1),
+            noisy_edge_count = budget.run(
+                LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
                 epsilon=edge_epsilon,
                 label="edges",
             )

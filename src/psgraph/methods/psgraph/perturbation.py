@@ -11,8 +11,10 @@ from psgraph.engines.base import BlockCounts, Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy.budget import Budget, per_edge
-from psgraph.privacy.mechanisms.sparse import NoisyCounts
+from psgraph.privacy.budget import Budget
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
 __all__ = ["capped_community_edges", "capped_degrees", "fuse", "measure_structure"]
 
@@ -39,18 +41,20 @@ def measure_structure(
     inner_degrees, outer_degrees = engine.split_degrees(snapshot, labels)
     community_edges: BlockCounts = engine.block_counts(snapshot, labels, communities, inside=False)
     inside, between = budget.parallel(epsilon, "inside communities", "between communities")
-    noisy_inner_degrees = inside.noisy_counts(
-        inner_degrees, sensitivity=per_edge(2), epsilon=epsilon, label="inner degrees"
+    noisy_inner_degrees = inside.run(
+        LaplaceCounts(inner_degrees, per_edge(2)), epsilon=epsilon, label="inner degrees"
     )
-    noisy_outer_degrees = between.noisy_counts(
-        outer_degrees, sensitivity=per_edge(2), epsilon=epsilon / 2, label="outer degrees"
+    noisy_outer_degrees = between.run(
+        LaplaceCounts(outer_degrees, per_edge(2)), epsilon=epsilon / 2, label="outer degrees"
     )
-    noisy_community_edges = between.noisy_sparse_counts(
-        community_edges.cells,
-        community_edges.counts,
-        size=community_edges.size,
-        threshold=norm_sub_threshold,
-        sensitivity=per_edge(1),
+    noisy_community_edges = between.run(
+        SparseLaplaceCounts(
+            community_edges.cells,
+            community_edges.counts,
+            size=community_edges.size,
+            threshold=norm_sub_threshold,
+            sensitivity=per_edge(1),
+        ),
         epsilon=epsilon - epsilon / 2,
         label="community edges",
     )

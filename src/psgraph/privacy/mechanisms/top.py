@@ -1,43 +1,74 @@
-"""The largest of a huge number of noisy cells, without writing the cells down.
+"""The largest of a huge number of noisy cells, without storing the cells.
 
 The textbook form: every cell holds 0 or 1; add independent noise to all of them and keep the
-`keep` largest, ties broken by uniform random choice. Cells of one kind are exchangeable, so it is
-enough to draw *how many* zeros and how many ones got each noise, to find from these numbers the
-level at which the wanted number is reached, and then to let uniformly chosen cells of each kind
-be the ones kept. This is the same law, not one near it. O(ones + keep) time and memory.
-Proof: proofs/largest-cells.md.
+`keep` largest, breaking ties at random. Cells of one kind are exchangeable, so it is enough to
+draw *how many* zeros and how many ones get each noise value, to compute from these numbers the
+level that `keep` cells reach, and to choose the cells of each kind uniformly. The distribution is
+exactly the same. O(ones + keep) time and memory. Proof: proofs/largest-cells.md.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.privacy.mechanisms.sparse import (
-    COMMON,
-    _free_places,
-    _subset,
-    histogram,
-    noise_histogram,
-)
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanisms.sparse import COMMON, histogram, noise_histogram
 from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.subsets import random_free_cells, random_subset
 
-__all__ = ["largest_cells"]
+__all__ = ["LargestCells", "largest_cells"]
 
 Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LargestCells(Mechanism[Integers]):
+    """The cells, in ascending order, that are largest after discrete Laplace noise of scale 1/ε.
+
+    Parameters
+    ----------
+    ones
+        The cells that hold a one, in ascending order; all others hold a zero: private.
+    size
+        The number of cells: public.
+    keep
+        How many to return: public or already released.
+
+    Notes
+    -----
+    Privacy: ε for one edge, where an edge is one cell, as post-processing of all noisy cells.
+    proofs/largest-cells.md.
+    """
+
+    ones: Integers
+    size: int
+    keep: int
+
+    name = "discrete Laplace"
+    proof = "proofs/largest-cells.md"
+    sensitivity = per_edge(1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.size,)
+
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
+        return largest_cells(sampler, self.ones, size=self.size, keep=self.keep, rate=epsilon)
 
 
 def largest_cells(
     sampler: Sampler, ones: Integers, *, size: int, keep: int, rate: Fraction
 ) -> Integers:
-    """The `keep` largest of `size` cells after discrete Laplace noise, in rising order.
+    """Return the `keep` largest of `size` cells after discrete Laplace noise, ascending.
 
     Parameters
     ----------
     ones
-        The cells that hold a one, in rising order; all others hold a zero.
+        The cells that hold a one, in ascending order; all others hold a zero.
     rate
         The noise k has probability proportional to exp(−|k|·rate).
 
@@ -56,18 +87,17 @@ def largest_cells(
     )
     zeros_kept = int(zeros_often[zero_noise > level].sum())
     ones_kept = int(ones_often[one_values > level].sum())
-    # Of the cells exactly at the level only some fit. Which ones is uniform, so the ones among
-    # them are as many as fall into a uniform choice of places.
+    # Of the cells exactly at the level only some are kept, chosen uniformly.
     tied_zeros = int(zeros_often[zero_noise == level].sum())
     tied_ones = int(ones_often[one_values == level].sum())
     room = keep - zeros_kept - ones_kept
-    chosen_ones = int((_subset(sampler, tied_zeros + tied_ones, room) < tied_ones).sum())
+    chosen_ones = int((random_subset(sampler, tied_zeros + tied_ones, room) < tied_ones).sum())
     ones_kept += chosen_ones
     zeros_kept += room - chosen_ones
     kept = np.concatenate(
         [
-            ones[_subset(sampler, ones.size, ones_kept)],
-            _free_places(sampler, ones, size=size, count=zeros_kept),
+            ones[random_subset(sampler, ones.size, ones_kept)],
+            random_free_cells(sampler, ones, size=size, count=zeros_kept),
         ]
     )
     kept.sort()
@@ -75,14 +105,14 @@ def largest_cells(
 
 
 def _noises(sampler: Sampler, cells: int, rate: Fraction) -> tuple[Integers, Integers]:
-    """How many of `cells` noises take each value; drawn one by one where that is quicker."""
+    """Draw how many of `cells` noise values take each value, one by one where that is faster."""
     if not sampler.histograms or cells < COMMON:
         return histogram(sampler.discrete_laplace(cells, rate))
     return noise_histogram(sampler, cells, rate)
 
 
 def _level(values: Integers, often: Integers, keep: int) -> int:
-    """The highest value that at least `keep` cells reach (any above all of them, for none)."""
+    """Return the highest value that at least `keep` cells reach; above all of them for `keep` 0."""
     if keep == 0:
         return int(values.max(initial=0)) + 1
     order = np.argsort(-values, kind="stable")

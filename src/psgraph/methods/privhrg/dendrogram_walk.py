@@ -1,31 +1,33 @@
-"""A Markov chain over dendrograms whose law tends to that of the exponential mechanism.
+"""A Markov chain over dendrograms that converges to the exponential mechanism.
 
 A step picks a branching y other than the root, uniformly. With its sibling k and its children a
-and b there are three ways to join a, b and k: the present one, and those in which k takes the
-place of a or of b. One of the latter is proposed, each with probability ½, and accepted with
-probability min(1, exp(rate·Δ)), where Δ is what the log-likelihood gains. The chain is
-reversible and reaches every tree, so its stationary law has weights exp(rate·log-likelihood).
+and b there are three ways to join a, b and k: the current one, and those in which k replaces a or
+b. One of the latter is proposed, each with probability ½, and accepted with probability
+min(1, exp(rate·Δ)), where Δ is the gain in log-likelihood. The chain is reversible and reaches
+every tree, so its stationary distribution has weights exp(rate·log-likelihood).
 
-**After finitely many steps the law is near that, and how near is not known**; also, acceptance is
-decided in floating point. What this returns is therefore not proven to be ε-private: its callers
-have to say so. Steps are as many as the caller says, whatever the edges are.
+**After finitely many steps the distribution is close to that, but how close is not known**; also,
+acceptance is decided in floating point. The result is therefore not proven to be ε-private, and
+`DendrogramWalk` says so. The number of steps is fixed by the caller, whatever the edges are.
 
-A step changes two branchings, x above y; the edges they separate add up to the same, so one count
-decides: edges between k and one of a and b, found by listing the lightest of the three. The
-leaves stand in an order in which each subtree is one stretch (see `dendrogram`), and half of the
-accepted moves keep it as it is; the others exchange two neighbouring stretches below x. On
-average that is no more than half the mean depth of a leaf per step, written sequentially.
+A step changes two branchings, x above y; the sum of the edges they separate stays the same, so one
+count decides: edges between k and one of a and b, found by listing the lightest of the three. The
+leaves are kept in an order in which each subtree is contiguous (see `dendrogram`), and half of the
+accepted moves keep it as it is; the others exchange two adjacent ranges below x. On average that
+writes no more than half the mean depth of a leaf per step, sequentially.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.dendrogram import (
+from psgraph.methods.privhrg.dendrogram import (
     DEGREE,
     EDGES,
     FIRST,
@@ -41,11 +43,56 @@ from psgraph.privacy.dendrogram import (
     edges_across,
     edges_between,
 )
-from psgraph.privacy.samplers import Place, Sampler, Words, _below, _bits, _ran_out, _width
+from psgraph.privacy.bits import Cursor, Words, bit_width, ran_out, random_bits, uniform_below
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.samplers import Sampler
 
-__all__ = ["likelihood_sensitivity", "log_likelihood", "walk_dendrogram"]
+__all__ = ["DendrogramWalk", "likelihood_sensitivity", "log_likelihood", "walk_dendrogram"]
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DendrogramWalk(Mechanism[Dendrogram]):
+    """A dendrogram that fits the edges, by `steps` steps of a Markov chain from `tree`.
+
+    The stationary distribution has weights exp(ε·log-likelihood / 2ΔU).
+
+    Parameters
+    ----------
+    tree
+        Where to start: public or already released.
+    starts, neighbours
+        The adjacency lists, private: those of x are ``neighbours[starts[x]:starts[x + 1]]``.
+    steps
+        A public number.
+
+    Notes
+    -----
+    Privacy: **not proven.** It would be ε for one edge at the stationary distribution, which
+    finitely many steps don't reach, and in exact arithmetic. proofs/privhrg.md.
+    """
+
+    tree: Dendrogram
+    starts: Integers
+    neighbours: Positions
+    steps: int
+
+    name = "Markov chain"
+    proof = "proofs/privhrg.md"
+    proven = False
+    sensitivity = per_edge(1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tree.left.shape
+
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> Dendrogram:
+        sensitivity = likelihood_sensitivity(self.tree.leaves)
+        rate = float(epsilon) / (2 * sensitivity) if sensitivity else 0.0
+        return walk_dendrogram(
+            sampler, self.tree, self.starts, self.neighbours, steps=self.steps, rate=rate
+        )
 
 
 def likelihood_sensitivity(leaves: int) -> float:
@@ -72,7 +119,7 @@ def walk_dendrogram(
     steps: int,
     rate: float,
 ) -> Dendrogram:
-    """The tree after `steps` steps with weights exp(rate·log-likelihood).
+    """Return the tree after `steps` steps with weights exp(rate·log-likelihood).
 
     Parameters
     ----------
@@ -152,19 +199,19 @@ def _walk(
     done: int,
     steps: int,
     words: Words,
-    place: Place,
-) -> tuple[int, Place]:
+    cursor: Cursor,
+) -> tuple[int, Cursor]:
     leaves = order.size
     choices = leaves - 2
-    width = _width(choices)
+    width = bit_width(choices)
     while done < steps:
         # All that is random about a step is drawn before anything is touched.
-        y, after = _below(choices, width, words, place)
-        second, after = _bits(1, words, after)
-        draw, after = _bits(53, words, after)
-        if _ran_out(words, after):
+        y, after = uniform_below(choices, width, words, cursor)
+        second, after = random_bits(1, words, after)
+        draw, after = random_bits(53, words, after)
+        if ran_out(words, after):
             break
-        place = after
+        cursor = after
         done += 1
         y += leaves
         if y >= root:
@@ -200,7 +247,7 @@ def _walk(
         table[y, DEGREE] = table[stays, DEGREE] + table[k, DEGREE]
         table[y, EDGES], table[x, EDGES] = joined, apart
         fits[y], fits[x] = fit_y, fit_x
-    return done, place
+    return done, cursor
 
 
 @kernel
@@ -217,8 +264,8 @@ def _rearrange(
 ) -> None:
     """Join `stays` and k under y, with `goes` beside y; move as few leaves as possible.
 
-    Where `goes` stands at the outside (goes stays k, or k stays goes) nothing has to move. Where
-    it stands between the others it changes places with the smaller of them.
+    If `goes` is at the outside (goes stays k, or k stays goes) nothing has to move. If it is
+    between the others it is swapped with the smaller of them.
     """
     y_first = table[x, LEFT] == y
     in_between = (table[y, RIGHT] == goes) == y_first
@@ -256,7 +303,7 @@ def _exchange(
     position: Positions,
     spare: Positions,
 ) -> None:
-    """Let two neighbouring stretches of leaves change places."""
+    """Swap two adjacent ranges of leaves."""
     begin = position[table[one, FIRST]]
     middle = begin + table[one, SIZE]
     end = middle + table[other, SIZE]

@@ -8,32 +8,29 @@ the four. Candidates stand on a public grid, and every part with a valid cell mu
 
 over the parts that have valid cells. One edge more or less moves one D, by at most 2⁸ since the
 part has no fewer than `least` cells (⌊t + δ⌋ − ⌊t⌋ ≤ ⌈δ⌉), so Q has sensitivity 2⁸: rounding to
-whole numbers loses a little quality and no privacy. A candidate is chosen with probability
+integers loses a little quality and no privacy. A candidate is chosen with probability
 proportional to exp(ε·Q / (2·2⁸)), by drawing candidates uniformly and keeping one with
 probability exp(−ε·(best − Q) / (2·2⁸)): integer arithmetic throughout.
+Proof: proofs/der.md.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
+from psgraph.errors import MethodError
+from psgraph.methods.der.rectangles import Rectangles, Regions, cells_in
+from psgraph.privacy.bits import Cursor, Words, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
-from psgraph.privacy.rectangles import Rectangles, Regions, _valid
-from psgraph.privacy.samplers import (
-    Place,
-    Sampler,
-    Words,
-    _below,
-    _bernoulli_exp,
-    _ran_out,
-    _width,
-)
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.samplers import Sampler
 
-__all__ = ["NO_SPLIT", "choose_splits"]
+__all__ = ["NO_SPLIT", "SplitChoice", "choose_splits"]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -44,10 +41,55 @@ _RESOLUTION = 1 << 8  # the sensitivity of Q
 _LARGEST_NUMERATOR = 1 << 62
 
 
+@dataclass(frozen=True)
+class SplitChoice(Mechanism[Integers]):
+    """Choose where to cut each region into four, so that the densities of the parts differ.
+
+    The result has a row and a column for each region, `NO_SPLIT` where no split is possible
+    (which is public).
+
+    Parameters
+    ----------
+    regions
+        Rectangles, public or already released, and the private edges in them.
+    least
+        Each part has at least this many valid cells, or none.
+    grid
+        Long sides are cut into this many strips, and candidates lie between strips.
+
+    Notes
+    -----
+    Privacy: ε for one edge. An edge is in one region, and moves the gap between the largest and
+    the smallest density by at most 1/`least`: exponential mechanism with exactly that
+    sensitivity. proofs/der.md.
+    """
+
+    regions: Regions
+    least: int
+    grid: int
+
+    name = "exponential choice"
+    proof = "proofs/der.md"
+    sensitivity = per_edge(1)
+
+    def __post_init__(self) -> None:
+        if self.least < 1:
+            raise MethodError(f"a part must have at least 1 cell, not {self.least}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.regions),)
+
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
+        return choose_splits(
+            sampler, self.regions, least=self.least, grid=self.grid, epsilon=epsilon
+        )
+
+
 def choose_splits(
     sampler: Sampler, regions: Regions, *, least: int, grid: int, epsilon: Fraction
 ) -> Integers:
-    """A split point (row, column) for each region; ``NO_SPLIT`` where there is no candidate.
+    """Draw a split point (row, column) for each region; `NO_SPLIT` where there is no candidate.
 
     Parameters
     ----------
@@ -119,10 +161,10 @@ def _quality(
     """Q of a split point, or −1 if it is not a candidate."""
     top, bottom, left, right = rectangle
     cells = (
-        _valid(top, row, left, column),
-        _valid(top, row, column, right),
-        _valid(row, bottom, left, column),
-        _valid(row, bottom, column, right),
+        cells_in(top, row, left, column),
+        cells_in(top, row, column, right),
+        cells_in(row, bottom, left, column),
+        cells_in(row, bottom, column, right),
     )
     parts, low, high = 0, 1 << 62, 0
     for part in range(4):
@@ -187,9 +229,9 @@ def _choose(
     a: int,
     b: int,
     words: Words,
-    place: Place,
-) -> tuple[int, Place]:
-    width = _width(b)
+    cursor: Cursor,
+) -> tuple[int, Cursor]:
+    width = bit_width(b)
     # Beyond this a candidate's Q counts as larger than it is: best − cap, which like Q and best
     # moves by no more than the sensitivity. (exp(−2³²) would not be drawn in any case.)
     cap = _LARGEST_NUMERATOR // max(a, 1)
@@ -198,18 +240,18 @@ def _choose(
         found, best = _list_candidates(
             rectangles[done], rows[begin:end], columns[begin:end], least, grid, counts, candidates
         )
-        after = place
+        after = cursor
         while found:
-            index, after = _below(found, _width(found), words, after)
-            if _ran_out(words, after):
+            index, after = uniform_below(found, bit_width(found), words, after)
+            if ran_out(words, after):
                 break
             behind = min(best - candidates[index, 2], cap)
-            kept, after = _bernoulli_exp(behind * a, b, width, words, after)
-            if kept or _ran_out(words, after):
+            kept, after = bernoulli_exp(behind * a, b, width, words, after)
+            if kept or ran_out(words, after):
                 chosen[done, 0], chosen[done, 1] = candidates[index, 0], candidates[index, 1]
                 break
-        if _ran_out(words, after):
+        if ran_out(words, after):
             break
         done += 1
-        place = after
-    return done, place
+        cursor = after
+    return done, cursor

@@ -35,7 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.samplers import Place, Sampler, Words, _bits, _ran_out
+from psgraph.privacy.bits import Cursor, Words, ran_out, random_bits
+from psgraph.privacy.samplers import Sampler
 
 __all__ = ["noncentral_hypergeometric"]
 
@@ -95,17 +96,17 @@ def _draw(
     drawn: Integers,
     odds: float,
     words: Words,
-    place: Place,
-) -> tuple[int, Place]:
+    cursor: Cursor,
+) -> tuple[int, Cursor]:
     while done < hits.size:
-        uniform, after = _bits(_UNIFORM_BITS, words, place)
-        if _ran_out(words, after):
+        uniform, after = random_bits(_UNIFORM_BITS, words, cursor)
+        if ran_out(words, after):
             break
         uniforms[done] = uniform
         hits[done] = _locate(cells[done], ones[done], drawn[done], odds, uniform, _ERROR)
         done += 1
-        place = after
-    return done, place
+        cursor = after
+    return done, cursor
 
 
 @kernel

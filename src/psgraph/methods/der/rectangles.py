@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["Rectangles", "Regions", "valid_cells"]
+__all__ = ["Rectangles", "Regions", "cells_in", "trimmed", "valid_cells"]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -57,14 +57,14 @@ class Regions:
 
 @kernel
 def _corner(bottom: int, right: int) -> int:
-    """Valid cells in the rectangle from the origin to (bottom, right)."""
+    """Count the valid cells of the rectangle from the origin to (bottom, right)."""
     rows = min(bottom, right)
     return rows * (right - 1) - rows * (rows - 1) // 2
 
 
 @kernel
-def _valid(top: int, bottom: int, left: int, right: int) -> int:
-    """Valid cells in one rectangle, for 0 ≤ top ≤ bottom and 0 ≤ left ≤ right."""
+def cells_in(top: int, bottom: int, left: int, right: int) -> int:
+    """Count the valid cells of one rectangle, for 0 ≤ top ≤ bottom and 0 ≤ left ≤ right."""
     return _corner(bottom, right) - _corner(top, right) - _corner(bottom, left) + _corner(top, left)
 
 
@@ -72,11 +72,11 @@ def _valid(top: int, bottom: int, left: int, right: int) -> int:
 def _fill_valid(rectangles: Rectangles, out: Integers) -> None:
     for index in range(out.size):
         top, bottom, left, right = rectangles[index]
-        out[index] = _valid(top, bottom, left, right)
+        out[index] = cells_in(top, bottom, left, right)
 
 
 def valid_cells(rectangles: Rectangles) -> Integers:
-    """How many pairs of nodes each rectangle holds.
+    """Count the pairs of nodes in each rectangle.
 
     >>> valid_cells(np.array([[0, 4, 0, 4], [0, 2, 2, 4], [2, 4, 0, 2]]))
     array([6, 4, 0])
@@ -87,8 +87,8 @@ def valid_cells(rectangles: Rectangles) -> Integers:
 
 
 @kernel
-def _trimmed(top: int, bottom: int, left: int, right: int) -> tuple[int, int, int, int]:
-    """The smallest rectangle with the same valid cells; at least half of its cells are valid.
+def trimmed(top: int, bottom: int, left: int, right: int) -> tuple[int, int, int, int]:
+    """Return the smallest rectangle with the same valid cells, at least half of its cells.
 
     Every row and every column has a valid cell then. What is not valid is a triangle of side
     s in a corner, s·(s + 1)/2 cells, and both sides of the rectangle are longer than s.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,8 +16,12 @@ from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
-from psgraph.privacy.budget import Budget, per_edge
+from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.privacy.mechanisms.top import LargestCells
 
 __all__ = ["TmF", "TmFMeasurement"]
 
@@ -119,25 +122,20 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         roster = snapshot.roster
         count_epsilon = self.count_share * budget.remaining
         with phase("perturbation"):
-            noisy_edge_count = budget.noisy_count(
-                engine.edge_count(snapshot),
-                sensitivity=per_edge(1),
+            noisy_edge_count = budget.run(
+                LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
                 epsilon=count_epsilon,
                 label="edges",
             )
             keep = min(max(noisy_edge_count, 0), roster.pairs)
             everyone = np.arange(len(roster), dtype=np.int32)  # each node is its own block
             edges = engine.block_counts(snapshot, everyone, len(roster), inside=False)
-            epsilon = budget.remaining
-            if self.filter == "exact":
-                cells = budget.largest_cells(
-                    edges.cells, size=edges.size, keep=keep, epsilon=epsilon, label="cells"
-                )
-            else:
-                budget.unproven(epsilon=epsilon, label="cells", shape=(edges.size,))
-                cells = _linear_filter(
-                    budget, edges.cells, size=edges.size, keep=keep, epsilon=float(epsilon)
-                )
+            largest: Mechanism[Integers] = (
+                LargestCells(edges.cells, size=edges.size, keep=keep)
+                if self.filter == "exact"
+                else UnprovenLinearFilter(edges.cells, size=edges.size, keep=keep)
+            )
+            cells = budget.run(largest, epsilon=budget.remaining, label="cells")
         return TmFMeasurement(roster, noisy_edge_count, cells)
 
     def synthesise(
@@ -150,47 +148,3 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
 
     def summary(self, state: TmFMeasurement) -> Mapping[str, Any]:
         return {"noisy_edges": state.noisy_edge_count}
-
-
-def _linear_filter(
-    budget: Budget, ones: Integers, *, size: int, keep: int, epsilon: float
-) -> Integers:
-    """The published short cut: true edges above a threshold, then uniform other pairs."""
-    chance = passing_chance(size=size, keep=keep, epsilon=epsilon)
-    lucky = budget.random_labels(ones.size, 1 << 53) < chance * 2.0**53
-    survivors = ones[lucky]
-    others = size - ones.size
-    wanted = min(max(keep - survivors.size, 0), others)
-    ranks = _distinct(budget, others, wanted)
-    # The r-th pair that is no edge comes after as many edges as start at or before it.
-    filled = ranks + np.searchsorted(ones - np.arange(ones.size), ranks, side="right")
-    return np.sort(np.concatenate([survivors, filled]))
-
-
-def passing_chance(*, size: int, keep: int, epsilon: float) -> float:
-    """How likely 1 + Laplace(1/ε) exceeds the published threshold θ.
-
-    θ is where `keep` of `size` cells pass if `keep` of them hold a one:
-
-    >>> passing = passing_chance(size=1000, keep=100, epsilon=1.0)
-    >>> round(100 * passing + 900 * passing / np.e, 9)      # θ ≥ 1 here
-    100.0
-    """
-    if keep in (0, size):
-        return float(keep > 0)
-    odds = math.log(size / keep - 1)
-    if epsilon <= odds:
-        above = math.log((size + keep * math.expm1(epsilon)) / (2 * keep)) - epsilon  # ε(θ − 1)
-        return 0.5 * math.exp(-above)
-    below = (epsilon - odds) / 2  # ε(1 − θ)
-    return 1 - 0.5 * math.exp(-below)
-
-
-def _distinct(budget: Budget, bound: int, count: int) -> Integers:
-    """`count` distinct uniform integers below `bound`."""
-    if 2 * count > bound:
-        return budget.random_order(bound)[:count]
-    drawn = np.empty(0, dtype=np.int64)
-    while drawn.size < count:
-        drawn = np.union1d(drawn, budget.random_labels(count - drawn.size, bound))
-    return drawn

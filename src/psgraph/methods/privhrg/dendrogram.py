@@ -6,8 +6,8 @@ ends. In a hierarchical random graph every branching has one probability for all
 separates.
 
 A `Dendrogram` says which children a branching has and nothing else; that is what is released.
-Kernels work on a *layout* of it: leaves in an order in which every subtree is one stretch, so
-that "is y below s?" is a comparison of two places and listing a subtree is a scan.
+Kernels work on a *layout* of it: leaves in an order in which every subtree is contiguous, so that
+"is y below s?" is a comparison of two positions and listing a subtree is a scan.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Dendrogram:
 
 
 def random_dendrogram(order: Integers, ranks: Integers) -> Dendrogram:
-    """The tree of a random binary search: looks at no edges.
+    """Return the tree of a random binary search; depends on no edges.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def random_dendrogram(order: Integers, ranks: Integers) -> Dendrogram:
 
 @kernel
 def _cartesian_tree(order: Integers, ranks: Integers, left: Positions, right: Positions) -> Whole:
-    """Every gap is a branching, above those of larger rank beside it. One pass with a stack."""
+    """Make every gap a branching, above adjacent ones of larger rank. One pass with a stack."""
     leaves = order.size
     if leaves == 0:
         return np.int64(-1)
@@ -179,13 +179,13 @@ def edges_between(
     starts: Integers,
     neighbours: Positions,
 ) -> Whole:
-    """Edges between two subtrees that don't overlap, by listing the first."""
+    """Count the edges between two disjoint subtrees, by listing the first."""
     begin = position[table[one, FIRST]]
     low = position[table[other, FIRST]]
     high = low + table[other, SIZE]
     found = np.int64(0)
-    for place in range(begin, begin + table[one, SIZE]):
-        leaf = order[place]
+    for index in range(begin, begin + table[one, SIZE]):
+        leaf = order[index]
         for at in range(starts[leaf], starts[leaf + 1]):
             there = position[neighbours[at]]
             if low <= there < high:
@@ -216,7 +216,7 @@ def _count(
 def edges_across(layout: Layout, starts: Integers, neighbours: Positions) -> None:
     """Fill in the private degrees and edges of a layout.
 
-    Always the lighter of two subtrees is listed, so an edge is looked at O(log m) times, however
-    deep the tree: O((m + n) log m).
+    The lighter of two subtrees is listed, so an edge is visited O(log m) times, however deep the
+    tree: O((m + n) log m).
     """
     _count(layout.table, layout.order, layout.position, layout.top_down, starts, neighbours)

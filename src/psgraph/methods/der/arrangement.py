@@ -1,4 +1,4 @@
-"""Arranging a given number of ones in the cells of a rectangle, by the exponential mechanism.
+"""Arranging a given number of edges in the cells of a rectangle, by the exponential mechanism.
 
 All sets S of k valid cells of a rectangle are candidates, with weight exp(ε·x), where x is how
 many edges S hits. One edge more or less changes x by 1 for the sets that contain its cell and not
@@ -7,38 +7,82 @@ direction: the probability of a set changes by a factor between e^−ε and e^ε
 
 There are far too many sets to list. But sets that hit equally many edges are equally likely, and
 C(c, x)·C(A − c, k − x) sets hit x of the c edges among A cells. So x is drawn from Fisher's
-noncentral hypergeometric law (see `fisher`, exact), then x of the edges and k − x of the other
-cells, each uniformly. O(edges + k) time and memory in all, whatever A is.
+noncentral hypergeometric distribution (see `fisher`, exact), then x of the edges and k − x of the
+other cells, each uniformly. O(edges + k) time and memory in all, whatever A is.
+Proof: proofs/der.md.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.fisher import noncentral_hypergeometric
-from psgraph.privacy.mechanisms.sparse import _subset
-from psgraph.privacy.rectangles import Rectangles, Regions, _trimmed
-from psgraph.privacy.samplers import Place, Sampler, Words, _below, _ran_out, _width
+from psgraph.errors import MethodError
+from psgraph.methods.der.fisher import noncentral_hypergeometric
+from psgraph.methods.der.rectangles import Rectangles, Regions, trimmed
+from psgraph.privacy.bits import Cursor, Words, bit_width, ran_out, uniform_below
+from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.subsets import random_subset
 
-__all__ = ["arrange"]
+__all__ = ["EdgeArrangement", "arrange"]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 
 
+@dataclass(frozen=True)
+class EdgeArrangement(Mechanism[tuple[Positions, Positions]]):
+    """Draw `drawn[i]` cells from region i: a set that hits x edges has weight exp(ε·x).
+
+    The result is the rows and columns of the cells.
+
+    Parameters
+    ----------
+    regions
+        Rectangles, public or already released, and the private edges in them.
+    drawn
+        How many cells to draw from each: public or already released.
+
+    Notes
+    -----
+    Privacy: ε for one edge. An edge is in one region and changes x by at most 1, in the same
+    direction for all sets. proofs/der.md.
+    """
+
+    regions: Regions
+    drawn: Integers
+
+    name = "exponential choice"
+    proof = "proofs/der.md"
+    sensitivity = per_edge(1)
+
+    def __post_init__(self) -> None:
+        if (self.drawn < 0).any() or (self.drawn > self.regions.cells).any():
+            raise MethodError("the number of cells to draw exceeds that of a region")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.regions),)
+
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> tuple[Positions, Positions]:
+        return arrange(sampler, self.regions, drawn=self.drawn, rate=epsilon)
+
+
 def arrange(
     sampler: Sampler, regions: Regions, *, drawn: Integers, rate: Fraction
 ) -> tuple[Positions, Positions]:
-    """Rows and columns of the cells drawn, in no particular order.
+    """Return rows and columns of the cells drawn, in no particular order.
 
     Parameters
     ----------
     drawn
-        How many cells to draw in each; no more than there are.
+        How many cells to draw from each region, at most as many as it has.
     rate
         ε above.
     """
@@ -46,7 +90,7 @@ def arrange(
     hits = noncentral_hypergeometric(sampler, cells, ones, drawn, rate=rate)
     misses = drawn - hits
     chosen = _choose_hits(sampler, regions.starts, hits)
-    # Where cells are mostly taken, finding a free one by guessing would take long: list them.
+    # Where most cells are taken, guessing a free one would take long: list them instead.
     crowded = 2 * (ones + misses) > cells
     parts = [
         (regions.rows[chosen], regions.columns[chosen]),
@@ -57,14 +101,14 @@ def arrange(
         free = _free_cells(
             regions.rectangles[index], regions.rows[here], regions.columns[here], cells[index]
         )
-        taken = free[_subset(sampler, len(free), int(misses[index]))]
+        taken = free[random_subset(sampler, len(free), int(misses[index]))]
         parts.append((taken[:, 0], taken[:, 1]))
     all_rows, all_columns = zip(*parts, strict=True)
     return np.concatenate(all_rows), np.concatenate(all_columns)
 
 
 def _choose_hits(sampler: Sampler, starts: Integers, hits: Integers) -> Integers:
-    """Indices of uniformly chosen edges, so many of each rectangle."""
+    """Choose `hits[i]` edges of rectangle i uniformly; return their indices."""
     indices = np.arange(starts[-1])
     owners = np.repeat(np.arange(hits.size), hits)
     ends = np.cumsum(hits)
@@ -85,31 +129,30 @@ def _take(
     firsts: Integers,
     indices: Integers,
     words: Words,
-    place: Place,
-) -> tuple[int, Place]:
-    """One step of a shuffle of its rectangle's edges for each one wanted."""
+    cursor: Cursor,
+) -> tuple[int, Cursor]:
+    """For each edge wanted, make one step of a shuffle of its rectangle's edges."""
     while done < chosen.size:
         owner = owners[done]
         here = starts[owner] + done - firsts[owner]
         choices = starts[owner + 1] - here
-        step, after = _below(choices, _width(choices), words, place)
-        if _ran_out(words, after):
+        step, after = uniform_below(choices, bit_width(choices), words, cursor)
+        if ran_out(words, after):
             break
         indices[here], indices[here + step] = indices[here + step], indices[here]
         chosen[done] = indices[here]
         done += 1
-        place = after
-    return done, place
+        cursor = after
+    return done, cursor
 
 
 def _guess_misses(
     sampler: Sampler, regions: Regions, misses: Integers
 ) -> tuple[Positions, Positions]:
-    """Uniformly chosen distinct cells without an edge, so many of each rectangle."""
+    """Choose `misses[i]` distinct cells without an edge of rectangle i uniformly."""
     owners = np.repeat(np.arange(misses.size), misses)
     found_rows, found_columns = np.empty((2, owners.size), dtype=np.int32)
-    slots = 1 << max(4, (2 * owners.size - 1).bit_length())
-    taken = np.full(slots, -1, dtype=np.int64)
+    taken = key_set(owners.size)
     sampler.run(
         owners.size,
         lambda done, w, p: _guess(
@@ -139,38 +182,31 @@ def _guess(
     starts: Integers,
     rows: Positions,
     columns: Positions,
-    taken: Integers,
+    taken: KeySet,
     words: Words,
-    place: Place,
-) -> tuple[int, Place]:
+    cursor: Cursor,
+) -> tuple[int, Cursor]:
     """Guess cells until one is valid, holds no edge and was not drawn before.
 
-    `taken` is an open-addressing set of the cells drawn; rectangles don't overlap, so one set
-    does for all.
+    `taken` holds the cells drawn; rectangles don't overlap, so one set is enough.
     """
-    mask = taken.size - 1
     while done < owners.size:
         owner = owners[done]
         rectangle = rectangles[owner]
-        top, bottom, left, right = _trimmed(rectangle[0], rectangle[1], rectangle[2], rectangle[3])
+        top, bottom, left, right = trimmed(rectangle[0], rectangle[1], rectangle[2], rectangle[3])
         size = (bottom - top) * (right - left)
-        index, after = _below(size, _width(size), words, place)
-        if _ran_out(words, after):
+        index, after = uniform_below(size, bit_width(size), words, cursor)
+        if ran_out(words, after):
             break
-        place = after
+        cursor = after
         row, column = top + index // (right - left), left + index % (right - left)
         if row >= column or _is_edge(row, column, starts[owner], starts[owner + 1], rows, columns):
             continue
-        key = (row << 32) | column
-        slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & mask
-        while taken[slot] != -1 and taken[slot] != key:
-            slot = (slot + 1) & mask
-        if taken[slot] == key:
+        if not add_key(taken, (row << 32) | column):
             continue
-        taken[slot] = key
         found_rows[done], found_columns[done] = row, column
         done += 1
-    return done, place
+    return done, cursor
 
 
 @kernel
@@ -192,8 +228,8 @@ def _is_edge(
 def _free_cells(
     rectangle: Integers, rows: Positions, columns: Positions, cells: int
 ) -> NDArray[np.int32]:
-    """All valid cells without an edge, as rows of two."""
-    top, bottom, left, right = _trimmed(rectangle[0], rectangle[1], rectangle[2], rectangle[3])
+    """List all valid cells without an edge, as rows of two."""
+    top, bottom, left, right = trimmed(rectangle[0], rectangle[1], rectangle[2], rectangle[3])
     free = np.empty((cells - rows.size, 2), dtype=np.int32)
     found, edge = 0, 0
     for row in range(top, bottom):
