@@ -5,8 +5,7 @@ and e differ by at most a factor of two. Degrees and block counts stay exactly a
 joint degree distribution nearly so (without the second condition, swaps move hubs away from their
 neighbours and cost overlap of the central nodes).
 
-Neighbour lists are sorted and keep their length, because no degree changes: adjacency is a binary
-search, common neighbours are a merge, and the result comes out in order. Post-processing only.
+Post-processing of a synthetic graph only.
 """
 
 from __future__ import annotations
@@ -18,6 +17,14 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges, Labels
+from psgraph.methods.plus.neighbours import (
+    Lists,
+    adjacent,
+    common_neighbours,
+    neighbour_lists,
+    replace,
+    to_edges,
+)
 from psgraph.methods.plus.triangles import count_triangles
 
 __all__ = ["swap_triangles"]
@@ -83,12 +90,11 @@ def swap_triangles(
         return edges
     if work is None:
         work = _default_work(edges.u.size, current, triangles)
-    starts, neighbours = _sorted_adjacency(edges.u, edges.v, nodes)
+    lists = neighbour_lists(edges, nodes)
     beyond = _allowance(triangles, _OVERSHOOT)
     move = _swap_in if current < triangles else _swap_out
-    move(starts, neighbours, labels, np.bincount(labels), current, triangles, beyond, work, rng)
-    u, v = _edges_of(starts, neighbours)
-    return Edges(u, v)
+    move(lists, labels, np.bincount(labels), current, triangles, beyond, work, rng)
+    return to_edges(lists)
 
 
 def _allowance(triangles: int, limits: tuple[int, float]) -> int:
@@ -101,42 +107,8 @@ def _default_work(edge_count: int, current: int, wanted: int) -> int:
 
 
 @kernel
-def _sorted_adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
-    """Neighbour lists in ascending order, which follows from the order of the edges."""
-    starts = np.zeros(nodes + 1, dtype=np.int64)
-    for edge in range(u.size):
-        starts[u[edge] + 1] += 1
-        starts[v[edge] + 1] += 1
-    for node in range(nodes):
-        starts[node + 1] += starts[node]
-    free = starts[:-1].copy()
-    neighbours = np.empty(2 * u.size, dtype=np.int32)
-    for edge in range(u.size):
-        neighbours[free[u[edge]]] = v[edge]
-        free[u[edge]] += 1
-        neighbours[free[v[edge]]] = u[edge]
-        free[v[edge]] += 1
-    return starts, neighbours
-
-
-@kernel
-def _edges_of(starts: Integers, neighbours: Positions) -> tuple[Positions, Positions]:
-    """The edges of sorted neighbour lists, in ascending order."""
-    u = np.empty(neighbours.size // 2, dtype=np.int32)
-    v = np.empty(neighbours.size // 2, dtype=np.int32)
-    found = 0
-    for node in range(starts.size - 1):
-        for index in range(starts[node], starts[node + 1]):
-            if neighbours[index] > node:
-                u[found], v[found] = node, neighbours[index]
-                found += 1
-    return u, v
-
-
-@kernel
 def _swap_in(
-    starts: Integers,
-    neighbours: Positions,
+    lists: Lists,
     labels: Positions,
     label_sizes: Integers,
     current: int,
@@ -146,32 +118,34 @@ def _swap_in(
     rng: np.random.Generator,
 ) -> None:
     """Close wedges a-v-b: join a and b, and join what each gives up for it."""
+    starts, neighbours = lists[0], lists[1]
     while current < wanted and work > 0:
         work -= _READS_PER_TRY
         v = neighbours[int(rng.random() * neighbours.size)]  # in proportion to degree
-        a = _large_neighbour(starts, neighbours, v, rng)
-        b = _large_neighbour(starts, neighbours, v, rng)
+        if starts[v + 1] - starts[v] < 2:
+            continue
+        a = _large_neighbour(lists, v, rng)
+        b = _large_neighbour(lists, v, rng)
         if label_sizes[labels[b]] == 1:  # no other node has the label of b
             a, b = b, a
-        if a == b or label_sizes[labels[b]] == 1 or _adjacent(starts, neighbours, a, b):
+        if a == b or label_sizes[labels[b]] == 1 or adjacent(lists, a, b):
             continue
-        c = _like(starts, neighbours, a, b, v, labels, rng)
+        c = _like(lists, a, b, v, labels, rng)
         if c < 0:
             continue
-        e = _end_to_remove(starts, neighbours, a, b, c, v, rng)
+        e = _end_to_remove(lists, a, b, c, v, rng)
         if e < 0:
             continue
-        gain, reads = _gain(starts, neighbours, a, b, c, e)
+        gain, reads = _gain(lists, a, b, c, e)
         work -= reads
         if gain > 0 and current + gain <= wanted + beyond:
-            work -= _swap(starts, neighbours, a, b, c, e)
+            work -= _swap(lists, a, b, c, e)
             current += gain
 
 
 @kernel
 def _swap_out(
-    starts: Integers,
-    neighbours: Positions,
+    lists: Lists,
     labels: Positions,
     label_sizes: Integers,
     current: int,
@@ -181,6 +155,7 @@ def _swap_out(
     rng: np.random.Generator,
 ) -> None:
     """Swap random edges a-c and b-e that are in more triangles than a-b and c-e would be."""
+    starts, neighbours = lists[0], lists[1]
     while current > wanted and work > 0:
         work -= _READS_PER_TRY
         a = neighbours[int(rng.random() * neighbours.size)]
@@ -188,23 +163,22 @@ def _swap_out(
         if label_sizes[labels[c]] == 1:
             a, c = c, a
         b = neighbours[int(rng.random() * neighbours.size)]
-        if labels[b] != labels[c] or a == b or b == c or _adjacent(starts, neighbours, a, b):
+        if labels[b] != labels[c] or a == b or b == c or adjacent(lists, a, b):
             continue
-        e = _end_to_remove(starts, neighbours, a, b, c, -1, rng)
+        e = _end_to_remove(lists, a, b, c, -1, rng)
         if e < 0:
             continue
-        gain, reads = _gain(starts, neighbours, a, b, c, e)
+        gain, reads = _gain(lists, a, b, c, e)
         work -= reads
         if gain < 0 and current + gain >= wanted - beyond:
-            work -= _swap(starts, neighbours, a, b, c, e)
+            work -= _swap(lists, a, b, c, e)
             current += gain
 
 
 @kernel
-def _large_neighbour(
-    starts: Integers, neighbours: Positions, v: Integer, rng: np.random.Generator
-) -> Integer:
+def _large_neighbour(lists: Lists, v: Integer, rng: np.random.Generator) -> Integer:
     """The largest of a few random neighbours of v."""
+    starts, neighbours = lists[0], lists[1]
     begin, count = starts[v], starts[v + 1] - starts[v]
     largest, degree = neighbours[begin], -1
     for _ in range(_TOURNAMENT):
@@ -216,8 +190,7 @@ def _large_neighbour(
 
 @kernel
 def _like(
-    starts: Integers,
-    neighbours: Positions,
+    lists: Lists,
     a: Integer,
     b: Integer,
     v: Integer,
@@ -225,6 +198,7 @@ def _like(
     rng: np.random.Generator,
 ) -> Integer:
     """A neighbour of a, not b or v, with the label of b; -1 if none is found."""
+    starts, neighbours = lists[0], lists[1]
     begin, count = starts[a], starts[a + 1] - starts[a]
     index = int(rng.random() * count)
     for _ in range(min(_SCANNED, count)):
@@ -237,8 +211,7 @@ def _like(
 
 @kernel
 def _end_to_remove(
-    starts: Integers,
-    neighbours: Positions,
+    lists: Lists,
     a: Integer,
     b: Integer,
     c: Integer,
@@ -246,6 +219,7 @@ def _end_to_remove(
     rng: np.random.Generator,
 ) -> Integer:
     """A neighbour e of b, not a, c or v, about as large as a and not adjacent to c; else -1."""
+    starts, neighbours = lists[0], lists[1]
     begin, count = starts[b], starts[b + 1] - starts[b]
     degree = starts[a + 1] - starts[a]
     index = int(rng.random() * count)
@@ -254,101 +228,30 @@ def _end_to_remove(
         other = starts[e + 1] - starts[e]
         alike = other <= 2 * degree and degree <= 2 * other
         apart = e != a and e != c and e != v
-        if alike and apart and not _adjacent(starts, neighbours, c, e):
+        if alike and apart and not adjacent(lists, c, e):
             return e
         index = index + 1 if index + 1 < count else 0
     return -1
 
 
 @kernel
-def _gain(
-    starts: Integers, neighbours: Positions, a: Integer, b: Integer, c: Integer, e: Integer
-) -> tuple[Integer, Integer]:
+def _gain(lists: Lists, a: Integer, b: Integer, c: Integer, e: Integer) -> tuple[Integer, Integer]:
     """Triangles gained by replacing a-c and b-e by a-b and c-e, and the reads it took.
 
     The removed edges close two wedges of the new ones, c between a and b and so on, wherever c-b
     or a-e is an edge.
     """
-    closed, reads_ab = _common(starts, neighbours, a, b)
-    other, reads_ce = _common(starts, neighbours, c, e)
-    opened, reads_ac = _common(starts, neighbours, a, c)
-    last, reads_be = _common(starts, neighbours, b, e)
-    lost = 2 * _adjacent(starts, neighbours, b, c) + 2 * _adjacent(starts, neighbours, a, e)
+    closed, reads_ab = common_neighbours(lists, a, b)
+    other, reads_ce = common_neighbours(lists, c, e)
+    opened, reads_ac = common_neighbours(lists, a, c)
+    last, reads_be = common_neighbours(lists, b, e)
+    lost = 2 * adjacent(lists, b, c) + 2 * adjacent(lists, a, e)
     gain = closed + other - opened - last - lost
     return gain, reads_ab + reads_ce + reads_ac + reads_be
 
 
 @kernel
-def _swap(
-    starts: Integers, neighbours: Positions, a: Integer, b: Integer, c: Integer, e: Integer
-) -> Integer:
-    """Replace a-c and b-e by a-b and c-e; the number of entries moved at most."""
-    reads = _replace(starts, neighbours, a, c, b)
-    reads += _replace(starts, neighbours, c, a, e)
-    reads += _replace(starts, neighbours, b, e, a)
-    reads += _replace(starts, neighbours, e, b, c)
-    return reads
-
-
-@kernel
-def _find(starts: Integers, neighbours: Positions, x: Integer, y: Integer) -> Integer:
-    """Index of the first neighbour of x that is not smaller than y."""
-    left, right = starts[x], starts[x + 1]
-    while left < right:
-        half = (left + right) // 2
-        if neighbours[half] < y:
-            left = half + 1
-        else:
-            right = half
-    return left
-
-
-@kernel
-def _adjacent(starts: Integers, neighbours: Positions, x: Integer, y: Integer) -> bool:
-    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
-        x, y = y, x
-    at = int(_find(starts, neighbours, x, y))
-    return bool(at < starts[x + 1] and neighbours[at] == y)
-
-
-@kernel
-def _common(
-    starts: Integers, neighbours: Positions, x: Integer, y: Integer
-) -> tuple[Integer, Integer]:
-    """Number of common neighbours of x and y, and the reads it took.
-
-    Lists of similar length are merged; the entries of a much shorter one are looked up.
-    """
-    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
-        x, y = y, x
-    i, j, end_x, end_y = starts[x], starts[y], starts[x + 1], starts[y + 1]
-    short, long = end_x - i, end_y - j
-    found = 0
-    if 16 * short < long:
-        for index in range(i, end_x):
-            at = int(_find(starts, neighbours, y, neighbours[index]))
-            if at < end_y and neighbours[at] == neighbours[index]:
-                found += 1
-        return found, 16 * short
-    while i < end_x and j < end_y:
-        one, other = neighbours[i], neighbours[j]
-        found += int(one == other)
-        i += one <= other
-        j += other <= one
-    return found, short + long
-
-
-@kernel
-def _replace(
-    starts: Integers, neighbours: Positions, x: Integer, old: Integer, new: Integer
-) -> Integer:
-    """Put `new` into the sorted list of x instead of `old`."""
-    at = _find(starts, neighbours, x, old)
-    while at + 1 < starts[x + 1] and neighbours[at + 1] < new:
-        neighbours[at] = neighbours[at + 1]
-        at += 1
-    while at > starts[x] and neighbours[at - 1] > new:
-        neighbours[at] = neighbours[at - 1]
-        at -= 1
-    neighbours[at] = new
-    return starts[x + 1] - starts[x]
+def _swap(lists: Lists, a: Integer, b: Integer, c: Integer, e: Integer) -> Integer:
+    """Replace a-c and b-e by a-b and c-e; how many list entries had to move."""
+    moved = replace(lists, a, c, b) + replace(lists, c, a, e)
+    return moved + replace(lists, b, e, a) + replace(lists, e, b, c)
