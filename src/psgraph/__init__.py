@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from psgraph.methods.base import Method
     from psgraph.methods.der import DER
     from psgraph.methods.ldpgen import LDPGen
+    from psgraph.methods.plus import PSGraphPlus
     from psgraph.methods.privgraph import PrivGraph
     from psgraph.methods.privhrg import PrivHRG
     from psgraph.methods.psgraph import PSGraph
@@ -72,6 +73,7 @@ __all__ = [
     "LDPGen",
     "Method",
     "PSGraph",
+    "PSGraphPlus",
     "PrivGraph",
     "PrivHRG",
     "PsgraphError",
@@ -101,6 +103,7 @@ _HOME = {
     "LDPGen": "methods.ldpgen",
     "Method": "methods.base",
     "PSGraph": "methods.psgraph",
+    "PSGraphPlus": "methods.plus",
     "PrivGraph": "methods.privgraph",
     "PrivHRG": "methods.privhrg",
     "PsgraphError": "errors",

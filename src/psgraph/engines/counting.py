@@ -38,9 +38,7 @@ def split_degrees(u: Positions, v: Positions, labels: Positions) -> tuple[Intege
 
 
 @kernel
-def common_edges(
-    u: Positions, v: Positions, other_u: Positions, other_v: Positions
-) -> int:
+def common_edges(u: Positions, v: Positions, other_u: Positions, other_v: Positions) -> int:
     """Edges in both of two sorted lists; an end of −1 in the other list is no node here."""
     found = here = 0
     for edge in range(other_u.size):

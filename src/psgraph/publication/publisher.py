@@ -33,7 +33,7 @@ from psgraph.errors import (
     exact_decimal,
 )
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, check_caveat, find_method
+from psgraph.methods.base import Method, check_caveat, find_method, measure_with
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -105,6 +105,7 @@ class Publisher:
         self._unfinished: Seal | None = None
         self._from_edges: bool | None = None
         self._cursor = 0
+        self._latest: tuple[int, Snapshot] | None = None  # for methods that read two snapshots
         self._directory = None if out is None else ReleaseDirectory(out)
         self._ledger: Ledger | None = None
         # States are rebuilt in order when old releases are made again: (timestamps done, state).
@@ -255,6 +256,8 @@ class Publisher:
         else:
             release = self._hand_back(place, snapshot)
         self._cursor = place + 1
+        if self.method.remembers_snapshot:
+            self._latest = (place, snapshot)
         return release
 
     def _check_snapshot(self, snapshot: Snapshot) -> None:
@@ -284,8 +287,13 @@ class Publisher:
         self._accountant.check(allowance)
         if self.seed is not None:
             self._sampler = self._make_sampler(timestamp)
-        budget = Budget(allowance, self._sampler)
-        measurement = self.method.measure(snapshot, self._state, budget, self._engine)
+        budget = Budget(allowance, self._sampler, spending=self._accountant)
+        before, previous = self._latest or (-1, None)
+        if before != timestamp - 1:
+            previous = None
+        measurement = measure_with(
+            self.method, snapshot, self._state, budget, self._engine, previous=previous
+        )
         if budget.spent > allowance:
             raise MethodError(f"method {self.method.name!r} spent more than it was allowed")
         check_caveat(self.method, budget.trace)

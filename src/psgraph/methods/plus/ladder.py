@@ -92,9 +92,7 @@ class Rungs:
         before = rung - 1
         growing = min(before, self.widest - self.reach)
         return (
-            self.reach * growing
-            + growing * (growing - 1) // 2
-            + self.widest * (before - growing)
+            self.reach * growing + growing * (growing - 1) // 2 + self.widest * (before - growing)
         )
 
     def total(self, bits: int) -> Interval:

@@ -36,7 +36,6 @@ from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings,
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import (
-    count_triangles,
     second_largest_degree,
     transitivity,
     wedge_count,

@@ -65,8 +65,8 @@ def class_mixing(degrees: Integers, classes: Labels, shares: Floats | None, edge
     shares
         The filtered share of edges in each of the 78 cells, None if never measured.
     """
-    stubs = np.bincount(classes, weights=degrees, minlength=CLASSES)
-    squares = np.bincount(classes, weights=degrees.astype(np.float64) ** 2, minlength=CLASSES)
+    stubs = _sums(classes, degrees.astype(np.float64))
+    squares = _sums(classes, degrees.astype(np.float64) ** 2)
     sizes = np.bincount(classes, minlength=CLASSES)
     total = stubs.sum()
     matrix = np.outer(stubs, stubs) / max(total, 1.0)
@@ -76,6 +76,10 @@ def class_mixing(degrees: Integers, classes: Labels, shares: Floats | None, edge
         measured[a, b] = np.maximum(shares, 0) * edges
         matrix = measured + measured.T + RANDOM * matrix
     return Mixing(rake(matrix, stubs, sizes), stubs, squares, sizes)
+
+
+def _sums(classes: Labels, values: Floats) -> Floats:
+    return np.bincount(classes, weights=values, minlength=CLASSES).astype(np.float64)
 
 
 def rake(matrix: Floats, stubs: Floats, sizes: Integers) -> Floats:
