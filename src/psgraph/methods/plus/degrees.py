@@ -137,7 +137,8 @@ def _edges_per_node(state: PlusState | None, sizes: SizeReadings) -> Track:
         return track
     noise = laplace_variance(float(1 / sizes.shares.edges)) / nodes**2
     observed = np.array([sizes.noisy_edge_count / nodes])
-    return track.observe(observed, noise, np.array([scale])).clipped(0.5 / nodes, np.inf)
+    track = track.observe(observed, noise, np.array([scale]), most=(nodes - 1) / 2)
+    return track.clipped(0.5 / nodes, np.inf)
 
 
 def _edge_count(per_node: Track, nodes: int) -> int:

@@ -75,7 +75,9 @@ class Track:
         """Limit the levels to a range."""
         return replace(self, level=np.clip(self.level, low, high))
 
-    def observe(self, observed: Floats, noise: float, scale: Floats) -> Track:
+    def observe(
+        self, observed: Floats, noise: float, scale: Floats, *, most: float = 1.0
+    ) -> Track:
         """Update the first ``observed.size`` entries.
 
         Parameters
@@ -86,13 +88,15 @@ class Track:
             R, the variance of the noise of each.
         scale
             s², the variance of one step's movement of each entry, up to the factor Q.
+        most
+            Values lie between 0 and this. Noise beyond that is no sign of a jump.
 
         Examples
         --------
-        >>> track = Track.unseen(1, drift=0.01).observe(np.array([2.0]), 1.0, np.ones(1))
+        >>> track = Track.unseen(1, drift=0.01).observe(np.array([0.2]), 0.01, np.ones(1))
         >>> track.level, track.variance
-        (array([2.]), array([1.]))
-        >>> bool(track.observe(np.array([4.0]), 1.0, np.ones(1)).level[0] > 3)
+        (array([0.2]), array([0.01]))
+        >>> bool(track.observe(np.array([0.4]), 0.01, np.ones(1)).level[0] > 0.3)
         True
         """
         if not observed.size:
@@ -106,7 +110,8 @@ class Track:
             innovation = (observed - first)[seen]
             step = float(scale[seen].mean())
             expected = float((spread[seen] + noise).mean()) / step
-            excess = float((innovation**2).mean()) / step - expected
+            possible = (np.clip(observed, 0.0, most) - first)[seen]
+            excess = float((possible**2).mean()) / step - expected
             jump = excess if excess > JUMP * (drift + expected) else drift
             drift = 0.7 * drift + 0.3 * min(max(excess, 0.0), 4 * drift + 0.01)
             drift = max(drift, LEAST_DRIFT)
