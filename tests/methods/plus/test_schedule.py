@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def test_a_window_in_a_lasting_mode_is_spent_to_the_last_bit(mode, window):
 
 def test_edges_kept_are_paid_half_by_each_of_two_timestamps():
     rows = spends(Parts(), WEventPrivacy("1", window=4), ["periodic"] * 12)
-    for row, after in zip(rows, rows[1:], strict=False):
+    for row, after in pairwise(rows):
         assert row.reserved == after.persistence
         assert row.reserved == (Fraction(1, 100) if row.timestamp % 4 == 0 else NONE)
 

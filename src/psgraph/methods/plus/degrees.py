@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.graph import Roster
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
+from psgraph.methods.plus.persistence import kept_share, kept_share_track
 from psgraph.methods.plus.schedule import Mode, next_mode, top_count
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.targets import ranked, wanted_degrees
@@ -32,16 +34,20 @@ class DegreeStep:
     ----------
     order
         Positions from the largest estimated degree to the smallest.
+    numbers
+        A random number for every node that stays with it, below 2⁵².
     wanted
         The degree every node shall have; the sum is 2·`edge_count` wherever possible.
     """
 
     edges_per_node: Track
+    persistence: Track
     edge_count: int
     curve_track: Track
     curve: DegreeCurve | None
     nodes: Nodes
     order: Integers
+    numbers: NDArray[np.uint64]
     wanted: Integers
     mode: Mode
     new_share: float
@@ -111,7 +117,9 @@ def degree_step(
             window=sizes.shares.window,
         )
     estimates = nodes.degrees(where)
-    order = ranked(estimates, nodes.ties[where])
+    kept_track = kept_share_track(state, sizes)
+    steady = _steadied(state, sizes.roster, nodes, where, kept_share(kept_track))
+    order = ranked(steady, nodes.ties[where])
     shares = curve.shares if use_curve and curve is not None else np.zeros(0)
     wanted = wanted_degrees(
         estimates,
@@ -122,7 +130,17 @@ def degree_step(
         rng=generator(sizes.seed, 1),
     )
     return DegreeStep(
-        per_node, edge_count, curve_track, curve, nodes, order, wanted, mode, new_share
+        edges_per_node=per_node,
+        persistence=kept_track,
+        edge_count=edge_count,
+        curve_track=curve_track,
+        curve=curve,
+        nodes=nodes,
+        order=order,
+        numbers=(nodes.ties[where] * 2.0**52).astype(np.uint64),
+        wanted=wanted,
+        mode=mode,
+        new_share=new_share,
     )
 
 
@@ -155,6 +173,30 @@ def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:
     noise = laplace_variance(float(2 / sizes.shares.curve)) / nodes**2
     scale = np.clip(track.level[: sizes.noisy_curve.size], 0.02, 1)
     return track.observe(sizes.noisy_curve / nodes, noise, scale)
+
+
+def _steadied(
+    state: PlusState | None,
+    roster: Roster,
+    nodes: Nodes,
+    where: NDArray[np.int32],
+    kept: float,
+) -> Floats:
+    """Move estimates towards the degrees of the last graph, by κ standard deviations at most.
+
+    Nodes whose estimates differ by less than their doubt are in no particular order. Ordering them
+    as in the last graph lets them keep their degrees, and with them their edges.
+    """
+    estimates = nodes.degrees(where)
+    if state is None or kept == 0 or not len(state.roster):
+        return estimates
+    ends = np.concatenate([state.u, state.v])
+    degrees = np.bincount(ends, minlength=len(state.roster)).astype(np.float64)
+    there = state.roster.positions(roster.ids)
+    before = np.where(there >= 0, degrees[there], estimates)
+    variance = nodes.variance[where]
+    doubt = kept * np.sqrt(np.where(np.isfinite(variance), variance, nodes.fresh_mean))
+    return np.clip(before, estimates - doubt, estimates + doubt)
 
 
 def _energy(degrees: Floats, chosen: NDArray[np.bool_]) -> float:

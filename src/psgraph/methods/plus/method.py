@@ -28,7 +28,7 @@ from psgraph.methods.plus.mixing import (
     integer_blocks,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.persistence import kept_share, kept_share_track, old_edges
+from psgraph.methods.plus.persistence import kept_share, old_edges
 from psgraph.methods.plus.queries import LABELS, hub_matrices, measure_sizes, measure_structure
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import Parts, Shares, shares_of
@@ -47,6 +47,9 @@ from psgraph.privacy.guarantee import WEventPrivacy
 __all__ = ["PSGraphPlus"]
 
 Labels = NDArray[np.int32]
+
+CLOSE = 0.1  # relative distance from the wanted transitivity at which kept edges come first
+STABLE = 0.5  # the share of edges that stay from which blocks are rounded as before
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         with phase("degrees"):
             step = self._degree_step(state, sizes)
             self._known = None
-        kept_track = kept_share_track(state, sizes)
-        kept = kept_share(kept_track)
+        kept = kept_share(step.persistence)
         with phase("mixing"):
             track = _mixing_track(state, step.edge_count, sizes, structure)
             shares = track.level if track.seen.all() else None
@@ -203,30 +205,31 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 classes = degree_classes(step.wanted)
             mixing = class_mixing(step.wanted, classes, shares, step.edge_count)
             rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
-            labels = classes
+            labels, identities = classes, np.arange(CLASSES, dtype=np.uint64)
             if rows is not None:
                 mixing = with_hubs(rows, mixing, step.wanted, classes)
                 labels = classes.copy()
                 labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
-            renew = state is None or sizes.shares.opens_window or kept < 0.5
-            block_seed = sizes.seed if renew or state is None else state.block_seed
-            target = Target(
-                step.wanted, labels, *integer_blocks(mixing.matrix, block_seed), step.edge_count
-            )
+                identities = np.concatenate([identities, step.numbers[rows.hubs]])
+            # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
+            stable = state is not None and kept >= STABLE
+            block_seed = state.block_seed if state is not None and stable else sizes.seed
+            blocks = integer_blocks(mixing.matrix, identities, block_seed)
+            target = Target(step.wanted, labels, *blocks, step.edge_count)
         with phase("realisation"):
             candidates = old_edges(state, sizes.roster, kept, generator(sizes.seed, 2))
             edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
         with phase("clustering"):
             clustering = Clustering.start() if state is None else state.clustering
             clustering = _measured_clustering(clustering, target, sizes, structure)
-            edges = _swapped(edges, clustering, target, sizes.seed)
+            edges = _swapped(edges, clustering, target, kept, sizes.seed)
         return PlusState(
             roster=sizes.roster,
             u=edges.u,
             v=edges.v,
             edge_count=step.edge_count,
             edges_per_node=step.edges_per_node,
-            persistence=kept_track,
+            persistence=step.persistence,
             curve_track=step.curve_track,
             curve=step.curve,
             nodes=step.nodes,
@@ -336,12 +339,18 @@ def _measured_clustering(
     )
 
 
-def _swapped(edges: Edges, clustering: Clustering, target: Target, seed: int) -> Edges:
-    """Swap edges towards the wanted number of triangles."""
-    if clustering.target is None:
-        return edges
+def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, seed: int) -> Edges:
+    """Swap edges towards the wanted number of triangles, unless it is close enough.
+
+    A swap replaces two edges: the more edges stay in truth, the dearer it is.
+    """
     nodes = target.degrees.size
-    wanted = round(clustering.target * wedge_count(edges, nodes) / 3)
+    wanted_share = clustering.target
+    if wanted_share is None:
+        return edges
+    if abs(transitivity(edges, nodes) - wanted_share) <= CLOSE * kept * wanted_share:
+        return edges
+    wanted = round(wanted_share * wedge_count(edges, nodes) / 3)
     return swap_triangles(
         edges, nodes=nodes, labels=target.labels, triangles=wanted, rng=generator(seed, 5)
     )

@@ -101,17 +101,26 @@ def rake(matrix: Floats, stubs: Floats, sizes: Integers) -> Floats:
     return matrix
 
 
-def integer_blocks(matrix: Floats, seed: int) -> tuple[Labels, Labels, Integers]:
+def integer_blocks(
+    matrix: Floats, identities: NDArray[np.uint64], seed: int
+) -> tuple[Labels, Labels, Integers]:
     """Round a mixing matrix at random to edges per pair of labels.
 
-    The same seed rounds in the same way, so that blocks are stable from one timestamp to the
-    next. Returns labels a ≤ b and quotas, in the order in which they are to be filled: first the
-    rows of single-node labels (beyond the classes) from the first on, each in random order, then
-    the classes from the highest down.
+    Parameters
+    ----------
+    identities
+        A number for each label that stays with it: the class, or a number of the hub. With the
+        same seed a pair of them is always rounded in the same way, whatever labels it has, so
+        that blocks are stable from one timestamp to the next.
+
+    Returns
+    -------
+    Labels a ≤ b and quotas, in the order in which they are to be filled: first the rows of
+    single-node labels (beyond the classes) from the first on, each in random order, then the
+    classes from the highest down.
     """
     size = matrix.shape[0]
-    rng = np.random.Generator(np.random.PCG64(seed))
-    offsets, order = rng.random((size, size)), rng.random((size, size))
+    offsets, order = _pair_uniforms(identities, seed), _pair_uniforms(identities, ~seed)
     edges = matrix.copy()
     edges[np.diag_indices(size)] /= 2
     quotas = np.floor(edges + offsets).astype(np.int64)
@@ -123,3 +132,15 @@ def integer_blocks(matrix: Floats, seed: int) -> tuple[Labels, Labels, Integers]
     index = np.lexsort((within, row))
     a, b = a[index], b[index]
     return a.astype(np.int32), b.astype(np.int32), quotas[a, b]
+
+
+def _pair_uniforms(identities: NDArray[np.uint64], seed: int) -> Floats:
+    """Return a number in [0, 1) for every unordered pair, by hashing it (SplitMix64)."""
+    low: NDArray[np.uint64] = np.minimum.outer(identities, identities)
+    high: NDArray[np.uint64] = np.maximum.outer(identities, identities)
+    mixed = low * np.uint64(0x9E3779B97F4A7C15)
+    mixed += high * np.uint64(0xC2B2AE3D27D4EB4F) + np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53

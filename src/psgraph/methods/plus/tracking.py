@@ -75,9 +75,7 @@ class Track:
         """Limit the levels to a range."""
         return replace(self, level=np.clip(self.level, low, high))
 
-    def observe(
-        self, observed: Floats, noise: float, scale: Floats, *, most: float = 1.0
-    ) -> Track:
+    def observe(self, observed: Floats, noise: float, scale: Floats, *, most: float = 1.0) -> Track:
         """Update the first ``observed.size`` entries.
 
         Parameters
