@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from psgraph.graph import Roster
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
-from psgraph.methods.plus.persistence import kept_share, kept_share_track
+from psgraph.methods.plus.persistence import kept_share, kept_share_track, steadiness
 from psgraph.methods.plus.schedule import Mode, next_mode, top_count
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.targets import ranked, wanted_degrees
@@ -118,8 +118,9 @@ def degree_step(
         )
     estimates = nodes.degrees(where)
     kept_track = kept_share_track(state, sizes)
-    steady = _steadied(state, sizes.roster, nodes, where, kept_share(kept_track))
-    order = ranked(steady, nodes.ties[where])
+    steady = steadiness(kept_share(kept_track))
+    steadied = _steadied(state, sizes.roster, nodes, where, steady)
+    order = ranked(steadied, nodes.ties[where])
     shares = curve.shares if use_curve and curve is not None else np.zeros(0)
     wanted = wanted_degrees(
         estimates,
@@ -180,22 +181,22 @@ def _steadied(
     roster: Roster,
     nodes: Nodes,
     where: NDArray[np.int32],
-    kept: float,
+    most: float,
 ) -> Floats:
-    """Move estimates towards the degrees of the last graph, by κ standard deviations at most.
+    """Move estimates towards the degrees of the last graph, by `most` standard deviations.
 
     Nodes whose estimates differ by less than their doubt are in no particular order. Ordering them
     as in the last graph lets them keep their degrees, and with them their edges.
     """
     estimates = nodes.degrees(where)
-    if state is None or kept == 0 or not len(state.roster):
+    if state is None or most == 0 or not len(state.roster):
         return estimates
     ends = np.concatenate([state.u, state.v])
     degrees = np.bincount(ends, minlength=len(state.roster)).astype(np.float64)
     there = state.roster.positions(roster.ids)
     before = np.where(there >= 0, degrees[there], estimates)
     variance = nodes.variance[where]
-    doubt = kept * np.sqrt(np.where(np.isfinite(variance), variance, nodes.fresh_mean))
+    doubt = most * np.sqrt(np.where(np.isfinite(variance), variance, nodes.fresh_mean))
     return np.clip(before, estimates - doubt, estimates + doubt)
 
 

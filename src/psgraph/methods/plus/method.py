@@ -28,7 +28,7 @@ from psgraph.methods.plus.mixing import (
     integer_blocks,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.persistence import kept_share, old_edges
+from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
 from psgraph.methods.plus.queries import LABELS, hub_matrices, measure_sizes, measure_structure
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import Parts, Shares, shares_of
@@ -49,7 +49,6 @@ __all__ = ["PSGraphPlus"]
 Labels = NDArray[np.int32]
 
 CLOSE = 0.1  # relative distance from the wanted transitivity at which kept edges come first
-STABLE = 0.5  # the share of edges that stay from which blocks are rounded as before
 
 
 @dataclass(frozen=True)
@@ -212,8 +211,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
                 identities = np.concatenate([identities, step.numbers[rows.hubs]])
             # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
-            stable = state is not None and kept >= STABLE
-            block_seed = state.block_seed if state is not None and stable else sizes.seed
+            block_seed = sizes.seed
+            if state is not None and steadiness(kept) > 0:
+                block_seed = state.block_seed
             blocks = integer_blocks(mixing.matrix, identities, block_seed)
             target = Target(step.wanted, labels, *blocks, step.edge_count)
         with phase("realisation"):
@@ -342,13 +342,13 @@ def _measured_clustering(
 def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, seed: int) -> Edges:
     """Swap edges towards the wanted number of triangles, unless it is close enough.
 
-    A swap replaces two edges: the more edges stay in truth, the dearer it is.
+    A swap replaces two edges: the more edges stay in truth, the more it costs.
     """
     nodes = target.degrees.size
     wanted_share = clustering.target
     if wanted_share is None:
         return edges
-    if abs(transitivity(edges, nodes) - wanted_share) <= CLOSE * kept * wanted_share:
+    if abs(transitivity(edges, nodes) - wanted_share) <= CLOSE * steadiness(kept) * wanted_share:
         return edges
     wanted = round(wanted_share * wedge_count(edges, nodes) / 3)
     return swap_triangles(

@@ -9,9 +9,11 @@ from psgraph.graph import Roster
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
-__all__ = ["kept_share", "kept_share_track", "old_edges"]
+__all__ = ["kept_share", "kept_share_track", "old_edges", "steadiness"]
 
 Labels = NDArray[np.int32]
+
+MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
 
 
 def kept_share_track(state: PlusState | None, sizes: SizeReadings) -> Track:
@@ -28,6 +30,15 @@ def kept_share_track(state: PlusState | None, sizes: SizeReadings) -> Track:
 def kept_share(track: Track) -> float:
     """Return κ."""
     return float(track.level[0])
+
+
+def steadiness(share: float) -> float:
+    """Return how much to do to let edges stay: 0 where most are new, 1 where all of them stay.
+
+    >>> steadiness(0.4), steadiness(0.75), steadiness(1.0)
+    (0.0, 0.5, 1.0)
+    """
+    return max(0.0, (share - MOSTLY_NEW) / (1 - MOSTLY_NEW))
 
 
 def old_edges(
