@@ -74,7 +74,7 @@ def swap_triangles(
     Returns
     -------
     Edges
-        The input itself if it is within 2 triangles or 2 % already.
+        The input itself if it is within 2 triangles or 2 % already, or has no two edges.
 
     Examples
     --------
@@ -88,7 +88,8 @@ def swap_triangles(
     2
     """
     current = count_triangles(edges, nodes)
-    if abs(current - triangles) <= _allowance(triangles, _CLOSE_ENOUGH):
+    close = abs(current - triangles) <= _allowance(triangles, _CLOSE_ENOUGH)
+    if close or edges.u.size < 2:
         return edges
     if work is None:
         work = _default_work(edges.u.size, current, triangles)
