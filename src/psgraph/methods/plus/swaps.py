@@ -37,11 +37,12 @@ _CLOSE_ENOUGH = (2, 0.02)  # triangles off, and share off, at which nothing is s
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
 _TOURNAMENT = 4  # random neighbours of which the largest is taken
 _SCANNED = 16  # neighbours tried as the other end of an edge to remove
-_READS_PER_EDGE = 80  # work limit: adjacency reads per edge, up to four times as many
+_READS_PER_EDGE = 40  # work limit: adjacency reads per edge, up to four times as many
 _READS_PER_TRY = 16
 _READS_PER_PARTNER = 16
 _PARTNERS = 4  # pairs of edges tried for one wedge
-_MOST_READS = 50_000_000  # about a second on a graph that does not fit the cache
+_MORE_READS = 500_000  # and a constant, some 3 ms, that lets small graphs reach their number
+_MOST_READS = 40_000_000  # about a second on a graph that does not fit the cache
 
 
 def swap_triangles(
@@ -68,8 +69,8 @@ def swap_triangles(
     rng
         Source of all random choices.
     work
-        Adjacency reads to spend at most. Default: 80 per edge, up to 320 where triangles are to
-        be multiplied, and at most 5·10⁷.
+        Adjacency reads to spend at most. Default: 500,000 plus 40 per edge, up to 160 where
+        triangles are to be multiplied, and at most 4·10⁷.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def _allowance(triangles: int, limits: tuple[int, float]) -> int:
 
 def _default_work(edge_count: int, current: int, wanted: int) -> int:
     ratio = min(max(wanted / max(current, 1), 1.0), 4.0)
-    return min(int(_READS_PER_EDGE * edge_count * ratio) + 1000, _MOST_READS)
+    return min(int(_READS_PER_EDGE * edge_count * ratio) + _MORE_READS, _MOST_READS)
 
 
 @kernel
