@@ -19,7 +19,7 @@ from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
 from psgraph.testing import check_method
 
-from .graphs import ENGINE, hubs_and_leaves, noisy_budget, publish, random_snapshot
+from .snapshots import ENGINE, hubs_and_leaves, noisy_budget, publish, random_snapshot
 
 NOTHING = {"curve": False, "hubs": False, "persistence": False, "clustering": False}
 

@@ -16,7 +16,7 @@ from psgraph.methods.plus.queries import LABELS, hub_matrices, measure_sizes, me
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 
-from .graphs import ENGINE, one_edge_changed, random_snapshot, silent_budget
+from .snapshots import ENGINE, one_edge_changed, random_snapshot, silent_budget
 
 NODES = 40
 EVERYTHING = Shares(

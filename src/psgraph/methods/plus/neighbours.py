@@ -25,7 +25,8 @@ Integer = int | np.integer[Any]
 Lists = tuple[Integers, Positions, Positions, Bitmaps]
 """Begin of every list, the lists, the bitmap row of every node or -1, and the bitmaps."""
 
-_BITS_PER_ENTRY = 64  # the bitmaps take at most 8 bytes per node and edge
+_BITS_PER_ENTRY = 64  # the bitmaps take at most 8 bytes per node and edge,
+_FEWEST_BITS = 1 << 25  # or 4 MB
 _SMALLEST_HUB = 16  # degree from which a bitmap pays
 
 
@@ -40,7 +41,7 @@ def neighbour_lists(edges: Edges, nodes: int) -> Lists:
     starts, neighbours = _fill_lists(edges.u, edges.v, nodes)
     degrees = np.diff(starts)
     hubs = np.flatnonzero(degrees >= _SMALLEST_HUB)
-    most = _BITS_PER_ENTRY * (nodes + edges.u.size) // max(nodes, 1)
+    most = max(_BITS_PER_ENTRY * (nodes + edges.u.size), _FEWEST_BITS) // max(nodes, 1)
     hubs = hubs[np.argsort(-degrees[hubs], kind="stable")[:most]]
     rows = np.full(nodes, -1, dtype=np.int32)
     rows[hubs] = np.arange(hubs.size, dtype=np.int32)
@@ -62,6 +63,8 @@ def adjacent(lists: Lists, x: Integer, y: Integer) -> bool:
         return bool(_bit(bitmaps, rows[x], y))
     if rows[y] >= 0:
         return bool(_bit(bitmaps, rows[y], x))
+    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
+        x, y = y, x
     for index in range(starts[x], starts[x + 1]):
         if neighbours[index] >= y:
             return bool(neighbours[index] == y)

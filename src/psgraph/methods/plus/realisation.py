@@ -150,11 +150,12 @@ def _complement(target: Target) -> Target:
     the nodes with the fewest edges have the most in the complement.
     """
     nodes = target.degrees.size
-    sizes = np.bincount(target.labels)
+    quotas = _quota_matrix(target)
+    sizes = np.bincount(target.labels, minlength=quotas.shape[0])
     a, b = (half.astype(np.int32) for half in np.triu_indices(sizes.size))
     rooms = np.where(a == b, sizes[a] * (sizes[a] - 1) // 2, sizes[a] * sizes[b])
-    order = np.zeros((sizes.size, sizes.size), dtype=np.int64)
-    order[target.block_a, target.block_b] = -np.arange(target.quotas.size) + target.quotas.size
+    order = np.zeros_like(quotas)
+    order[target.block_a, target.block_b] = np.arange(target.quotas.size, 0, -1)
     by_order = np.argsort(order[a, b], kind="stable")
     a, b, rooms = a[by_order], b[by_order], rooms[by_order]
     return Target(
@@ -162,7 +163,7 @@ def _complement(target: Target) -> Target:
         labels=target.labels,
         block_a=a,
         block_b=b,
-        quotas=np.maximum(rooms - _quota_matrix(target)[a, b], 0),
+        quotas=np.maximum(rooms - quotas[a, b], 0),
         edge_count=nodes * (nodes - 1) // 2 - target.edge_count,
     )
 

@@ -151,8 +151,12 @@ def _search(starts: Integers, neighbours: Positions, nodes: int) -> Integer:
         begin, end = starts[x], starts[x + 1]
         if end - begin <= best:
             break
+        # The neighbours up to `split` only confirm partners, unless counting them costs little.
+        split = begin + best
+        if _entries(starts, neighbours, begin, split) <= _entries(starts, neighbours, split, end):
+            split = begin
         found = 0
-        for index in range(begin + best, end):
+        for index in range(split, end):
             middle = neighbours[index]
             for inner in range(starts[middle], starts[middle + 1]):
                 y = neighbours[inner]
@@ -163,8 +167,8 @@ def _search(starts: Integers, neighbours: Positions, nodes: int) -> Integer:
                     found += 1
                 counts[y] += 1
         proposed = found
-        kept = partners[:found].copy()
-        for index in range(begin + best - 1, begin - 1, -1):
+        kept = partners if split == begin else partners[:found].copy()
+        for index in range(split - 1, begin - 1, -1):
             # Every neighbour from `begin` to `index` may still add one.
             found = _still_open(kept, found, counts, best, index - begin + 1)
             if found == 0:
@@ -175,6 +179,15 @@ def _search(starts: Integers, neighbours: Positions, nodes: int) -> Integer:
         for at in range(proposed):
             counts[partners[at]] = 0
     return best
+
+
+@kernel
+def _entries(starts: Integers, neighbours: Positions, begin: Integer, end: Integer) -> int:
+    """Total length of the neighbour lists of some neighbours."""
+    total = 0
+    for index in range(begin, end):
+        total += starts[neighbours[index] + 1] - starts[neighbours[index]]
+    return total
 
 
 @kernel
