@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 SECRET = "SECRET-4711"
@@ -43,4 +44,5 @@ def install(directory: Path) -> dict[str, str]:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-method\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[psgraph.methods]\nodd = odd_method:Odd\n")
-    return {"PYTHONPATH": str(directory)}
+    before = os.environ.get("PYTHONPATH", "")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(directory), before]))}

@@ -36,7 +36,24 @@ def test_plan_in_words() -> None:
     assert "Communities kept" in words
     assert "Communities found again" in words
     assert "a node's inner degree will be off by about 10.5" in words
-    assert "noise alone moves it by about 150" in words
+    assert "noise alone changes it by about 150" in words
+
+
+def test_plan_takes_the_parameters_of_a_method() -> None:
+    shown = psgraph(*QUESTION, "--set", "always_repartition=true", "--json")
+    assert shown.code == 0, shown.err
+    plan = json.loads(shown.out)
+    assert {row["case"] for row in plan["measurements"]} == {"communities found again"}
+    assert plan["remarks"] == ["Communities are found again at every timestamp."]
+
+
+def test_plan_does_not_promise_what_a_method_does_not_provide() -> None:
+    chain = psgraph(*QUESTION, "--method", "privhrg")
+    assert chain.code == 0, chain.err
+    assert "No privacy is promised: the Markov chain" in chain.out
+    assert "ε-edge differential privacy" not in chain.out
+    local = psgraph(*QUESTION, "--method", "ldpgen", "--set", "ldp_scale=true")
+    assert "ε = 2 over any 5 consecutive timestamps" in " ".join(local.out.split())
 
 
 def test_methods_lists_plug_ins(tmp_path: Path) -> None:
@@ -44,6 +61,10 @@ def test_methods_lists_plug_ins(tmp_path: Path) -> None:
     assert shown.code == 0, shown.err
     methods = {method["name"]: method for method in json.loads(shown.out)["methods"]}
     assert methods["psgraph"]["package"] == "psgraph-dp"
+    assert methods["psgraph"]["private"] is True
+    assert methods["psgraph"]["parameters"]["threshold"] == "1"
+    assert methods["privhrg"]["private"] is False
+    assert "Markov chain" in methods["privhrg"]["caveat"]
     assert methods["odd"]["package"] == "odd-method"
     assert methods["odd"]["description"] == "PSGraph in other clothes."
 

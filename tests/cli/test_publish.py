@@ -114,11 +114,12 @@ def test_the_same_command_again_hands_back_what_is_published(
     assert released(tmp_path / "out") == before
 
 
-def test_switches_reach_the_certificate(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_parameters_reach_the_certificate(inputs: dict[str, Path], tmp_path: Path) -> None:
     done = psgraph_here(
         *("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE),
-        *("--out", tmp_path / "out", "--threshold", "0.25", "--no-fusion", "--no-postprocess"),
-        *("--always-repartition", "--choice-constant", "reference", "--between", "symmetric"),
+        *("--out", tmp_path / "out", "--set", "threshold=0.25", "--set", "fusion=False"),
+        *("--set", "postprocess=false", "--set", "always_repartition=TRUE"),
+        *("--set", "choice_constant=reference", "--set", "between=symmetric"),
         *("--ledger", tmp_path / "ledger", "--json"),
     )
     assert done.code == 0, done.err
@@ -194,9 +195,9 @@ def test_another_method(inputs: dict[str, Path], tmp_path: Path) -> None:
     environment = install(tmp_path)
     command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
     command += ("--method", "odd", "--out", tmp_path / "out")
-    refused = psgraph(*command, "--threshold", "1.0", "--no-fusion", env=environment)
+    refused = psgraph(*command, "--set", "threshold=1.0", env=environment)
     assert refused.code == 2
-    assert "--threshold, --no-fusion: only for --method psgraph" in refused.err
+    assert "threshold: there is no such parameter\nKnown parameters: none." in refused.err
     assert not (tmp_path / "out").exists()
     done = psgraph(*command, "--json", env=environment)
     assert done.code == 0, done.err
@@ -213,14 +214,30 @@ def test_the_compared_methods(method: str, inputs: dict[str, Path], tmp_path: Pa
     assert certificate["private"] is (method != "privhrg")  # its chain is not proven
 
 
+@pytest.mark.parametrize("text", ["False", "FALSE", "false", "true", "no", "0", ""])
+def test_a_boolean_is_never_read_as_its_opposite(text: str) -> None:
+    """`bool("False")` is true: it once turned PrivHRG's Markov chain on."""
+    command = ("plan", "--nodes", 9, "--epsilon", 1, "--window", 1, "--method", "privhrg", "--json")
+    done = psgraph_here(*command, "--set", f"mcmc={text}")
+    if text.lower() not in ("true", "false"):
+        assert done.code == 2
+        assert f"mcmc must be true or false, not {text!r}" in done.err
+        return
+    assert done.code == 0, done.err
+    assert (json.loads(done.out)["caveat"] is None) == (text != "true")
+
+
 def test_parameters_of_any_method(inputs: dict[str, Path], tmp_path: Path) -> None:
     command = ("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
     command += ("--method", "tmf", "--out", tmp_path / "out")
     unknown = psgraph_here(*command, "--set", "colour=red")
     assert unknown.code == 2
-    assert "It has: count_share, filter." in unknown.err
+    assert "Known parameters: count_share, filter." in unknown.err
     for wrong in ("filter", "filter=sieve", "=3"):
         assert psgraph_here(*command, "--set", wrong).code == 2
+    twice = psgraph_here(*command, "--set", "filter=exact", "--set", "filter=linear")
+    assert twice.code == 2
+    assert "given twice" in twice.err
     assert not (tmp_path / "out").exists()
     done = psgraph_here(*command, "--set", "filter=linear", "--set", "count_share=1/4")
     assert done.code == 0, done.err

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.psgraph.communities import _louvain, find_communities, keep_communities
+from psgraph.methods.psgraph.communities import keep_communities
+from psgraph.methods.steps.communities import _louvain, find_communities
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 from .streams import ENGINE, budget, hubs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -110,7 +111,8 @@ def test_floats_and_decimals_find_the_same_place(data: st.DataObject) -> None:
     uniform = data.draw(st.integers(0, 2**62 - 1))
     odds = float(fisher._exp(rate, digits=40))
     found = fisher._locate(cells, ones, drawn, odds, uniform, fisher._ERROR)
-    exact = fisher._locate_in_decimals(cells, ones, drawn, rate, uniform, bits=62, digits=60)
+    mode = fisher._mode(cells, ones, drawn, odds)
+    exact = fisher._locate_in_decimals(cells, ones, drawn, mode, rate, uniform, bits=62, digits=60)
     assert found in (exact, fisher._DOUBTFUL)
     assert fisher._locate(cells, ones, drawn, odds, uniform, 1.0) == fisher._DOUBTFUL
 
@@ -143,17 +145,54 @@ def test_hits_follow_fishers_law(cells: int, ones: int, drawn: int, rate: Fracti
 
 def test_doubtful_draws_are_settled_by_more_bits() -> None:
     # Of 2 cells with a one in the first, one is drawn: x = 1 with probability e/(1 + e). The
-    # number below has the boundary in its last place, so its 62 bits can't decide.
+    # number below has the boundary in its last bit, so its 62 bits can't decide.
     boundary = int(Fraction(math.e) / (1 + Fraction(math.e)) * 2**62)
-    where = {"cells": 2, "ones": 1, "drawn": 1, "rate": Fraction(1)}
     undecided = [
         number
         for number in range(boundary - 2000, boundary + 2000)
-        if fisher._locate_in_decimals(2, 1, 1, Fraction(1), number, bits=62, digits=60) is None
+        if fisher._locate_in_decimals(2, 1, 1, 1, Fraction(1), number, bits=62, digits=60) is None
     ]
     assert len(undecided) == 1
-    settled = {fisher._settle(sampler(seed), undecided[0], **where) for seed in range(40)}
+    settled = {
+        fisher._settle(sampler(seed), undecided[0], 2, 1, 1, 1, rate=Fraction(1))
+        for seed in range(40)
+    }
     assert settled == {0, 1}
+
+
+def hits_for(uniform: int, cells: int, ones: int, drawn: int, rate: Fraction) -> int:
+    """What comes out if the first word drawn is `uniform`."""
+    source = RandomSource.seeded(1)
+    source.peek(1)
+    source._words = source._words.copy()
+    source._words[0] = uniform
+    sizes = (np.array([size]) for size in (cells, ones, drawn))
+    return int(fisher.noncentral_hypergeometric(Sampler(source), *sizes, rate=rate)[0])
+
+
+def test_every_value_comes_out_where_two_values_are_almost_equally_likely() -> None:
+    """Floats can't tell which of 0 and 1 is the mode; both passes must read the same line."""
+    cells, ones, drawn, rate = 1_076_188_898_093, 1_003_067, 1_003_702, Fraction(1, 15)
+    with localcontext() as context:
+        context.prec = 60
+        odds = (Decimal(1) / 15).exp()
+        weights = [Decimal(1)]
+        for x in range(60):
+            ratio = (ones - x) * (drawn - x) * odds / ((x + 1) * (cells - ones - drawn + x + 1))
+            weights.append(weights[-1] * ratio)
+        assert abs(weights[1] / weights[0] - 1) < Decimal(10) ** -16
+        total = sum(weights)
+        middles = {}  # of the segment of each x, on the two lines there can be
+        for mode in (0, 1):
+            begin = Decimal(0)
+            for x in (*range(mode, 61), *range(mode)):
+                middles[mode, x] = int((begin + weights[x] / 2) / total * 2**62)
+                begin += weights[x]
+    found = {
+        mode: [hits_for(middles[mode, x], cells, ones, drawn, rate) for x in range(19)]
+        for mode in (0, 1)
+    }
+    assert list(range(19)) in found.values()
 
 
 def test_doubt_does_not_change_the_law(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph.perturbation import (
-    capped_community_edges,
     capped_degrees,
     fuse,
     measure_structure,
 )
+from psgraph.methods.steps.block_model import capped_community_edges
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 from .streams import ENGINE, budget, hubs
@@ -26,7 +26,7 @@ def test_budgets_and_sensitivities():
     money = budget("3")
     labels = np.array([0, 0, 1, 1], dtype=np.int32)
     snapshot = Snapshot(Roster.range(4), [0, 0], [1, 2])
-    measure_structure(snapshot, labels, 2, money, ENGINE, epsilon=Fraction(1))
+    measure_structure(snapshot, labels, money, ENGINE, epsilon=Fraction(1))
     assert money.spent == 1
     assert [(c.label, c.epsilon, c.sensitivity, c.shape, c.part) for c in money.trace] == [
         ("inner degrees", Fraction(1), 2, (4,), "inside communities"),
@@ -39,7 +39,7 @@ def test_with_plenty_of_epsilon_the_truth_comes_out():
     snapshot = hubs(50, 200, seed=1)
     labels = np.arange(50, dtype=np.int32) % 4
     inner, outer, between = measure_structure(
-        snapshot, labels, 4, budget("4000000"), ENGINE, epsilon=Fraction(4_000_000)
+        snapshot, labels, budget("4000000"), ENGINE, epsilon=Fraction(4_000_000)
     )
     true_inner, true_outer = ENGINE.split_degrees(snapshot, labels)
     assert np.array_equal(inner, true_inner)
@@ -99,7 +99,7 @@ def test_community_edges_are_capped_by_the_pairs_of_nodes():
     a, b = np.array([0, 0, 1]), np.array([1, 2, 2])
     cells = cell_of(a, b, 3, inside=False)
     noisy = NoisyCounts(3, 0.5, cells, np.array([50, 3, 2]))
-    heads, tails, values = capped_community_edges(noisy, labels, 3)
+    heads, tails, values = capped_community_edges(noisy, labels)
     assert heads.tolist() == a.tolist()
     assert tails.tolist() == b.tolist()
     assert values.tolist() == [6, 2.5, 1.5]
@@ -109,7 +109,5 @@ def test_community_edges_are_capped_by_the_pairs_of_nodes():
 def test_no_pairs_of_communities(communities):
     nothing = np.zeros(0, dtype=np.int64)
     labels = np.zeros(communities, dtype=np.int32)
-    heads, tails, values = capped_community_edges(
-        NoisyCounts(0, np.inf, nothing, nothing), labels, communities
-    )
+    heads, tails, values = capped_community_edges(NoisyCounts(0, np.inf, nothing, nothing), labels)
     assert heads.size == tails.size == values.size == 0

@@ -130,7 +130,7 @@ def test_other_texts_are_no_exact_numbers(text):
 
 @pytest.mark.parametrize("window", [0, -1, 1.0, 2.5, "5", None, True, [5], float("nan")])
 def test_wrong_windows_are_refused(window):
-    with pytest.raises(BudgetError, match="window must be a whole number of at least 1"):
+    with pytest.raises(BudgetError, match="window must be an integer of at least 1"):
         WEventPrivacy("1", window)
 
 

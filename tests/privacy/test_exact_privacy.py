@@ -17,10 +17,11 @@ import pytest
 
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.psgraph import PSGraph, PSGraphState, communities, perturbation
+from psgraph.methods.psgraph import PSGraph, PSGraphState, perturbation
 from psgraph.methods.psgraph import method as psgraph_method
-from psgraph.methods.psgraph.communities import find_communities
 from psgraph.methods.psgraph.perturbation import measure_structure
+from psgraph.methods.steps import communities
+from psgraph.methods.steps.communities import find_communities
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
@@ -125,7 +126,7 @@ def choosing(labels, *, epsilon: Fraction, strength: Fraction = Fraction(1, 2)):
 def structuring(labels, *, epsilon: Fraction):
     labels = np.array(labels, dtype=np.int32)
     return lambda snapshot, budget: measure_structure(
-        snapshot, labels, int(labels.max()) + 1, budget, ENGINE, epsilon=epsilon
+        snapshot, labels, budget, ENGINE, epsilon=epsilon
     )
 
 

@@ -160,13 +160,13 @@ def test_the_first_and_the_last_number(case, monkeypatch):
         return fisher._locate(*sizes, odds, uniform, fisher._ERROR)
 
     assert locate(0) == mode
-    assert fisher._locate_in_decimals(*sizes, rate, 0, bits=62, digits=60) == mode
+    assert fisher._mode(*sizes, odds) == mode
+    assert fisher._locate_in_decimals(*sizes, mode, rate, 0, bits=62, digits=60) == mode
     last = (1 << 62) - 1
     assert locate(last) == fisher._DOUBTFUL
-    assert fisher._locate_in_decimals(*sizes, rate, last, bits=62, digits=60) is None
-    names = dict(zip(("cells", "ones", "drawn"), sizes, strict=True))
+    assert fisher._locate_in_decimals(*sizes, mode, rate, last, bits=62, digits=60) is None
     sampler = Sampler(RandomSource.seeded(2))
-    settled = {fisher._settle(sampler, last, **names, rate=rate) for _ in range(20)}
+    settled = {fisher._settle(sampler, last, *sizes, mode, rate=rate) for _ in range(20)}
     # All that is laid down after a value must weigh less than the last 2⁻⁶² of the whole.
     beyond = {x: sum(chance for y, chance in law.items() if y < x) for x in law if x < mode}
     assert settled <= {x for x, weight in beyond.items() if weight < Decimal(2) ** -62}

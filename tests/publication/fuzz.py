@@ -397,7 +397,7 @@ _json = st.recursive(
     max_leaves=8,
 )
 _OPTIONS = """--epsilon --window --roster --roster-from-edges --out --ledger --seed --every
---cumulative --method --threshold --nodes --json --once --no-fusion --noise --between --set -- -x"""
+--cumulative --method --nodes --json --once --noise --set -- -x"""
 _PATHS = """edges.csv numbers.csv events.csv nodes.csv few.csv broken.csv days days/*.txt good
 good/ledger.sqlite missing"""
 _COMMANDS = ["publish", "plan", "compare", "resume", "budget", "verify", "watch", "methods"]

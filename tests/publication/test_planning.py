@@ -52,7 +52,7 @@ def test_as_plain_data():
 
 @pytest.mark.parametrize("nodes", [-1, 1.0, "5", True, None])
 def test_wrong_numbers_of_nodes(nodes):
-    with pytest.raises(InvalidArgument, match="nodes must be a whole number"):
+    with pytest.raises(InvalidArgument, match="nodes must be an integer"):
         plan(GUARANTEE, nodes=nodes)
 
 

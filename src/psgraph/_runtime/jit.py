@@ -1,25 +1,68 @@
-"""One way to compile a kernel.
+"""One way to compile a kernel, and numba only once a kernel is called.
 
-`kernel` is `numba.njit` without the interpreter lock and with its on-disk cache: beside the
-source file, or in the user's cache directory where the package is read-only. Where neither can be
-written (a locked-down service account) the kernel is compiled once per process instead of
-failing.
+Importing numba takes longer than all of `psgraph plan`. So `kernel` puts the compiler off until
+the first call: by then the process has decided to do edge-sized work.
 """
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
+from typing import Any, TypeVar, cast
 
 __all__ = ["kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_resolving = threading.RLock()
+
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on first use and keep the machine code for later runs."""
+    """Compile `function` on its first call and keep the machine code for later runs.
+
+    The compiled kernel doesn't hold the interpreter lock. Its cache is beside the source file, or
+    in the user's cache directory where the package is read-only; where neither can be written (a
+    locked-down service account) it is compiled once per process instead of failing.
+
+    >>> @kernel
+    ... def double(number: int) -> int:
+    ...     return 2 * number
+    >>> double(21), double.py_func(21)
+    (42, 42)
+    """
+    return cast("Function", _Kernel(function))
+
+
+class _Kernel:
+    """A kernel that is not compiled yet; calling it replaces it in its module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._compiled: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self.compiled())(*arguments)
+
+    def compiled(self) -> Any:
+        """Return numba's dispatcher of this kernel, made once."""
+        with _resolving:
+            if self._compiled is None:
+                names = self.py_func.__globals__
+                # numba looks up the kernels this one calls, and knows nothing of this class.
+                for name in self.py_func.__code__.co_names:
+                    if isinstance(names.get(name), _Kernel):
+                        names[name] = names[name].compiled()
+                self._compiled = _njit(self.py_func)
+                if names.get(self.py_func.__name__) is self:
+                    names[self.py_func.__name__] = self._compiled
+            return self._compiled
+
+
+def _njit(function: Callable[..., Any]) -> Any:
+    import numba
+
     try:
         return numba.njit(function, cache=True, nogil=True)
     except RuntimeError:  # numba found no directory it may write to

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,41 +11,29 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import print_json, results, table
 from psgraph.cli.shared import json_option
 
+if TYPE_CHECKING:
+    from psgraph.methods.base import Caveat
+
 __all__ = ["command"]
 
 
 @click.command(
     "methods",
     cls=Command,
-    short_help="List the methods installed here, plug-ins too.",
+    short_help="List the installed methods, including plug-ins.",
     examples=["psgraph methods", "psgraph methods --json"],
 )
 @json_option
 def command(as_json: bool) -> None:
-    """List the methods that `publish --method` and `plan --method` take, and their parameters.
+    """List the methods that `publish --method` and `plan --method` take.
 
-    A plug-in registers its own in the entry-point group 'psgraph.methods'.
+    Shows what each does, its parameters with their defaults, and whether it is private with
+    these. A plug-in registers its own method in the entry-point group 'psgraph.methods'.
     """
     from importlib.metadata import entry_points
-    from inspect import getdoc
 
-    found: list[dict[str, Any]] = []
-    for point in sorted(entry_points(group="psgraph.methods"), key=lambda point: point.name):
-        parameters: dict[str, Any] = {}
-        try:
-            kind = point.load()
-            words = (getdoc(kind) or "").partition("\n")[0]
-            parameters = dict(kind().parameters())
-        except Exception as error:  # someone else's module may fail in any way
-            words = f"can't be loaded ({type(error).__name__})"
-        found.append(
-            {
-                "name": point.name,
-                "package": point.dist.name if point.dist else "unknown",
-                "description": words,
-                "parameters": parameters,
-            }
-        )
+    points = sorted(entry_points(group="psgraph.methods"), key=lambda point: point.name)
+    found = [_described(point) for point in points]
     if as_json:
         print_json({"methods": found})
         return
@@ -53,13 +42,51 @@ def command(as_json: bool) -> None:
             method["name"],
             method["package"],
             method["description"],
+            method["privacy"],
             "\n".join(f"{name}={_shown(value)}" for name, value in method["parameters"].items()),
         )
         for method in found
     ]
-    results().print(table(("method", "package", "what it does", "--set, default"), rows, left=4))
+    header = ("method", "package", "what it does", "private", "--set, default")
+    results().print(table(header, rows, left=5))
+
+
+def _described(point: EntryPoint) -> dict[str, Any]:
+    """Describe one method; a plug-in that fails must not hide the others."""
+    from inspect import getdoc
+
+    described: dict[str, Any] = {
+        "name": point.name,
+        "package": point.dist.name if point.dist else "unknown",
+        "parameters": {},
+        "private": None,
+        "privacy": "unknown",
+        "caveat": None,
+    }
+    try:
+        kind = point.load()
+        method = kind()
+        caveat: Caveat | None = method.caveat
+        return described | {
+            "description": (getdoc(kind) or "").partition("\n")[0],
+            "parameters": dict(method.parameters()),
+            "private": caveat is None or caveat.factor is not None,
+            "privacy": _privacy(caveat),
+            "caveat": caveat.text if caveat else None,
+        }
+    except Exception as error:  # someone else's module may fail in any way
+        return described | {"description": f"can't be loaded ({type(error).__name__})"}
+
+
+def _privacy(caveat: Caveat | None) -> str:
+    """Say in a word how private a method is."""
+    if caveat is None:
+        return "yes"
+    if caveat.factor is None:
+        return "NO, not proven"
+    return "under a condition" if caveat.factor == 1 else f"{caveat.factor}·ε instead of ε"
 
 
 def _shown(value: object) -> str:
-    """A value as ``--set`` takes it."""
+    """Write a value as ``--set`` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph.cli.help import Command
+from psgraph.cli.parameters import Settings, build_method, settings_option
 from psgraph.cli.screen import print_json, results, table
 from psgraph.cli.shared import epsilon_option, json_option, method_option, window_option
 from psgraph.errors import exact_decimal
@@ -18,21 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-#: What one noisy value of a measurement is about.
-_SUBJECTS = {
-    "edges": "the number of edges",
-    "inner degrees": "a node's inner degree",
-    "outer degrees": "a node's outer degree",
-    "community edges": "the edges between two communities",
-    "super-graph edges": "the edges between two super-nodes",
-}
-
 
 @click.command(
     "plan",
     cls=Command,
     short_help="Show the noise scales before anything is spent.",
-    examples=["psgraph plan --nodes 10000 --epsilon 1 --window 5"],
+    examples=[
+        "psgraph plan --nodes 10000 --epsilon 1 --window 5",
+        "psgraph plan --nodes 10000 --epsilon 1 --window 5 --method der --set order=degrees",
+    ],
 )
 @click.option(
     "--nodes", type=click.IntRange(min=0), metavar="N", required=True, help="Nodes on the roster."
@@ -40,15 +35,24 @@ _SUBJECTS = {
 @epsilon_option()
 @window_option()
 @method_option
+@settings_option
 @json_option
-def command(nodes: int, epsilon: Fraction, window: int, method: str, as_json: bool) -> None:
+def command(
+    nodes: int,
+    epsilon: Fraction,
+    window: int,
+    method: str,
+    settings: Settings,
+    as_json: bool,
+) -> None:
     """Show what each timestamp would measure and how noisy it would be.
 
-    Looks at no data and spends nothing.
+    Reads no data and spends nothing.
     """
     from psgraph.publication.planning import plan
 
-    made = plan(WEventPrivacy(epsilon, window=window), nodes=nodes, method=method)
+    guarantee = WEventPrivacy(epsilon, window=window)
+    made = plan(guarantee, nodes=nodes, method=build_method(method, settings, guarantee))
     if as_json:
         print_json(made.to_dict())
     else:
@@ -59,8 +63,8 @@ def _show(plan: Plan) -> None:
     guarantee = plan.guarantee
     console = results()
     console.print(
-        f"{plan.method} on {plan.nodes:,} nodes: {guarantee},\n"
-        f"ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp."
+        f"{plan.method} on {plan.nodes:,} nodes, "
+        f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp.\n{plan.promise}"
     )
     for case in dict.fromkeys(row.case for row in plan.rows):
         rows = [
@@ -69,8 +73,7 @@ def _show(plan: Plan) -> None:
                 exact_decimal(row.epsilon),
                 str(row.sensitivity),
                 _number(row.scale),
-                f"{_SUBJECTS.get(row.label, f'each value of {row.label}')} "
-                f"will be off by about {_number(row.scale)}",
+                f"{row.described} will be off by about {_number(row.scale)}",
             )
             for row in plan.rows
             if row.case == case
@@ -79,22 +82,12 @@ def _show(plan: Plan) -> None:
         shown.columns[-1].justify = "left"
         console.print(f"\n{case[0].upper()}{case[1:]}", style="bold")
         console.print(shown)
-    if plan.method == "psgraph":
-        console.print(f"\n{_decision(plan)}")
-
-
-def _decision(plan: Plan) -> str:
-    """What the noise means for keeping communities. Two noises differ by 1.5 scales on average."""
-    alone = 1.5 * next(row.scale for row in plan.rows if row.label == "edges")
-    return (
-        f"Communities are found again when the noisy number of edges moves by more than "
-        f"{plan.nodes:,}\nfrom one timestamp to the next (threshold 1 × nodes); "
-        f"noise alone moves it by about {_number(alone)}."
-    )
+    for remark in plan.remarks:
+        console.print(f"\n{remark}")
 
 
 def _number(value: float) -> str:
-    """Three digits that count, and commas in large numbers."""
+    """Format with three significant digits, and commas in large numbers."""
     if value >= 1e6:
         return f"{value:.2g}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
+from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.publication import Tally, publish_source
 from psgraph.cli.screen import facts, note, print_json, results
 from psgraph.cli.shared import (
@@ -55,7 +54,7 @@ def command(
     seed: int | None,
     noise: str,
     as_json: bool,
-    **parameters: Any,
+    settings: Settings,
 ) -> None:
     """Publish every snapshot of INPUT as a synthetic graph with a certificate.
 
@@ -67,17 +66,14 @@ def command(
     every timestamp. All of INPUT is checked before the first is made; a run that was cut off
     goes on with the same command and spends nothing twice.
 
-    --set gives any method its parameters (psgraph methods lists them). Only --method psgraph has
-    --threshold, --no-fusion, --no-postprocess, --always-repartition,
-    --choice-constant and --between.
+    --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
+    them.
     """
-    refuse_foreign_options(method, parameters)
-
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
 
     guarantee = WEventPrivacy(epsilon, window=window)
-    chosen = build_method(method, parameters, guarantee)
+    chosen = build_method(method, settings, guarantee)
     begin = partial(Publisher, chosen, guarantee, seed=seed, noise=noise)
     begin()  # refuses what can't be; nothing is written yet
     ledger = ledger or out / LEDGER_NAME

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from psgraph.errors import InvalidArgument
+from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ report_option = click.option(
 method_option = click.option(
     "--method",
     metavar="NAME",
-    default="psgraph",
+    default=DEFAULT_METHOD,
     show_default=True,
     help="How graphs are made; `psgraph methods` lists those installed.",
 )

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import build_method, publication_options, refuse_foreign_options
+from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.screen import compiling, note
 from psgraph.cli.shared import (
     Source,
@@ -64,7 +64,7 @@ def command(
     once: bool,
     settle: float,
     as_json: bool,
-    **parameters: Any,
+    settings: Settings,
 ) -> None:
     """Publish the files of the directory INBOX in the order of their names, as they arrive.
 
@@ -78,7 +78,6 @@ def command(
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
-    refuse_foreign_options(method, parameters)
     Source(str(inbox), roster, roster_from_edges, None, False)
 
     from psgraph.publication.publisher import Publisher
@@ -88,7 +87,7 @@ def command(
     from psgraph.streams.rosters import read_roster
 
     guarantee = WEventPrivacy(epsilon, window=window)
-    chosen = build_method(method, parameters, guarantee)
+    chosen = build_method(method, settings, guarantee)
     Inbox(inbox)  # what is wrong with it shows before a ledger is begun
     nodes = None if roster is None else read_roster(roster)
     with _stopping() as stop:

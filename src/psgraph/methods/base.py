@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods.parameters import read_settings
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -49,22 +50,42 @@ State = TypeVar("State")
 
 @dataclass(frozen=True)
 class NoisePlan:
-    """One measurement a method would make, and how noisy it would be."""
+    """One measurement a method would make, and how noisy it would be.
+
+    Attributes
+    ----------
+    case
+        When it is made, such as ``"every timestamp"``. A method whose timestamps differ has
+        several cases, each with all measurements of such a timestamp.
+    label
+        What the trace calls it.
+    epsilon, sensitivity
+        What it costs, and how much one edge moves it.
+    subject
+        What one noisy value is about, such as ``"a node's inner degree"``.
+    """
 
     case: str
     label: str
     epsilon: Fraction
     sensitivity: int
+    subject: str = ""
 
     @property
     def scale(self) -> float:
-        """Of the Laplace noise: its mean absolute size."""
+        """The scale of the Laplace noise, which is its mean absolute value."""
         return float(self.sensitivity / self.epsilon)
+
+    @property
+    def described(self) -> str:
+        """What one noisy value is about, in words."""
+        return self.subject or f"each value of {self.label}"
 
     def to_dict(self) -> dict[str, object]:
         return {
             "case": self.case,
             "label": self.label,
+            "subject": self.described,
             "epsilon": exact_decimal(self.epsilon),
             "sensitivity": self.sensitivity,
             "noise_scale": self.scale,
@@ -105,8 +126,8 @@ class Method(ABC, Generic[Measurement, State]):
         `previous`; None at the first timestamp and after a restart. What it reads there must be
         charged there: see `Budget.reserve`.
     distribution_version
-        Raised when a new version of the method draws from other distributions than the one
-        before: a ledger begun under another version is refused.
+        Incremented when a new version of the method draws from other distributions than the
+        previous one: a ledger begun under another version is refused.
     """
 
     name: ClassVar[str]
@@ -116,7 +137,7 @@ class Method(ABC, Generic[Measurement, State]):
 
     @property
     def caveat(self) -> Caveat | None:
-        """How the privacy it provides differs from what it is charged; None if it doesn't."""
+        """How the privacy it provides differs from what it is charged; None if it does not."""
         return None
 
     def parameters(self) -> dict[str, Parameter]:
@@ -125,8 +146,25 @@ class Method(ABC, Generic[Measurement, State]):
             name: _plain(getattr(self, name)) for name in inspect.signature(type(self)).parameters
         }
 
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, str]) -> Self:
+        """Build a method from text, reading each parameter by its annotation.
+
+        >>> from psgraph.methods.tmf import TmF
+        >>> TmF.from_settings({"filter": "linear"}).parameters()
+        {'count_share': '0.1', 'filter': 'linear'}
+        """
+        return cls(**read_settings(cls, settings))
+
+    def rehearsals(self) -> Sequence[Method[Any, Any]]:
+        """Return methods that together run all compiled code of this one on a stream of two rings.
+
+        They are run on made-up data to compile kernels ahead of time; by default the method itself.
+        """
+        return [self]
+
     def request(self, state: State | None, spending: Accountant) -> Fraction:
-        """How much of the window's ε the next timestamp wants; by default the even share ε/w.
+        """Return how much of the window's ε the next timestamp wants; by default ε/w.
 
         The accountant grants it or refuses, before anything is measured, and books what it
         granted whether or not `measure` spends it all.
@@ -139,7 +177,12 @@ class Method(ABC, Generic[Measurement, State]):
 
     @abstractmethod
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        """What `measure` would spend a guarantee on, without looking at data."""
+        """Say what `measure` would spend a guarantee on, without looking at data."""
+
+    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+        """Return sentences that help to read the plan; by default none."""
+        del guarantee, nodes
+        return []
 
     @abstractmethod
     def measure(
@@ -192,12 +235,12 @@ def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
 
 
 def _plain(value: Any) -> Parameter:
-    """A parameter as it stands in a certificate: exact numbers as text."""
+    """Return a parameter as it is written in a certificate: exact numbers as text."""
     return exact_decimal(value) if isinstance(value, Fraction) else value
 
 
 def method_names() -> list[str]:
-    """The methods installed here, psgraph's own and plug-ins.
+    """Return the names of the installed methods, psgraph's own and plug-ins.
 
     >>> "psgraph" in method_names()
     True
@@ -206,7 +249,7 @@ def method_names() -> list[str]:
 
 
 def find_method(name: str) -> type[Method[Any, Any]]:
-    """The class of a method by its name."""
+    """Return the class of a method by its name."""
     for point in entry_points(group="psgraph.methods"):
         if point.name == name:
             found: type[Method[Any, Any]] = point.load()

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
-from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
+from psgraph.methods.parameters import checked_flag, checked_integer
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.methods.steps.kmeans import k_means
 from psgraph.privacy.budget import Budget
@@ -62,7 +62,7 @@ class LDPGenState:
 
 
 class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
-    """Static graph synthesis by clusters of alike nodes; every timestamp stands alone.
+    """Static graph synthesis by clusters of similar nodes; timestamps are independent.
 
     Parameters
     ----------
@@ -83,15 +83,15 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     2). Clustering, k₁ and the graph come from noisy values.
 
     Steps: nodes are put into k₀ random groups, and every node's neighbours in each are counted
-    with noise. k-means on these counts makes k₁ groups, and the counts into these are noised
-    anew. k-means again finds clusters of alike nodes; inside a group the counts are averaged over
-    each cluster. x in group a and y in group b are then joined with probability proportional to
-    (neighbours x has in b)·(neighbours y has in a), so that between the groups there are as many
-    edges as the two sides say on average.
+    with noise. k-means on these counts makes k₁ groups, and the neighbours in these are counted
+    with new noise. k-means again finds clusters of similar nodes; inside a group the counts are
+    averaged over each cluster. x in group a and y in group b are then connected with probability
+    proportional to (neighbours of x in b)·(neighbours of y in a), so that the number of edges
+    between the groups is the mean of what the two sides say.
 
     Differences from the original: it was made for the local model, where each node's list is
-    protected; for the same ε in the central edge model the noise doubles. Its formula for k₁ was
-    not to be had: k₁ = d̄ / σ is used, with d̄ the noisy mean degree and σ the standard deviation of
+    protected; for the same ε in the central edge model the noise doubles. Its formula for k₁ is
+    not available: k₁ = d̄ / σ is used, with d̄ the noisy mean degree and σ the standard deviation of
     the noise, within 2 and `most_groups`: with more groups the counts would drown in the noise.
 
     O(m + n·k₁²) time and O(m + n·k₁) memory.
@@ -118,14 +118,10 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         consistent: bool = False,
         ldp_scale: bool = False,
     ) -> None:
-        for name, value, least in (
-            ("first_groups", first_groups, 1),
-            ("most_groups", most_groups, 2),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InvalidArgument(f"{name} must be a whole number of at least {least}")
-        self.first_groups, self.most_groups = first_groups, most_groups
-        self.consistent, self.ldp_scale = bool(consistent), bool(ldp_scale)
+        self.first_groups = checked_integer("first_groups", first_groups, least=1)
+        self.most_groups = checked_integer("most_groups", most_groups, least=2)
+        self.consistent = checked_flag("consistent", consistent)
+        self.ldp_scale = checked_flag("ldp_scale", ldp_scale)
 
     @property
     def caveat(self) -> Caveat | None:
@@ -138,34 +134,34 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        epsilon = guarantee.per_timestamp
+        case, subject = "every timestamp", "a node's number of neighbours in a group"
+        shares = zip((FIRST, SECOND), _split(guarantee.per_timestamp), strict=True)
         return [
-            NoisePlan("every timestamp", label, epsilon / 2, self._sensitivity)
-            for label in (FIRST, SECOND)
+            NoisePlan(case, label, epsilon, self._sensitivity, subject) for label, epsilon in shares
         ]
 
     def measure(
         self, snapshot: Snapshot, state: LDPGenState | None, budget: Budget, engine: Engine
     ) -> LDPGenMeasurement:
-        """Noisy neighbour counts, twice.
+        """Measure neighbour counts with noise, twice.
 
         Privacy: all of the budget for one edge (twice as much with `ldp_scale`), half in each
         phase. The second phase depends on the first through noisy values. proofs/ldpgen.md.
         """
-        del state  # every timestamp stands alone
-        half = budget.remaining / 2
+        del state  # timestamps are independent
+        first_epsilon, second_epsilon = _split(budget.remaining)
         nodes = len(snapshot.roster)
         random_groups = (budget.random_order(nodes) % self.first_groups).astype(np.int32)
         with phase("perturbation"):
             noisy = self._noisy_group_degrees(
-                snapshot, random_groups, self.first_groups, budget, engine, half, FIRST
+                snapshot, random_groups, self.first_groups, budget, engine, first_epsilon, FIRST
             )
         with phase("communities"):
-            groups = self._groups(noisy, half)
+            groups = self._groups(noisy, first_epsilon)
             labels = k_means(noisy, groups, iterations=ITERATIONS, seed=budget.random_seed())
         with phase("perturbation"):
             noisy = self._noisy_group_degrees(
-                snapshot, labels, groups, budget, engine, half, SECOND
+                snapshot, labels, groups, budget, engine, second_epsilon, SECOND
             )
         return LDPGenMeasurement(snapshot.roster, groups, labels, noisy, budget.random_seed())
 
@@ -186,7 +182,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         return noisy.reshape(-1, groups)
 
     def _groups(self, noisy: NDArray[np.int64], epsilon: Fraction) -> int:
-        """k₁: as many groups as leave each with a count of the size of the noise."""
+        """Return k₁, so many groups that a count in one is about as large as the noise."""
         deviation = math.sqrt(2) * float(self._sensitivity / epsilon)
         mean_degree = noisy.sum() / max(noisy.shape[0], 1)
         return int(np.clip(round(mean_degree / deviation), 2, self.most_groups))
@@ -220,6 +216,11 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
 
     def summary(self, state: LDPGenState) -> Mapping[str, Any]:
         return {"groups": state.mean_degrees.shape[0]}
+
+
+def _split(epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """Split ε into the shares of the two phases."""
+    return epsilon / 2, epsilon - epsilon / 2
 
 
 def _blocks(state: LDPGenState) -> list[Blocks]:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
-from psgraph.engines.base import Blocks, Engine
-from psgraph.errors import InvalidArgument
+from psgraph.engines.base import Engine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.methods.psgraph.communities import find_communities
-from psgraph.methods.psgraph.method import STRENGTHS
-from psgraph.methods.psgraph.perturbation import capped_community_edges
+from psgraph.methods.parameters import checked_choice, checked_integer
+from psgraph.methods.steps.block_model import block_count, capped_community_edges, inside_blocks
+from psgraph.methods.steps.communities import (
+    STRENGTHS,
+    ChoiceConstant,
+    division_epsilons,
+    find_communities,
+)
 from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -52,11 +57,11 @@ class PrivGraphState:
     @property
     def communities(self) -> int:
         """H, the number of communities."""
-        return _communities(self.labels)
+        return block_count(self.labels)
 
 
 class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
-    """Static graph synthesis by communities; every timestamp stands alone.
+    """Static graph synthesis by communities; each timestamp is independent of the others.
 
     Parameters
     ----------
@@ -75,10 +80,10 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     Differences from the published code: a graph without edges takes the same path as any other;
     the ends of an edge between two communities come from these two (there, one end is always in
     the community that happened to come last); and the pairs between two communities are distinct,
-    so that as many edges come out as were counted. The counts are rounded at random to a
-    neighbouring whole number with the right mean: after NormSub all of them have one fractional
-    part, and rounding to the nearest would move all of them to one side. The first costs nothing,
-    the others bring the result closer to what was measured.
+    so that the number of edges equals the count. The counts are rounded at random to one of the
+    two nearest integers, with the right mean: after NormSub all of them have the same fractional
+    part, and rounding to the nearest integer would shift all of them in one direction. The first
+    costs nothing, the others bring the result closer to what was measured.
 
     O(m + n log n) time and O(m + n) memory.
 
@@ -100,22 +105,22 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         self,
         *,
         supernode_size: int = 20,
-        choice_constant: Literal["tight", "reference"] = "tight",
+        choice_constant: ChoiceConstant = "tight",
     ) -> None:
-        if isinstance(supernode_size, bool) or supernode_size < 1:
-            raise InvalidArgument(f"supernode_size must be at least 1, not {supernode_size}")
-        self.supernode_size = int(supernode_size)
-        if choice_constant not in STRENGTHS:
-            raise InvalidArgument("choice_constant must be 'tight' or 'reference'")
-        self.choice_constant = choice_constant
+        self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
+        self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        case, third = "every timestamp", guarantee.per_timestamp / 3
+        case, split = "every timestamp", _split(guarantee.per_timestamp)
+        super_graph, _ = division_epsilons(split.communities)
+        between = "the edges between two communities"
         return [
-            NoisePlan(case, "super-graph edges", third, 1),
-            NoisePlan(case, "inner degrees", third, 2),
-            NoisePlan(case, "community edges", third, 1),
+            NoisePlan(
+                case, "super-graph edges", super_graph, 1, "the edges between two super-nodes"
+            ),
+            NoisePlan(case, "inner degrees", split.structure, 2, "a node's inner degree"),
+            NoisePlan(case, "community edges", split.structure, 1, between),
         ]
 
     def measure(
@@ -130,25 +135,26 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         Privacy: all of the budget for one edge: two thirds for the communities; and a third for
         the rest, where an edge moves two degrees by 1 or one count by 1. proofs/privgraph.md.
         """
-        del state  # every timestamp stands alone
-        third = budget.remaining / 3
+        del state  # timestamps are independent
+        split = _split(budget.remaining)
         with phase("communities"):
             labels = find_communities(
                 snapshot,
                 budget,
                 engine,
-                epsilon=2 * third,
+                epsilon=split.communities,
                 supernode_size=self.supernode_size,
                 strength=STRENGTHS[self.choice_constant],
             )
         with phase("perturbation"):
-            inside, between = budget.parallel(third, "inside communities", "between communities")
+            epsilon = split.structure
+            inside, between = budget.parallel(epsilon, "inside communities", "between communities")
             inner_degrees, _ = engine.split_degrees(snapshot, labels)
             noisy_inner_degrees = inside.run(
-                LaplaceCounts(inner_degrees, per_edge(2)), epsilon=third, label="inner degrees"
+                LaplaceCounts(inner_degrees, per_edge(2)), epsilon=epsilon, label="inner degrees"
             )
             community_edges = engine.block_counts(
-                snapshot, labels, _communities(labels), inside=False
+                snapshot, labels, block_count(labels), inside=False
             )
             noisy_community_edges = between.run(
                 SparseLaplaceCounts(
@@ -158,7 +164,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
                     threshold=norm_sub_threshold,
                     sensitivity=per_edge(1),
                 ),
-                epsilon=third,
+                epsilon=epsilon,
                 label="community edges",
             )
         return PrivGraphMeasurement(
@@ -174,23 +180,16 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
             inner_degrees = norm_sub_within(measurement.noisy_inner_degrees, labels)
             if labels.size:
                 inner_degrees = np.minimum(inner_degrees, np.bincount(labels)[labels] - 1)
-            a, b, edges = capped_community_edges(
-                measurement.noisy_community_edges, labels, _communities(labels)
-            )
+            a, b, edges = capped_community_edges(measurement.noisy_community_edges, labels)
         return PrivGraphState(measurement.roster, labels, inner_degrees, (a, b), edges)
 
     def synthesise(
         self, state: PrivGraphState, rng: np.random.Generator, engine: Engine
     ) -> SyntheticGraph:
         with phase("reconstruction"):
-            labels, degrees = state.labels, state.inner_degrees
-            totals = np.bincount(labels, weights=degrees, minlength=state.communities)
-            alive = np.flatnonzero(totals > 0).astype(np.int32)
-            inside = engine.sample_blocks(
-                Blocks(degrees, labels, alive, alive, 1.0 / totals[alive]), rng=rng
-            )
+            inside = engine.sample_blocks(inside_blocks(state.inner_degrees, state.labels), rng=rng)
             between = engine.sample_pairs(
-                labels, *state.community_pairs, _rounded(state.community_edges, rng), rng=rng
+                state.labels, *state.community_pairs, _rounded(state.community_edges, rng), rng=rng
             )
             return SyntheticGraph(
                 state.roster,
@@ -202,11 +201,21 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         return {"communities": state.communities}
 
 
-def _communities(labels: Labels) -> int:
-    return int(labels.max()) + 1 if labels.size else 0
+@dataclass(frozen=True)
+class _Split:
+    """What a timestamp's ε goes to: the communities, and what is measured of them."""
+
+    communities: Fraction
+    structure: Fraction
+
+
+def _split(epsilon: Fraction) -> _Split:
+    """Split ε: a third each for super-graph, choice and structure."""
+    third = epsilon / 3
+    return _Split(2 * third, third)
 
 
 def _rounded(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Whole numbers with the given means, never more than one away."""
-    whole = np.floor(values)
-    return (whole + (rng.random(values.size) < values - whole)).astype(np.int64)
+    """Round at random to one of the two nearest integers, with the given means."""
+    floor = np.floor(values)
+    return (floor + (rng.random(values.size) < values - floor)).astype(np.int64)

@@ -132,7 +132,7 @@ class WEventPrivacy:
         except TypeError:
             whole = 0
         if whole < 1:
-            raise BudgetError(f"window must be a whole number of at least 1, not {window!r}")
+            raise BudgetError(f"window must be an integer of at least 1, not {window!r}")
         object.__setattr__(self, "window", whole)
 
     @property

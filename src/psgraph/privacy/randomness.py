@@ -1,8 +1,12 @@
 """Random words: an AES-256-CTR keystream, keyed by the operating system or by a seed.
 
-The samplers read words without taking them (`peek`) and then say how many they used
+The samplers read words without taking them (`peek`) and then report how many they used
 (`consume`). A sampler that runs out of words in the middle of a draw asks for more and starts
 that draw again *on the same words*, so running out can't favour draws that need few.
+
+A forked process holds a copy of the key. Two signs show that a process is not the one that keyed
+a source: its process id, and how many forks Python has counted. Either one alone can fail: C code
+may fork without Python noticing, and a child may get the id of a dead ancestor.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from psgraph.errors import InvalidArgument
 
 __all__ = ["RandomSource"]
 
-_forks = 0  # how often the process this one descends from was forked
-_BLOCK = 1 << 15  # words made at a time: 256 KiB, which stays in the cache
+_forks = 0  # how many forks by Python lie between this process and the first one
+_BLOCK = 1 << 15  # words generated at a time: 256 KiB, which stays in the cache
 
 
 def _count_fork() -> None:
@@ -30,11 +34,16 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
+def _process() -> tuple[int, int]:
+    """What tells this process from those it was forked from."""
+    return os.getpid(), _forks
+
+
 class RandomSource:
     """A stream of uniform 64-bit words.
 
-    Use `RandomSource.secure()` for releases and `RandomSource.seeded(seed)` for research. What a
-    seeded source makes can be made again by anyone who knows the seed, so it is not private.
+    Use `RandomSource.secure()` for releases and `RandomSource.seeded(seed)` for research. Anyone
+    who knows the seed can reproduce the words of a seeded source, so it is not private.
 
     Examples
     --------
@@ -52,7 +61,7 @@ class RandomSource:
         self._start(key)
 
     def _start(self, key: bytes) -> None:
-        self._forks = _forks
+        self._keyed_by = _process()
         # A key is used for one stream only, so the counter may start at zero.
         self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._words = np.empty(0, dtype=np.uint64)
@@ -60,25 +69,25 @@ class RandomSource:
 
     @classmethod
     def secure(cls) -> RandomSource:
-        """Keyed with 256 bits from the operating system."""
+        """Return a source keyed with 256 bits from the operating system."""
         return cls(os.urandom(32), private=True)
 
     @classmethod
     def seeded(cls, seed: int, *, timestamp: int = 0) -> RandomSource:
-        """Repeatable, for research. Releases made with it are marked as not private.
+        """Return a repeatable source for research. Its releases are marked as not private.
 
-        Every timestamp has a stream of its own, so that a run which was interrupted goes on
-        just as it would have.
+        Every timestamp has a stream of its own, so that a resumed run gives the same releases as
+        one that was not interrupted.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InvalidArgument(f"a seed must be a whole number of at least 0, not {seed!r}")
+            raise InvalidArgument(f"a seed must be an integer of at least 0, not {seed!r}")
         key = hashlib.sha256(b"psgraph seed\0%d\0%d" % (seed, timestamp)).digest()
         return cls(key, private=False)
 
     def peek(self, words: int) -> NDArray[np.uint64]:
-        """At least `words` of the words to come, without taking them."""
-        if self.private and self._forks != _forks:
-            # A forked child holds a copy of the key: going on would draw the parent's noise.
+        """Return at least `words` of the next words, without taking them."""
+        if self.private and self._keyed_by != _process():
+            # A forked child holds a copy of the key and would draw the parent's noise.
             self._start(os.urandom(32))
         left = self._words[self._next :]
         if left.size < words:
@@ -90,11 +99,11 @@ class RandomSource:
         return left
 
     def consume(self, words: int) -> None:
-        """Take `words` of the words last looked at."""
+        """Take `words` of the words that `peek` returned."""
         self._next += words
 
     def bits(self, count: int) -> int:
-        """A uniform integer of `count` bits. For the few draws made outside compiled code."""
+        """Draw a uniform integer of `count` bits. For the few draws outside compiled code."""
         words = -(-count // 64)
         value = int.from_bytes(self.peek(words)[:words].astype("<u8").tobytes(), "little")
         self.consume(words)

@@ -1,4 +1,4 @@
-"""How noisy a publication would be, before anything is spent or any data is looked at."""
+"""How noisy a publication would be, before anything is spent or any data is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from psgraph.errors import InvalidArgument, exact_decimal
-from psgraph.methods.base import Method, NoisePlan, find_method
+from psgraph.methods import DEFAULT_METHOD
+from psgraph.methods.base import Caveat, Method, NoisePlan, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["Plan", "plan"]
@@ -14,28 +15,53 @@ __all__ = ["Plan", "plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What each timestamp would measure, and with how much noise."""
+    """What each timestamp would measure, and with how much noise.
+
+    Attributes
+    ----------
+    rows
+        The measurements, by case.
+    remarks
+        Sentences of the method that help to read them.
+    caveat
+        How the privacy the method provides differs from the guarantee; None if it does not.
+    """
 
     guarantee: WEventPrivacy
     nodes: int
     method: str
     rows: tuple[NoisePlan, ...]
+    remarks: tuple[str, ...] = ()
+    caveat: Caveat | None = None
+
+    @property
+    def promise(self) -> str:
+        """What releases would promise, or that they would promise nothing."""
+        if self.caveat is None:
+            return f"{self.guarantee}."
+        if self.caveat.factor is None:
+            return f"No privacy is promised: {self.caveat.text}"
+        epsilon = self.guarantee.epsilon * self.caveat.factor
+        return f"{WEventPrivacy(epsilon, self.guarantee.window)}. {self.caveat.text}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "promise": self.promise,
             "epsilon": exact_decimal(self.guarantee.epsilon),
             "window": self.guarantee.window,
             "epsilon_per_timestamp": exact_decimal(self.guarantee.per_timestamp),
             "nodes": self.nodes,
             "method": self.method,
             "measurements": [row.to_dict() for row in self.rows],
+            "remarks": list(self.remarks),
+            "caveat": self.caveat.text if self.caveat else None,
         }
 
 
 def plan(
-    guarantee: WEventPrivacy, *, nodes: int, method: str | Method[Any, Any] = "psgraph"
+    guarantee: WEventPrivacy, *, nodes: int, method: str | Method[Any, Any] = DEFAULT_METHOD
 ) -> Plan:
-    """The noise scales a method would work with. Spends nothing.
+    """Return the noise scales a method would work with. Spends nothing.
 
     >>> for row in plan(WEventPrivacy("1", window=5), nodes=10_000).rows[:2]:
     ...     print(row.case, "|", row.label, "|", round(row.scale, 1))
@@ -43,7 +69,13 @@ def plan(
     communities kept | inner degrees | 10.5
     """
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-        raise InvalidArgument(f"nodes must be a whole number of at least 0, not {nodes!r}")
+        raise InvalidArgument(f"nodes must be an integer of at least 0, not {nodes!r}")
     chosen = find_method(method)() if isinstance(method, str) else method
-    rows = chosen.plan(guarantee, nodes=nodes)
-    return Plan(guarantee, nodes, chosen.name, tuple(rows))
+    return Plan(
+        guarantee,
+        nodes,
+        chosen.name,
+        rows=tuple(chosen.plan(guarantee, nodes=nodes)),
+        remarks=tuple(chosen.plan_remarks(guarantee, nodes=nodes)),
+        caveat=chosen.caveat,
+    )

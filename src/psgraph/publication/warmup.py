@@ -17,8 +17,8 @@ from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.base import Edges
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import Method
-from psgraph.methods.psgraph import PSGraph
+from psgraph.methods import DEFAULT_METHOD
+from psgraph.methods.base import Method, find_method
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -31,7 +31,6 @@ from psgraph.publication.publisher import Publisher
 __all__ = ["start_up", "warm_up"]
 
 _NODES = 64
-_NEVER_AGAIN = 10**9  # a threshold that no change in so small a graph can pass
 _CELLS = 1 << 20  # more than are ever written down one by one
 
 
@@ -55,18 +54,19 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
     Parameters
     ----------
     method
-        The method that will be used; PSGraph if none is given.
+        The method that will be used; the default one if none is given.
 
     >>> warm_up()
     """
     start_up()
-    if method is None or type(method) is PSGraph:
-        method = PSGraph(threshold=_NEVER_AGAIN)
+    if method is None:
+        method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
     before = _ring(_NODES)
-    publisher = Publisher(method, WEventPrivacy("8", window=1), seed=0, engine=engine)
-    publisher.publish(before)  # finds communities
-    publisher.publish(_ring(_NODES + 1))  # keeps them, with a newcomer
+    for variant in method.rehearsals():
+        publisher = Publisher(variant, WEventPrivacy("8", window=1), seed=0, engine=engine)
+        publisher.publish(before)
+        publisher.publish(_ring(_NODES + 1))  # with a past and a new node
     _warm_up_sparse_counts(engine, before)
     _warm_up_repair(engine, before)
 

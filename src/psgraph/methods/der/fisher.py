@@ -1,26 +1,27 @@
-"""Fisher's noncentral hypergeometric law, exactly.
+"""Fisher's noncentral hypergeometric distribution, exactly.
 
 Of A cells c hold a one. A set of k cells is drawn with probability proportional to exp(rate·x),
 where x is how many ones are in it. Then ::
 
     P(x) ∝ C(c, x) · C(A − c, k − x) · exp(rate·x)
 
-Going away from the mode, neighbouring probabilities have the ratio ::
+Consecutive probabilities have the ratio ::
 
     r(x) = P(x + 1) / P(x) = (c − x)(k − x)·exp(rate) / ((x + 1)(A − c − k + x + 1)),
 
-which falls with x. So the weights relative to the mode are running products of ratios, and what
-is left out beyond a place where r < 1 is at most a geometric series. x is the place a uniform
-number falls into when the weights are laid end to end, first those from the mode upwards, then
-those below.
+which decreases with x. So the weights relative to the mode are running products of ratios, and
+the tail beyond a point where r < 1 is at most a geometric series. The weights are laid end to end
+on a line, first those from the mode upwards, then those below it; x is the value on whose segment
+a uniform number falls.
 
 The weights are computed in floating point. Every ratio has a relative error below 8·2⁻⁵³ (seven
 roundings, one of them that of exp(rate)), and N of them with their sums are off by less than
-N·10⁻¹⁵, what is left out by less than 10⁻¹⁸. Where the uniform number is not farther from a
-boundary than four times that, which happens about once in 10¹¹ draws for common sizes, the same
-comparison is made in decimal arithmetic with as many digits, and as many more random bits, as it
-takes. The law is therefore the stated one, not one near it. Time grows with the standard
-deviation of x, not with A.
+N·10⁻¹⁵, the omitted tails by less than 10⁻¹⁸. If the uniform number is within four times that of
+a boundary, which happens about once in 10¹¹ draws for common sizes, the same comparison is made
+in decimal arithmetic with as many digits, and as many more random bits, as it takes. Both passes
+lay the line from the same value, the mode as found in floating point: which value the line begins
+with does not change the distribution, but it must not differ between the passes. The distribution
+is therefore exactly the stated one. Time grows with the standard deviation of x, not with A.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ _DOUBTFUL = -1
 def noncentral_hypergeometric(
     sampler: Sampler, cells: Integers, ones: Integers, drawn: Integers, *, rate: Fraction
 ) -> Integers:
-    """How many ones are in each set, for many (A, c, k) at once.
+    """Draw how many ones are in each set, for many (A, c, k) at once.
 
     Parameters
     ----------
     cells, ones, drawn
         A, c and k, with c ≤ A and 0 ≤ k ≤ A.
     rate
-        Used as it is, but not above 64.
+        At most 64 is used.
 
     >>> from psgraph.privacy.randomness import RandomSource
     >>> sampler = Sampler(RandomSource.seeded(1))
@@ -75,14 +76,9 @@ def noncentral_hypergeometric(
         lambda done, w, p: _draw(hits, uniforms, done, cells, ones, drawn, odds, w, p),
     )
     for index in np.flatnonzero(hits == _DOUBTFUL):
-        hits[index] = _settle(
-            sampler,
-            int(uniforms[index]),
-            cells=int(cells[index]),
-            ones=int(ones[index]),
-            drawn=int(drawn[index]),
-            rate=rate,
-        )
+        sizes = int(cells[index]), int(ones[index]), int(drawn[index])
+        mode = int(_mode(*sizes, odds))
+        hits[index] = _settle(sampler, int(uniforms[index]), *sizes, mode, rate=rate)
     return hits
 
 
@@ -117,16 +113,23 @@ def _ratio(x: int, cells: int, ones: int, drawn: int, odds: float) -> float:
 
 
 @kernel
-def _locate(cells: int, ones: int, drawn: int, odds: float, uniform: int, error: float) -> int:
-    """The x a uniform number falls on, or `_DOUBTFUL`."""
-    low, high = max(0, drawn - (cells - ones)), min(ones, drawn)
-    mode, beyond = low, high + 1  # r ≥ 1 below the mode, and < 1 from it on
+def _mode(cells: int, ones: int, drawn: int, odds: float) -> int:
+    """Return the most likely x, up to rounding: r ≥ 1 below it, and r < 1 from it on."""
+    mode, beyond = max(0, drawn - (cells - ones)), min(ones, drawn) + 1
     while beyond - mode > 1:
         middle = (mode + beyond) // 2
         if _ratio(middle - 1, cells, ones, drawn, odds) >= 1.0:
             mode = middle
         else:
             beyond = middle
+    return mode
+
+
+@kernel
+def _locate(cells: int, ones: int, drawn: int, odds: float, uniform: int, error: float) -> int:
+    """Return the x on whose segment a uniform number falls, or `_DOUBTFUL`."""
+    low, high = max(0, drawn - (cells - ones)), min(ones, drawn)
+    mode = _mode(cells, ones, drawn, odds)
 
     total, weight, x = 1.0, 1.0, mode
     while x < high:
@@ -164,21 +167,34 @@ def _locate(cells: int, ones: int, drawn: int, odds: float, uniform: int, error:
 
 
 def _settle(
-    sampler: Sampler, uniform: int, *, cells: int, ones: int, drawn: int, rate: Fraction
+    sampler: Sampler, uniform: int, cells: int, ones: int, drawn: int, mode: int, *, rate: Fraction
 ) -> int:
-    """Settle a doubtful case with ever more digits and random bits."""
+    """Settle a doubtful case with more and more digits and random bits."""
     bits, digits = _UNIFORM_BITS, 60
     while True:
-        found = _locate_in_decimals(cells, ones, drawn, rate, uniform, bits=bits, digits=digits)
+        found = _locate_in_decimals(
+            cells, ones, drawn, mode, rate, uniform, bits=bits, digits=digits
+        )
         if found is not None:
             return found
         uniform, bits, digits = uniform << 64 | sampler.source.bits(64), bits + 64, digits + 40
 
 
 def _locate_in_decimals(
-    cells: int, ones: int, drawn: int, rate: Fraction, uniform: int, *, bits: int, digits: int
+    cells: int,
+    ones: int,
+    drawn: int,
+    mode: int,
+    rate: Fraction,
+    uniform: int,
+    *,
+    bits: int,
+    digits: int,
 ) -> int | None:
-    """As `_locate`, for a number in [uniform, uniform + 1)·2^−bits; None if still in doubt."""
+    """As `_locate`, for a number in [uniform, uniform + 1)·2^−bits; None if still in doubt.
+
+    `mode` is that of `_mode`, so that the line is the one `_locate` uses.
+    """
     low, high = max(0, drawn - (cells - ones)), min(ones, drawn)
     odds = _exp(rate, digits=digits)
     with localcontext() as context:
@@ -187,7 +203,7 @@ def _locate_in_decimals(
         def ratio(x: int) -> Decimal:
             return (ones - x) * (drawn - x) * odds / ((x + 1) * (cells - ones - drawn + x + 1))
 
-        def weights(mode: int, end: int, step: int) -> Iterator[tuple[int, Decimal]]:
+        def weights(end: int, step: int) -> Iterator[tuple[int, Decimal]]:
             weight, x = Decimal(1), mode
             while x != end:
                 factor = ratio(x) if step > 0 else 1 / ratio(x - 1)
@@ -196,11 +212,7 @@ def _locate_in_decimals(
                 weight, x = weight * factor, x + step
                 yield x, weight
 
-        mode, beyond = low, high + 1
-        while beyond - mode > 1:
-            middle = (mode + beyond) // 2
-            mode, beyond = (middle, beyond) if ratio(middle - 1) >= 1 else (mode, middle)
-        line = [(mode, Decimal(1)), *weights(mode, high, 1), *weights(mode, low, -1)]
+        line = [(mode, Decimal(1)), *weights(high, 1), *weights(low, -1)]
         ends = list(accumulate(weight for _, weight in line))
         total = ends[-1]
         # Ten roundings of 10^−digits for each weight, and 10^(10−digits) left out on each side.

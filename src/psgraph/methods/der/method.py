@@ -1,4 +1,4 @@
-"""DER as a method: number the nodes anew, explore, and arrange edges in the leaves."""
+"""DER as a method: renumber the nodes, explore, and arrange edges in the leaves."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
-from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
 from psgraph.methods.der.rectangles import Regions
+from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import per_edge
@@ -27,6 +27,7 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 __all__ = ["DER", "DERMeasurement"]
 
 Positions = NDArray[np.int32]
+Order = Literal["random", "degrees"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class DERMeasurement:
 
 
 class DER(Method[DERMeasurement, DERMeasurement]):
-    """Density-based exploration and reconstruction; every timestamp stands alone.
+    """Density-based exploration and reconstruction; timestamps are independent.
 
     The nodes are numbered in random order. The upper triangle of the adjacency matrix is cut into
     rectangles by a quadtree that follows noisy densities; in each leaf a noisy number of edges is
@@ -66,8 +67,8 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     Differences from the original and its public code: an edge is one cell, not two, where the
     public code counts it twice and adds noise for one (true loss 2ε); the root count is noisy,
     where it is exact there; the sensitivity of the split quality is that of the smallest part
-    allowed; the arrangement is drawn exactly, by Fisher's noncentral hypergeometric law, where
-    enumeration is impossible; and split points stand on a grid. The first three cost accuracy,
+    allowed; the arrangement is drawn exactly, by Fisher's noncentral hypergeometric distribution,
+    where enumeration is impossible; and split points lie on a grid. The first three cost accuracy,
     and are what ε-privacy costs: one more level shares the count budget and splits are four times
     less sure of themselves. The last two cost nothing worth mentioning.
 
@@ -87,25 +88,28 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     name = "der"
     records = (DERMeasurement,)
 
-    def __init__(self, *, order: Literal["random", "degrees"] = "random", grid: int = 16) -> None:
-        if order not in ("random", "degrees"):
-            raise InvalidArgument("order must be 'random' or 'degrees'")
-        if isinstance(grid, bool) or not 2 <= grid <= 256:
-            raise InvalidArgument(f"grid must lie between 2 and 256, not {grid}")
-        self.order, self.grid = order, int(grid)
+    def __init__(self, *, order: Order = "random", grid: int = 16) -> None:
+        self.order = checked_choice("order", order, Order)
+        self.grid = checked_integer("grid", grid, least=2, most=256)
 
-    def _share(self, epsilon: Fraction) -> Fraction:
-        """What each of the three parts gets (and the degrees, if they are asked for)."""
-        return epsilon / (4 if self.order == "degrees" else 3)
+    def _split(self, epsilon: Fraction) -> _Split:
+        """Split ε evenly; the degrees get a share only if nodes are numbered by them."""
+        if self.order == "degrees":
+            share = epsilon / 4
+            return _Split(degrees=share, counts=share, splits=share)
+        share = epsilon / 3
+        return _Split(degrees=Fraction(0), counts=share, splits=share)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        case, share = "every timestamp", self._share(guarantee.per_timestamp)
-        rows = [NoisePlan(case, "degrees", share, 2)] if self.order == "degrees" else []
-        levels = level_epsilons(share, tree_depth(nodes, share))
-        return rows + [
-            NoisePlan(case, f"level {level} counts", level_epsilon, 1)
-            for level, level_epsilon in enumerate(levels)
+        case, split = "every timestamp", self._split(guarantee.per_timestamp)
+        levels = level_epsilons(split.counts, tree_depth(nodes, split.counts))
+        rows = [
+            NoisePlan(case, f"level {level} counts", epsilon, 1, "the edges of a rectangle")
+            for level, epsilon in enumerate(levels)
         ]
+        if self.order == "degrees":
+            rows.insert(0, NoisePlan(case, "degrees", split.degrees, 2, "a node's degree"))
+        return rows
 
     def measure(
         self, snapshot: Snapshot, state: DERMeasurement | None, budget: Budget, engine: Engine
@@ -115,16 +119,16 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         Privacy: all of the budget for one edge. Numbering at random looks at no edges; every
         later step sees regions and counts that came out of the steps before. proofs/der.md.
         """
-        del state  # every timestamp stands alone
-        nodes, share = len(snapshot.roster), self._share(budget.remaining)
+        del state  # timestamps are independent
+        nodes, split = len(snapshot.roster), self._split(budget.remaining)
         with phase("exploration"):
-            order = self._numbering(snapshot, budget, engine, share)
+            order = self._numbering(snapshot, budget, engine, split.degrees)
             leaves, noisy_edges = explore(
                 _whole_matrix(snapshot, order, engine),
                 nodes=nodes,
                 budget=budget,
-                count_epsilon=share,
-                split_epsilon=share,
+                count_epsilon=split.counts,
+                split_epsilon=split.splits,
                 grid=self.grid,
             )
         with phase("arrangement"):
@@ -133,7 +137,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
                 epsilon=budget.remaining,
                 label="arrangement",
             )
-            # Through a set of keys, whose order says nothing about which of them are true.
+            # Sorted, so that the order says nothing about which of them are true edges.
             ends = order[rows], order[columns]
             keys = np.sort(np.minimum(*ends) << 32 | np.maximum(*ends))
         return DERMeasurement(
@@ -146,7 +150,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     def _numbering(
         self, snapshot: Snapshot, budget: Budget, engine: Engine, epsilon: Fraction
     ) -> NDArray[np.int64]:
-        """The nodes in the order of their new numbers."""
+        """Return the nodes in the order of their new numbers."""
         order = budget.random_order(len(snapshot.roster))
         if self.order == "random":
             return order
@@ -167,8 +171,17 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         return {"regions": state.leaves}
 
 
+@dataclass(frozen=True)
+class _Split:
+    """What a timestamp's ε goes to; the arrangement gets the rest and what levels leave."""
+
+    degrees: Fraction
+    counts: Fraction
+    splits: Fraction
+
+
 def _whole_matrix(snapshot: Snapshot, order: NDArray[np.int64], engine: Engine) -> Regions:
-    """The upper triangle as one region, with every edge as one cell of it."""
+    """Return the upper triangle as one region, with every edge as one cell of it."""
     nodes = order.size
     number = np.empty(nodes, dtype=np.int32)
     number[order] = np.arange(nodes)

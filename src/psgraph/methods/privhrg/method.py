@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
+from psgraph.methods.parameters import checked_flag, checked_integer
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
 from psgraph.methods.privhrg.dendrogram import edges_across, random_dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
@@ -30,9 +30,9 @@ Positions = NDArray[np.int32]
 
 FINITE_CHAIN = Caveat(
     None,
-    "the Markov chain that chose the dendrogram would have to be at its stationary law for the "
-    "epsilon charged to hold. It made a fixed number of steps, in floating point, and how close "
-    "that came is not known. mcmc=False does without the chain and keeps the promise.",
+    "the Markov chain that chose the dendrogram would have to be at its stationary distribution "
+    "for the epsilon charged to hold. It made a fixed number of steps, in floating point, and how "
+    "close that came is not known. mcmc=False does without the chain and keeps the promise.",
 )
 
 
@@ -40,8 +40,8 @@ FINITE_CHAIN = Caveat(
 class PrivHRGMeasurement:
     """Leaves of the dendrogram in order, its blocks, and the noisy edge count of each block.
 
-    A block joins the leaves in places [begin, middle) with those in [middle, end), or, where
-    middle is begin, those in [begin, end) with each other.
+    A block has the pairs of a leaf at [begin, middle) and one at [middle, end), or, if middle is
+    begin, the pairs of two leaves at [begin, end).
     """
 
     roster: Roster
@@ -65,7 +65,7 @@ class PrivHRGState:
 
 
 class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
-    """Hierarchical random graph with noisy probabilities; every timestamp stands alone.
+    """Hierarchical random graph with noisy probabilities; timestamps are independent.
 
     A dendrogram over the nodes is chosen by a Markov chain that prefers those under which the
     graph is likely. Pairs that part at the same branching get one noisy probability, and a graph
@@ -84,13 +84,14 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     Privacy: half of ε for the dendrogram, half for the counts, in which an edge is counted once
     (at the branching where its ends part, or in the subtree that became one block).
 
-    The first half is exact only at the chain's stationary law (the exponential mechanism with the
-    log-likelihood as quality). **A finite chain is not proven to be ε-private**, by how much is
-    not known, and every certificate says so. With ``mcmc=False`` the guarantee is unconditional.
+    The first half is exact only at the chain's stationary distribution (the exponential mechanism
+    with the log-likelihood as quality). **A finite chain is not proven to be ε-private**, how far
+    it is from that is not known, and every certificate says so. With ``mcmc=False`` the guarantee
+    is unconditional.
 
     Differences from the original: the number of steps is fixed beforehand instead of depending
-    on when the likelihood settles, and no trace of likelihoods is shown, both of which would tell
-    something about the edges; noise is whole-numbered and exact. At 100 steps for each node the
+    on when the likelihood settles, and no trace of likelihoods is shown, both of which would
+    depend on the edges; noise is exact integer noise. At 100 steps for each node the
     chain is 10 to 30 times shorter than the original's. The shorter chain fits less well where ε
     is large (``docs/methods.md`` has numbers); ``steps_per_node=1000`` takes ten times as long.
 
@@ -114,10 +115,8 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     records = (PrivHRGMeasurement, PrivHRGState)
 
     def __init__(self, *, mcmc: bool = True, steps_per_node: int = 100) -> None:
-        self.mcmc = bool(mcmc)
-        if isinstance(steps_per_node, bool) or steps_per_node < 1:
-            raise InvalidArgument(f"steps_per_node must be at least 1, not {steps_per_node}")
-        self.steps_per_node = int(steps_per_node)
+        self.mcmc = checked_flag("mcmc", mcmc)
+        self.steps_per_node = checked_integer("steps_per_node", steps_per_node, least=1)
 
     @property
     def caveat(self) -> Caveat | None:
@@ -126,11 +125,14 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        epsilon = guarantee.per_timestamp
-        return [NoisePlan("every timestamp", "block edges", self._count_epsilon(epsilon), 1)]
+        _, count_epsilon = self._split(guarantee.per_timestamp)
+        subject = "the edges of a block of node pairs"
+        return [NoisePlan("every timestamp", "block edges", count_epsilon, 1, subject)]
 
-    def _count_epsilon(self, epsilon: Fraction) -> Fraction:
-        return epsilon / 2 if self.mcmc else epsilon
+    def _split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+        """Split ε into the shares of the dendrogram (0 if it is random) and of the counts."""
+        tree_epsilon = epsilon / 2 if self.mcmc else Fraction(0)
+        return tree_epsilon, epsilon - tree_epsilon
 
     def measure(
         self,
@@ -139,14 +141,14 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
         budget: Budget,
         engine: Engine,
     ) -> PrivHRGMeasurement:
-        """A dendrogram, and noisy edge counts of its blocks.
+        """Choose a dendrogram, and measure the edge counts of its blocks.
 
         Privacy: all of the budget for one edge, without the chain; with it, under the condition
         the caveat states. Blocks follow from the dendrogram and ε alone. proofs/privhrg.md.
         """
-        del state  # every timestamp stands alone
+        del state  # timestamps are independent
         nodes = len(snapshot.roster)
-        count_epsilon = self._count_epsilon(budget.remaining)
+        tree_epsilon, count_epsilon = self._split(budget.remaining)
         starts, neighbours = engine.adjacency(snapshot)
         with phase("dendrogram"):
             tree = random_dendrogram(
@@ -155,7 +157,7 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
             if self.mcmc:
                 tree = budget.run(
                     DendrogramWalk(tree, starts, neighbours, steps=self.steps_per_node * nodes),
-                    epsilon=budget.remaining - count_epsilon,
+                    epsilon=tree_epsilon,
                     label="dendrogram",
                 )
         with phase("perturbation"):

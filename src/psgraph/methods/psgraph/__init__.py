@@ -1,4 +1,4 @@
-"""PSGraph: streaming graph synthesis that keeps its communities while the graph is calm."""
+"""PSGraph: streaming graph synthesis that reuses communities while the graph is stable."""
 
 from psgraph.methods.psgraph.method import PSGraph, PSGraphMeasurement, PSGraphState
 

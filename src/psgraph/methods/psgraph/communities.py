@@ -1,75 +1,21 @@
-"""Phase 1: keep last time's communities, or find them again (Algorithm 1).
-
-Finding them is PrivGraph's community division: merge the nodes at random into super-nodes, count
-the edges between super-nodes with noise, let Louvain find communities in that small graph, and
-then let every node choose anew by the exponential mechanism.
-"""
+"""Keeping last timestamp's communities (Algorithm 1); `steps.communities` finds new ones."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.engines.base import Engine
-from psgraph.engines.pairs import pair_of
-from psgraph.graph import Roster, Snapshot
-from psgraph.methods.steps.consistency import norm_sub_threshold
+from psgraph.graph import Roster
+from psgraph.methods.steps.communities import renumbered
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
-from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
-__all__ = ["find_communities", "keep_communities"]
+__all__ = ["keep_communities"]
 
 Labels = NDArray[np.int32]
 
 
-def find_communities(
-    snapshot: Snapshot,
-    budget: Budget,
-    engine: Engine,
-    *,
-    epsilon: Fraction,
-    supernode_size: int,
-    strength: Fraction,
-) -> Labels:
-    """Private community division (Comm_div): labels 0, …, H − 1, each with a member.
-
-    Privacy: ε_c = `epsilon` for one edge, half for the super-graph and half for the choice. The
-    super-nodes are drawn without looking at edges; an edge lies in one cell of the super-graph
-    (sensitivity 1); Louvain sees noisy weights only. proofs/community-division.md.
-    """
-    nodes = len(snapshot.roster)
-    groups = -(-nodes // supernode_size)
-    group_of = np.empty(nodes, dtype=np.int32)
-    group_of[budget.random_order(nodes)] = np.arange(nodes) // supernode_size
-    counts = engine.block_counts(snapshot, group_of, groups, inside=True)
-    noisy_super_graph = budget.run(
-        SparseLaplaceCounts(
-            counts.cells,
-            counts.counts,
-            size=counts.size,
-            threshold=norm_sub_threshold,
-            sensitivity=per_edge(1),
-        ),
-        epsilon=epsilon / 2,
-        label="super-graph edges",
-    )
-    community_of = _louvain(noisy_super_graph, groups, seed=budget.random_seed())
-    labels = community_of[group_of] if nodes else np.empty(0, dtype=np.int32)
-    starts, neighbours = engine.adjacency(snapshot)
-    labels = budget.run(
-        CommunityChoice(starts, neighbours, labels, strength=strength),
-        epsilon=epsilon - epsilon / 2,
-        label="community choice",
-    )
-    return _renumbered(labels)
-
-
 def keep_communities(roster: Roster, labels: Labels, new_roster: Roster, budget: Budget) -> Labels:
-    """Carry communities over to a roster; new nodes go to random ones. Looks at no edges."""
+    """Carry communities over to a roster; new nodes go to random ones. Depends on no edges."""
     if roster is new_roster or roster == new_roster:
         return labels
     before = roster.positions(new_roster.ids)
@@ -79,35 +25,4 @@ def keep_communities(roster: Roster, labels: Labels, new_roster: Roster, budget:
     existing = np.unique(carried[stayed] if stayed.any() else labels)
     newcomers = int(np.count_nonzero(~stayed))
     carried[~stayed] = existing[budget.random_labels(newcomers, existing.size)]
-    return _renumbered(carried)
-
-
-def _louvain(noisy: NoisyCounts, groups: int, *, seed: int) -> Labels:
-    """Communities of the noisy super-graph; a super-node without edges is its own."""
-    if not noisy.cells.size:
-        return np.arange(groups, dtype=np.int32)
-    from scipy import sparse
-    from sknetwork.clustering import Louvain
-
-    a, b = pair_of(noisy.cells, groups, inside=True)
-    weights = noisy.values - noisy.threshold
-    # Written twice, a weight between two super-nodes stands at (a, b) and (b, a), and one inside
-    # a super-node twice at (a, a): every edge then counts at both of its ends.
-    both = (np.concatenate([a, b]), np.concatenate([b, a]))
-    adjacency = sparse.csr_matrix((np.tile(weights, 2), both), shape=(groups, groups))
-    louvain = Louvain(
-        modularity="newman",
-        shuffle_nodes=True,
-        random_state=seed,
-        return_probs=False,
-        return_aggregate=False,
-    )
-    return louvain.fit_predict(adjacency).astype(np.int32)
-
-
-def _renumbered(labels: Labels) -> Labels:
-    """The same communities with numbers 0, …, H − 1."""
-    if not labels.size:
-        return labels
-    used = np.bincount(labels) > 0
-    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
+    return renumbered(carried)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.errors import InvalidArgument
+from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.methods.psgraph.communities import find_communities, keep_communities
+from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
+from psgraph.methods.psgraph.communities import keep_communities
 from psgraph.methods.psgraph.perturbation import (
-    capped_community_edges,
     capped_degrees,
     fuse,
     measure_structure,
+    structure_epsilons,
 )
 from psgraph.methods.psgraph.reconstruction import Between, reconstruct
+from psgraph.methods.steps.block_model import block_count, capped_community_edges
+from psgraph.methods.steps.communities import (
+    STRENGTHS,
+    ChoiceConstant,
+    division_epsilons,
+    find_communities,
+)
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
@@ -33,7 +42,7 @@ from psgraph.privacy.mechanisms.sparse import NoisyCounts
 __all__ = ["PSGraph", "PSGraphMeasurement", "PSGraphState"]
 
 MOST_FOR_EDGE_COUNT = Fraction(1, 100)
-STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}
+KEPT, FOUND = "communities kept", "communities found again"
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class PSGraphState:
     @property
     def communities(self) -> int:
         """H, the number of communities."""
-        return int(self.labels.max()) + 1 if self.labels.size else 0
+        return block_count(self.labels)
 
 
 class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
@@ -76,7 +85,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     Parameters
     ----------
     threshold
-        Communities are found again when the noisy edge count moved by more than this many times
+        Communities are found again when the noisy edge count changed by more than this many times
         the number of nodes (the paper: 1).
     fusion
         Whether degrees are averaged with those of the last timestamp while communities are kept.
@@ -121,36 +130,41 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         postprocess: bool = True,
         always_repartition: bool = False,
         supernode_size: int = 20,
-        choice_constant: Literal["tight", "reference"] = "tight",
+        choice_constant: ChoiceConstant = "tight",
         between: Between = "printed",
     ) -> None:
         self.threshold = exact_epsilon(threshold, name="threshold")
-        self.fusion, self.postprocess = bool(fusion), bool(postprocess)
-        self.always_repartition = bool(always_repartition)
-        if isinstance(supernode_size, bool) or supernode_size < 1:
-            raise InvalidArgument(f"supernode_size must be at least 1, not {supernode_size}")
-        self.supernode_size = int(supernode_size)
-        if choice_constant not in STRENGTHS:
-            raise InvalidArgument("choice_constant must be 'tight' or 'reference'")
-        self.choice_constant = choice_constant
-        if between not in ("printed", "symmetric"):
-            raise InvalidArgument("between must be 'printed' or 'symmetric'")
-        self.between: Between = between
+        self.fusion = checked_flag("fusion", fusion)
+        self.postprocess = checked_flag("postprocess", postprocess)
+        self.always_repartition = checked_flag("always_repartition", always_repartition)
+        self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
+        self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
+        self.between = checked_choice("between", between, Between)
+
+    def rehearsals(self) -> Sequence[PSGraph]:
+        """Return a variant that finds communities first and then keeps them."""
+        stable = copy.copy(self)
+        stable.threshold, stable.always_repartition = Fraction(10**9), False
+        return [stable]
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        edge_epsilon, rest = _split(guarantee.per_timestamp)
-        rows = []
-        for case, found in (("communities kept", False), ("communities found again", True)):
-            rows.append(NoisePlan(case, "edges", edge_epsilon, 1))
-            degree_epsilon = rest
-            if found:
-                degree_epsilon = rest - rest / 2
-                rows.append(NoisePlan(case, "super-graph edges", rest / 4, 1))
-            rows.append(NoisePlan(case, "inner degrees", degree_epsilon, 2))
-            rows.append(NoisePlan(case, "outer degrees", degree_epsilon / 2, 2))
-            rows.append(NoisePlan(case, "community edges", degree_epsilon / 2, 1))
-        return rows
+        epsilon = guarantee.per_timestamp
+        found = _split(epsilon, found=True).plan(FOUND)
+        return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
+
+    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+        """Say what the noise means for the decision to keep communities."""
+        if self.always_repartition:
+            return ["Communities are found again at every timestamp."]
+        # The difference of two noise values is 1.5 scales on average.
+        noise = 1.5 / float(_split(guarantee.per_timestamp, found=False).edges)
+        return [
+            "Communities are found again when the noisy number of edges changes by more than "
+            f"{round(self.threshold * nodes):,} from one timestamp to the next (threshold "
+            f"{exact_decimal(self.threshold)} × nodes); noise alone changes it by about "
+            f"{noise:,.0f}."
+        ]
 
     def measure(
         self, snapshot: Snapshot, state: PSGraphState | None, budget: Budget, engine: Engine
@@ -160,50 +174,46 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         Privacy: all of the budget for one edge. The branch looks at noisy counts and public
         numbers, and either branch spends the same. proofs/psgraph.md.
         """
-        roster = snapshot.roster
-        edge_epsilon, rest = _split(budget.remaining)
+        roster, epsilon = snapshot.roster, budget.remaining
         with phase("communities"):
             noisy_edge_count = budget.run(
                 LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
-                epsilon=edge_epsilon,
+                epsilon=_edge_epsilon(epsilon),
                 label="edges",
             )
-            kept = None
             if state is not None and self._keeps(state, noisy_edge_count, roster):
-                kept = keep_communities(state.roster, state.labels, roster, budget)
-            if kept is None:
-                degree_epsilon = rest - rest / 2
+                split = _split(epsilon, found=False)
+                labels = keep_communities(state.roster, state.labels, roster, budget)
+            else:
+                split = _split(epsilon, found=True)
                 labels = find_communities(
                     snapshot,
                     budget,
                     engine,
-                    epsilon=rest / 2,
+                    epsilon=split.communities,
                     supernode_size=self.supernode_size,
                     strength=STRENGTHS[self.choice_constant],
                 )
-            else:
-                degree_epsilon, labels = rest, kept
         with phase("perturbation"):
-            communities = int(labels.max()) + 1 if labels.size else 0
             inner, outer, between = measure_structure(
-                snapshot, labels, communities, budget, engine, epsilon=degree_epsilon
+                snapshot, labels, budget, engine, epsilon=split.structure
             )
         return PSGraphMeasurement(
             roster=roster,
             noisy_edge_count=noisy_edge_count,
-            found=kept is None,
+            found=split.communities > 0,
             labels=labels,
             noisy_inner_degrees=inner,
             noisy_outer_degrees=outer,
             noisy_community_edges=between,
-            degree_epsilon=degree_epsilon,
+            degree_epsilon=split.structure,
         )
 
     def _keeps(self, state: PSGraphState, noisy_edge_count: int, roster: Roster) -> bool:
-        """The community judgement: from noisy counts and the public number of nodes."""
+        """Whether to keep communities: from noisy counts and the public number of nodes."""
         change = abs(noisy_edge_count - state.noisy_edge_count)
-        calm = change <= self.threshold * len(roster)
-        return calm and not self.always_repartition and state.communities > 0
+        stable = change <= self.threshold * len(roster)
+        return stable and not self.always_repartition and state.communities > 0
 
     def update(self, state: PSGraphState | None, measurement: PSGraphMeasurement) -> PSGraphState:
         with phase("perturbation"):
@@ -226,10 +236,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
                     )
                 )
             inner, outer = capped_degrees(inner, outer, labels)
-            communities = int(labels.max()) + 1 if labels.size else 0
-            *pairs, edges = capped_community_edges(
-                measurement.noisy_community_edges, labels, communities
-            )
+            *pairs, edges = capped_community_edges(measurement.noisy_community_edges, labels)
         return PSGraphState(
             roster=measurement.roster,
             noisy_edge_count=measurement.noisy_edge_count,
@@ -268,7 +275,38 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         }
 
 
-def _split(epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """ε_e and what is left of a timestamp's epsilon."""
-    edge_epsilon = min(MOST_FOR_EDGE_COUNT, epsilon / 2)
-    return edge_epsilon, epsilon - edge_epsilon
+@dataclass(frozen=True)
+class _Split:
+    """What a timestamp's ε goes to: the edge count, the communities (0 if kept), the structure."""
+
+    edges: Fraction
+    communities: Fraction
+    structure: Fraction
+
+    def plan(self, case: str) -> list[NoisePlan]:
+        """Return the measurements that are made with Laplace noise."""
+        super_graph, _ = division_epsilons(self.communities)
+        inner, outer, between = structure_epsilons(self.structure)
+        rows = [
+            NoisePlan(case, "edges", self.edges, 1, "the number of edges"),
+            NoisePlan(
+                case, "super-graph edges", super_graph, 1, "the edges between two super-nodes"
+            ),
+            NoisePlan(case, "inner degrees", inner, 2, "a node's inner degree"),
+            NoisePlan(case, "outer degrees", outer, 2, "a node's outer degree"),
+            NoisePlan(case, "community edges", between, 1, "the edges between two communities"),
+        ]
+        return [row for row in rows if row.epsilon]
+
+
+def _edge_epsilon(epsilon: Fraction) -> Fraction:
+    """Return ε_e, which is spent before it is known whether communities are kept."""
+    return min(MOST_FOR_EDGE_COUNT, epsilon / 2)
+
+
+def _split(epsilon: Fraction, *, found: bool) -> _Split:
+    """Split a timestamp's ε, with communities found again or kept."""
+    edges = _edge_epsilon(epsilon)
+    rest = epsilon - edges
+    communities = rest / 2 if found else Fraction(0)
+    return _Split(edges, communities, rest - communities)

@@ -8,44 +8,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.base import BlockCounts, Engine
-from psgraph.engines.pairs import pair_of
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.steps.block_model import block_count
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
-__all__ = ["capped_community_edges", "capped_degrees", "fuse", "measure_structure"]
+__all__ = ["capped_degrees", "fuse", "measure_structure", "structure_epsilons"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
 
+def structure_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Split ε_i: inner degrees get all of it, outer degrees and community edges half each."""
+    return epsilon, epsilon / 2, epsilon - epsilon / 2
+
+
 def measure_structure(
     snapshot: Snapshot,
     labels: Labels,
-    communities: int,
     budget: Budget,
     engine: Engine,
     *,
     epsilon: Fraction,
 ) -> tuple[Integers, Integers, NoisyCounts]:
-    """Noisy inner degrees (D̃_i), outer degrees (D̃_o) and community edges (Ṽ).
+    """Measure noisy inner degrees (D̃_i), outer degrees (D̃_o) and community edges (Ṽ).
 
     Privacy: ε_i = `epsilon` for one edge. Given the communities, which are already released, an
     edge is either inside one (then it moves D_i by 2) or between two (then it moves D_o by 2 and
     V by 1), so D_i may have all of ε_i and D_o and V half each. proofs/perturbation.md.
     """
+    inner_epsilon, outer_epsilon, edge_epsilon = structure_epsilons(epsilon)
     inner_degrees, outer_degrees = engine.split_degrees(snapshot, labels)
-    community_edges: BlockCounts = engine.block_counts(snapshot, labels, communities, inside=False)
+    community_edges: BlockCounts = engine.block_counts(
+        snapshot, labels, block_count(labels), inside=False
+    )
     inside, between = budget.parallel(epsilon, "inside communities", "between communities")
     noisy_inner_degrees = inside.run(
-        LaplaceCounts(inner_degrees, per_edge(2)), epsilon=epsilon, label="inner degrees"
+        LaplaceCounts(inner_degrees, per_edge(2)), epsilon=inner_epsilon, label="inner degrees"
     )
     noisy_outer_degrees = between.run(
-        LaplaceCounts(outer_degrees, per_edge(2)), epsilon=epsilon / 2, label="outer degrees"
+        LaplaceCounts(outer_degrees, per_edge(2)), epsilon=outer_epsilon, label="outer degrees"
     )
     noisy_community_edges = between.run(
         SparseLaplaceCounts(
@@ -55,7 +62,7 @@ def measure_structure(
             threshold=norm_sub_threshold,
             sensitivity=per_edge(1),
         ),
-        epsilon=epsilon - epsilon / 2,
+        epsilon=edge_epsilon,
         label="community edges",
     )
     return noisy_inner_degrees, noisy_outer_degrees, noisy_community_edges
@@ -69,7 +76,7 @@ def fuse(
     roster_before: Roster,
     weight: float,
 ) -> Floats:
-    """D̂_t = α·D̄_t + (1 − α)·D̂_{t−1} for nodes present both times, D̄_t for new ones."""
+    """Return D̂_t = α·D̄_t + (1 − α)·D̂_{t−1}, or D̄_t for nodes that are new."""
     if roster is roster_before or roster == roster_before:
         return weight * consistent + (1 - weight) * fused_before
     before = roster_before.positions(roster.ids)
@@ -80,18 +87,8 @@ def fuse(
 
 
 def capped_degrees(inner: Floats, outer: Floats, labels: Labels) -> tuple[Floats, Floats]:
-    """Degrees can't exceed the number of other nodes inside and outside the community."""
+    """Cap degrees at the number of other nodes inside and outside the community."""
     if not labels.size:
         return inner, outer
     sizes = np.bincount(labels)[labels]
     return np.minimum(inner, sizes - 1), np.minimum(outer, labels.size - sizes)
-
-
-def capped_community_edges(
-    noisy: NoisyCounts, labels: Labels, communities: int
-) -> tuple[Labels, Labels, Floats]:
-    """V̄ as pairs a < b and positive values, at most the number of pairs of nodes between."""
-    a, b = pair_of(noisy.cells, communities, inside=False)
-    sizes = np.bincount(labels, minlength=communities).astype(np.float64)
-    values = np.minimum(noisy.values - noisy.threshold, sizes[a] * sizes[b])
-    return a.astype(np.int32), b.astype(np.int32), values

@@ -1,4 +1,4 @@
-"""Phase 3: a graph out of noisy values (Algorithm 3, Equations 2–4).
+"""Phase 3: a graph from noisy values (Algorithm 3, Equations 2–4).
 
 Everything here is post-processing: this module can't import a snapshot or a budget.
 """
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.base import Blocks, Edges, Engine
+from psgraph.methods.steps.block_model import block_count, inside_blocks
 
 __all__ = ["Between", "reconstruct"]
 
@@ -45,7 +46,7 @@ def reconstruct(
     edge_count
         m̃, the noisy number of edges; clipped to what the nodes allow.
     between
-        ``"printed"``: p = ĥ_x ĥ_y v̂_ab / (V_a H_b), Equations 3 and 4 as they stand, with the
+        ``"printed"``: p = ĥ_x ĥ_y v̂_ab / (V_a H_b), Equations 3 and 4 as printed, with the
         community of the smaller number as a. ``"symmetric"``: p = v̂_ab ĥ_x ĥ_y / (H_a H_b),
         which keeps the number of edges between two communities.
     postprocess
@@ -58,11 +59,8 @@ def reconstruct(
     nodes = labels.size
     if nodes < 2:
         return Edges(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
-    communities = int(labels.max()) + 1
-    inside = _inside_blocks(inner_degrees, labels, communities)
-    across = _between_blocks(
-        outer_degrees, labels, communities, community_pairs, community_edges, between
-    )
+    inside = inside_blocks(inner_degrees, labels)
+    across = _between_blocks(outer_degrees, labels, community_pairs, community_edges, between)
     edges = engine.sample_blocks(inside, across, rng=rng)
     if not postprocess:
         return edges
@@ -76,23 +74,16 @@ def reconstruct(
     )
 
 
-def _inside_blocks(inner_degrees: Floats, labels: Labels, communities: int) -> Blocks:
-    """Equation 2: p = d̂_x d̂_y / Σ d̂ inside a community."""
-    totals = np.bincount(labels, weights=inner_degrees, minlength=communities)
-    alive = np.flatnonzero(totals > 0).astype(np.int32)
-    return Blocks(inner_degrees, labels, alive, alive, 1.0 / totals[alive])
-
-
 def _between_blocks(
     outer_degrees: Floats,
     labels: Labels,
-    communities: int,
     pairs: tuple[Labels, Labels],
     edges: Floats,
     between: Between,
 ) -> Blocks:
     """Equations 3 and 4, where Σ_z ê_z^a = H_b v̂_ab / V_b cancels to one factor per pair."""
     a, b = pairs
+    communities = block_count(labels)
     degree_totals = np.bincount(labels, weights=outer_degrees, minlength=communities)  # H
     if between == "printed":
         edge_totals = np.bincount(a, weights=edges, minlength=communities)

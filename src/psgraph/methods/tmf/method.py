@@ -16,6 +16,7 @@ from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
+from psgraph.methods.parameters import checked_choice
 from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
@@ -26,6 +27,7 @@ from psgraph.privacy.mechanisms.top import LargestCells
 __all__ = ["TmF", "TmFMeasurement"]
 
 Integers = NDArray[np.int64]
+Filter = Literal["exact", "linear"]
 
 LINEAR = Caveat(
     None,
@@ -51,7 +53,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     count_share
         The part of the budget that goes to the edge count m̃; the cells get the rest.
     filter
-        ``"exact"`` keeps the m̃ largest noisy cells. ``"linear"`` is the short cut of the
+        ``"exact"`` keeps the m̃ largest noisy cells. ``"linear"`` is the shortcut of the
         published code, for comparison: it is **not private**, and certificates say so.
 
     Notes
@@ -59,11 +61,11 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     Privacy: ε₂ = `count_share` · ε for the count (sensitivity 1), ε₁ = ε − ε₂ for the cells, in
     which an edge is one cell (sensitivity 1). Keeping the largest is post-processing.
 
-    Differences from the original: the noise is whole-numbered and exact, and the m̃ largest cells
-    are really found instead of being approximated by a threshold computed from m̃. Both cost
-    nothing: the filter runs in O(m + m̃) time and memory with the law of the dense definition.
+    Differences from the original: the noise is exact integer noise, and the m̃ largest cells are
+    found exactly instead of being approximated by a threshold computed from m̃. Both cost nothing:
+    the filter takes O(m + m̃) time and memory and has the distribution of the dense definition.
 
-    Where ε₁ is small a true edge is hardly likelier to be kept than any other pair, and the graph
+    If ε₁ is small, a true edge is hardly more likely to be kept than any other pair, and the graph
     is close to a uniformly random one with m̃ edges: about (m̃ / pairs)·exp(ε₁) of the true edges
     survive.
 
@@ -85,16 +87,14 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         self,
         *,
         count_share: EpsilonLike = Fraction(1, 10),
-        filter: Literal["exact", "linear"] = "exact",
+        filter: Filter = "exact",
     ) -> None:
         self.count_share = exact_epsilon(count_share, name="count_share")
         if self.count_share >= 1:
             raise InvalidArgument(
                 f"count_share must lie between 0 and 1, not {exact_decimal(self.count_share)}"
             )
-        if filter not in ("exact", "linear"):
-            raise InvalidArgument("filter must be 'exact' or 'linear'")
-        self.filter = filter
+        self.filter = checked_choice("filter", filter, Filter)
 
     @property
     def caveat(self) -> Caveat | None:
@@ -103,24 +103,29 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        epsilon = guarantee.per_timestamp
-        count_epsilon = self.count_share * epsilon
+        case = "every timestamp"
+        count_epsilon, cell_epsilon = self._split(guarantee.per_timestamp)
         return [
-            NoisePlan("every timestamp", "edges", count_epsilon, 1),
-            NoisePlan("every timestamp", "cells", epsilon - count_epsilon, 1),
+            NoisePlan(case, "edges", count_epsilon, 1, "the number of edges"),
+            NoisePlan(case, "cells", cell_epsilon, 1, "a cell of the adjacency matrix (0 or 1)"),
         ]
+
+    def _split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+        """Split ε into ε₂ for the edge count and ε₁ for the cells."""
+        count_epsilon = self.count_share * epsilon
+        return count_epsilon, epsilon - count_epsilon
 
     def measure(
         self, snapshot: Snapshot, state: TmFMeasurement | None, budget: Budget, engine: Engine
     ) -> TmFMeasurement:
-        """The noisy edge count, and that many of the largest noisy cells.
+        """Measure the edge count, and that many of the largest noisy cells.
 
         Privacy: all of the budget for one edge, unless `filter` is ``"linear"``. An edge moves
         the count by 1 and one cell by 1. proofs/tmf.md.
         """
-        del state  # every timestamp stands alone
+        del state  # timestamps are independent
         roster = snapshot.roster
-        count_epsilon = self.count_share * budget.remaining
+        count_epsilon, cell_epsilon = self._split(budget.remaining)
         with phase("perturbation"):
             noisy_edge_count = budget.run(
                 LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
@@ -128,14 +133,14 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
                 label="edges",
             )
             keep = min(max(noisy_edge_count, 0), roster.pairs)
-            everyone = np.arange(len(roster), dtype=np.int32)  # each node is its own block
+            everyone = np.arange(len(roster), dtype=np.int32)  # each node is a block of its own
             edges = engine.block_counts(snapshot, everyone, len(roster), inside=False)
             largest: Mechanism[Integers] = (
                 LargestCells(edges.cells, size=edges.size, keep=keep)
                 if self.filter == "exact"
                 else UnprovenLinearFilter(edges.cells, size=edges.size, keep=keep)
             )
-            cells = budget.run(largest, epsilon=budget.remaining, label="cells")
+            cells = budget.run(largest, epsilon=cell_epsilon, label="cells")
         return TmFMeasurement(roster, noisy_edge_count, cells)
 
     def synthesise(

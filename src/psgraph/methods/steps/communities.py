@@ -1,0 +1,110 @@
+"""PrivGraph's private community division (Comm_div), which PSGraph uses as well.
+
+Merge the nodes at random into super-nodes, count the edges between super-nodes with noise, let
+Louvain find communities in that small graph, and let every node choose again by the exponential
+mechanism.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.base import Engine
+from psgraph.engines.pairs import pair_of
+from psgraph.graph import Snapshot
+from psgraph.methods.steps.consistency import norm_sub_threshold
+from psgraph.privacy.budget import Budget
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
+
+__all__ = ["STRENGTHS", "ChoiceConstant", "division_epsilons", "find_communities", "renumbered"]
+
+Labels = NDArray[np.int32]
+ChoiceConstant = Literal["tight", "reference"]
+
+STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}
+"""How much of its ε the community choice uses: all of it, or half as in the published code."""
+
+
+def division_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """Split ε_c into the shares of the super-graph and of the community choice."""
+    return epsilon / 2, epsilon - epsilon / 2
+
+
+def find_communities(
+    snapshot: Snapshot,
+    budget: Budget,
+    engine: Engine,
+    *,
+    epsilon: Fraction,
+    supernode_size: int,
+    strength: Fraction,
+) -> Labels:
+    """Private community division (Comm_div): labels 0, …, H − 1, each with a member.
+
+    Privacy: ε_c = `epsilon` for one edge, half for the super-graph and half for the choice. The
+    super-nodes are drawn without looking at edges; an edge lies in one cell of the super-graph
+    (sensitivity 1); Louvain sees noisy weights only. proofs/community-division.md.
+    """
+    super_graph_epsilon, choice_epsilon = division_epsilons(epsilon)
+    nodes = len(snapshot.roster)
+    groups = -(-nodes // supernode_size)
+    group_of = np.empty(nodes, dtype=np.int32)
+    group_of[budget.random_order(nodes)] = np.arange(nodes) // supernode_size
+    counts = engine.block_counts(snapshot, group_of, groups, inside=True)
+    noisy_super_graph = budget.run(
+        SparseLaplaceCounts(
+            counts.cells,
+            counts.counts,
+            size=counts.size,
+            threshold=norm_sub_threshold,
+            sensitivity=per_edge(1),
+        ),
+        epsilon=super_graph_epsilon,
+        label="super-graph edges",
+    )
+    community_of = _louvain(noisy_super_graph, groups, seed=budget.random_seed())
+    labels = community_of[group_of] if nodes else np.empty(0, dtype=np.int32)
+    starts, neighbours = engine.adjacency(snapshot)
+    labels = budget.run(
+        CommunityChoice(starts, neighbours, labels, strength=strength),
+        epsilon=choice_epsilon,
+        label="community choice",
+    )
+    return renumbered(labels)
+
+
+def _louvain(noisy: NoisyCounts, groups: int, *, seed: int) -> Labels:
+    """Find communities of the noisy super-graph; a super-node without edges is one by itself."""
+    if not noisy.cells.size:
+        return np.arange(groups, dtype=np.int32)
+    from scipy import sparse
+    from sknetwork.clustering import Louvain
+
+    a, b = pair_of(noisy.cells, groups, inside=True)
+    weights = noisy.values - noisy.threshold
+    # Entered twice, a weight between two super-nodes is at (a, b) and (b, a), and one inside a
+    # super-node twice at (a, a): every edge then counts at both of its ends.
+    both = (np.concatenate([a, b]), np.concatenate([b, a]))
+    adjacency = sparse.csr_matrix((np.tile(weights, 2), both), shape=(groups, groups))
+    louvain = Louvain(
+        modularity="newman",
+        shuffle_nodes=True,
+        random_state=seed,
+        return_probs=False,
+        return_aggregate=False,
+    )
+    return louvain.fit_predict(adjacency).astype(np.int32)
+
+
+def renumbered(labels: Labels) -> Labels:
+    """Return the same communities with labels 0, …, H − 1."""
+    if not labels.size:
+        return labels
+    used = np.bincount(labels) > 0
+    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
