@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.errors import MethodError
+from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.queries import LABELS
@@ -190,6 +190,21 @@ def test_the_plan_names_the_queries_of_each_kind_of_timestamp():
     assert {row.case for row in PSGraphPlus().plan(WEventPrivacy("1", window=1), nodes=9)} == {
         "every timestamp"
     }
+
+
+def test_the_plan_says_what_its_rows_cannot():
+    remarks = " ".join(PSGraphPlus().plan_remarks(WEventPrivacy("1", window=5), nodes=9))
+    assert "ladder mechanism" in remarks
+    assert "once per window" in remarks
+    off = PSGraphPlus(clustering=False, persistence=False)
+    assert len(off.plan_remarks(WEventPrivacy("1", window=5), nodes=9)) == 1
+
+
+@pytest.mark.parametrize("name", ["curve", "hubs", "persistence", "clustering", "resets"])
+def test_switches_are_booleans(name):
+    with pytest.raises(InvalidArgument, match=name):
+        PSGraphPlus(**{name: "yes"})
+    assert PSGraphPlus.from_settings({name: "false"}).parameters()[name] is False
 
 
 def test_the_summary_holds_released_facts():

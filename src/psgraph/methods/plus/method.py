@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges, Engine
-from psgraph.errors import MethodError
+from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.clustering import Clustering, ladder_variance
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, generator
@@ -29,7 +30,13 @@ from psgraph.methods.plus.mixing import (
 )
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
-from psgraph.methods.plus.queries import LABELS, hub_matrices, measure_sizes, measure_structure
+from psgraph.methods.plus.queries import (
+    LABELS,
+    SUBJECTS,
+    hub_matrices,
+    measure_sizes,
+    measure_structure,
+)
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import Parts, Shares, shares_of
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
@@ -121,8 +128,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         clustering: bool = True,
         resets: bool = True,
     ) -> None:
-        self.curve, self.hubs, self.persistence = curve, hubs, persistence
-        self.clustering, self.resets = clustering, resets
+        self.curve = checked_flag("curve", curve)
+        self.hubs = checked_flag("hubs", hubs)
+        self.persistence = checked_flag("persistence", persistence)
+        self.clustering = checked_flag("clustering", clustering)
+        self.resets = checked_flag("resets", resets)
         self._known: _Known | None = None
 
     @property
@@ -143,11 +153,32 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         del nodes  # the noise does not depend on it
         rows = []
         for case, shares in _cases(self._parts, guarantee).items():
-            for query, (label, sensitivity) in LABELS.items():
-                epsilon = getattr(shares, query)
-                if epsilon and query not in ("triangles", "reserved"):
-                    rows.append(NoisePlan(case, label, epsilon, sensitivity))
+            for query, subject in SUBJECTS.items():
+                label, sensitivity = LABELS[query]
+                if epsilon := getattr(shares, query):
+                    rows.append(NoisePlan(case, label, epsilon, sensitivity, subject))
         return rows
+
+    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+        del nodes
+        first = shares_of(self._parts, Accountant(guarantee), "undecided")
+        remarks = []
+        if guarantee.window > 1:
+            remarks.append(
+                "Node degrees are asked once per window, or at every timestamp where released "
+                "degrees show that they change too fast for that."
+            )
+        if first.triangles:
+            remarks.append(
+                f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)} by "
+                "the ladder mechanism, whose noise depends on the common neighbours of nodes."
+            )
+        if first.reserved:
+            remarks.append(
+                "Edges kept are counted in two snapshots and paid for by both: half is reserved "
+                "where a window begins, half is spent at the timestamp after."
+            )
+        return remarks
 
     def measure(
         self,

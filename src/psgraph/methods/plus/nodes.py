@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from psgraph._runtime.jit import kernel
 from psgraph.graph import Roster
@@ -88,9 +87,24 @@ class Drift:
         moment = 0.95 * self.moment + np.array(
             [float((weight * one * excess).sum()), float((weight * two * excess).sum())]
         )
-        factor = np.linalg.cholesky(information)
-        rates, _ = nnls(factor.T, np.linalg.solve(factor, moment))
+        rates = _non_negative(information, moment)
         return replace(self, information=information, moment=moment, rates=rates, known=True)
+
+
+def _non_negative(information: Floats, moment: Floats) -> Floats:
+    """Minimise ½ q'Aq − B'q over q₁, q₂ ≥ 0.
+
+    >>> _non_negative(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 0.0]))
+    array([1.5, 0. ])
+    """
+    (a, cross), (_, b) = information
+    first, second = moment
+    free = np.array([b * first - cross * second, a * second - cross * first]) / (a * b - cross**2)
+    if (free >= 0).all():
+        return free
+    candidates = (max(first, 0.0) / a, 0.0), (0.0, max(second, 0.0) / b)
+    values = [0.5 * q @ information @ q - moment @ q for q in map(np.array, candidates)]
+    return np.array(candidates[int(np.argmin(values))])
 
 
 @dataclass(frozen=True)

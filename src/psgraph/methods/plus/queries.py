@@ -35,13 +35,13 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 
-__all__ = ["LABELS", "hub_matrices", "measure_sizes", "measure_structure"]
+__all__ = ["LABELS", "SUBJECTS", "hub_matrices", "measure_sizes", "measure_structure"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-#: What the trace and the plan call each query, with its sensitivity.
+#: What the trace calls each query, and its sensitivity.
 LABELS = {
     "edges": ("edges", 1),
     "persistence": ("edges kept", 1),
@@ -52,6 +52,17 @@ LABELS = {
     "hubs": ("edges of hubs", 1),
     "triangles": ("triangles", 1),
     "common": ("common neighbours", 1),
+}
+
+#: What one noisy value of each query with Laplace noise is about.
+SUBJECTS = {
+    "edges": "the number of edges",
+    "persistence": "the number of edges that were there before",
+    "curve": "the number of nodes with at least k neighbours",
+    "nodes": "a node's degree",
+    "mixing": "the edges between two degree classes",
+    "hubs": "the edges of a hub with another hub or a degree class",
+    "common": "the largest number of common neighbours of two nodes",
 }
 
 
