@@ -12,7 +12,7 @@ from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.curve import fit_curve
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
-from psgraph.methods.plus.linear import cholesky, solve, weighted_product
+from psgraph.methods.plus.linear import cholesky, gram, solve, weighted_product
 from psgraph.methods.plus.mixing import (
     CLASSES,
     class_mixing,
@@ -148,6 +148,8 @@ def test_hopeless_noise_resolves_nothing(rng):
 def test_small_linear_algebra_is_that_of_numpy(rng):
     left, right, weights = rng.normal(size=(9, 5)), rng.normal(size=(9, 3)), rng.random(9)
     assert np.allclose(weighted_product(left, weights, right), left.T @ np.diag(weights) @ right)
+    rows = np.abs(left)
+    assert np.allclose(gram(rows, weights), rows.T @ np.diag(weights) @ rows)
     matrix = left.T @ left + np.eye(5)
     factor = cholesky(matrix)
     assert np.allclose(factor, np.linalg.cholesky(matrix))
@@ -391,17 +393,29 @@ def test_hub_rows_fade_and_are_dropped(rng):
 
 # ---- clustering ----
 
+DEGREES = np.full(100, 6)
+
 
 def test_a_good_triangle_count_decides_the_target():
-    found = Clustering.start().measured(3000, 1.0, wedges=30_000, unclustered=0.05)
+    found = Clustering.start().measured(3000, 1.0, degrees=DEGREES, wedges=30_000, unclustered=0.05)
     assert found.target == pytest.approx(0.3, rel=0.01)
 
 
 def test_a_drowned_triangle_count_leaves_the_target_near_that_of_the_degrees():
-    found = Clustering.start().measured(90_000, 1e12, wedges=30_000, unclustered=0.05)
+    found = Clustering.start().measured(
+        90_000, 1e12, degrees=DEGREES, wedges=30_000, unclustered=0.05
+    )
     assert 0.05 < found.target < 0.1
 
 
 def test_a_graph_without_wedges_says_nothing_about_clustering():
     start = Clustering.start()
-    assert start.measured(5, 1.0, wedges=0, unclustered=0.0) is start
+    assert start.measured(5, 1.0, degrees=DEGREES, wedges=0, unclustered=0.0) is start
+
+
+def test_inside_a_window_the_target_changes_with_the_degrees():
+    found = Clustering.start().measured(3000, 1.0, degrees=DEGREES, wedges=30_000, unclustered=0.05)
+    assert found.wanted(DEGREES) == found.target
+    assert found.wanted(np.tile(DEGREES, 2)) == pytest.approx(found.target / 2)
+    assert found.wanted(np.zeros(9, dtype=np.int64)) == pytest.approx(found.target / 5)
+    assert Clustering.start().wanted(DEGREES) is None

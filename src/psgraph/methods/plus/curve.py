@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.methods.plus.grid import Grid, degree_grid, log_likelihood, thresholds
-from psgraph.methods.plus.linear import cholesky, solve, weighted_product
+from psgraph.methods.plus.linear import cholesky, gram, solve, weighted_product
 
 __all__ = ["DegreeCurve", "fit_curve"]
 
@@ -258,7 +258,7 @@ class _Problem:
         )
         cross = self.nodes * np.outer(at.population, at.density)
         matrix = (
-            weighted_product(at.posterior, self.counts, at.posterior)
+            gram(at.posterior, self.counts)
             - cross
             - cross.T
             + self.nodes * np.outer(at.density, at.density)

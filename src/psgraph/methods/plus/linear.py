@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["cholesky", "solve", "weighted_product"]
+__all__ = ["cholesky", "gram", "solve", "weighted_product"]
 
 Floats = NDArray[np.float64]
+
+NEGLIGIBLE = 1e-9
 
 
 @kernel
@@ -23,9 +25,30 @@ def weighted_product(left: Floats, weights: Floats, right: Floats) -> Floats:
     for row in range(left.shape[0]):
         for i in range(left.shape[1]):
             factor = weights[row] * left[row, i]
-            if factor != 0.0:
+            if abs(factor) > NEGLIGIBLE * weights[row]:
                 for j in range(right.shape[1]):
                     out[i, j] += factor * right[row, j]
+    return out
+
+
+@kernel
+def gram(rows: Floats, weights: Floats) -> Floats:
+    """Return rowsᵀ · diag(weights) · rows for non-negative rows, without their negligible ends."""
+    size = rows.shape[1]
+    out = np.zeros((size, size))
+    for row in range(rows.shape[0]):
+        first, last = 0, size
+        while first < last and rows[row, first] <= NEGLIGIBLE:
+            first += 1
+        while first < last and rows[row, last - 1] <= NEGLIGIBLE:
+            last -= 1
+        for i in range(first, last):
+            factor = weights[row] * rows[row, i]
+            for j in range(first, i + 1):
+                out[i, j] += factor * rows[row, j]
+    for i in range(size):
+        for j in range(i):
+            out[j, i] = out[i, j]
     return out
 
 

@@ -365,6 +365,7 @@ def _measured_clustering(
     return clustering.measured(
         structure.noisy_triangles,
         noise,
+        degrees=target.degrees,
         wedges=wedge_count(plain, nodes),
         unclustered=transitivity(plain, nodes),
     )
@@ -376,7 +377,7 @@ def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, 
     A swap replaces two edges: the more edges stay in truth, the more it costs.
     """
     nodes = target.degrees.size
-    wanted_share = clustering.target
+    wanted_share = clustering.wanted(target.degrees)
     if wanted_share is None:
         return edges
     if abs(transitivity(edges, nodes) - wanted_share) <= CLOSE * steadiness(kept) * wanted_share:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -105,9 +106,15 @@ def shares_of(parts: Parts, spending: Accountant, mode: Mode) -> Shares:
     spent = NONE
     recent = spending.recent[-(window - 1) :] if window > 1 else ()
     for back, total in enumerate(reversed(recent), start=1):
-        spent += total - _fixed(parts, spending.guarantee, timestamp - back).fixed
+        spent += total - _fixed_total(parts, spending.guarantee, (timestamp - back) % window)
     free = max(fixed.node_window - spent, NONE)
     return _with_nodes(fixed, min(_wanted(fixed, mode, free), free), hubs=parts.hubs)
+
+
+@lru_cache(maxsize=1024)
+def _fixed_total(parts: Parts, guarantee: WEventPrivacy, phase: int) -> Fraction:
+    """What a timestamp spends apart from the nodes, by its position in the window."""
+    return _fixed(parts, guarantee, phase).fixed
 
 
 def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
