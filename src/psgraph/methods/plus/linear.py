@@ -54,42 +54,41 @@ def gram(rows: Floats, weights: Floats) -> Floats:
 
 @kernel
 def cholesky(matrix: Floats) -> Floats:
-    """Return the lower factor of a positive definite matrix.
+    """Return the upper factor R of a positive definite matrix RᵀR.
 
     A pivot that rounding made non-positive is replaced by a tiny one.
     """
     factor = matrix.copy()
     size = factor.shape[0]
-    for j in range(size):
-        for k in range(j):
-            scale = factor[j, k]
-            if scale != 0.0:
-                for i in range(j, size):
-                    factor[i, j] -= factor[i, k] * scale
-        pivot = max(factor[j, j], 1e-12 * abs(matrix[j, j]) + 1e-300) ** 0.5
-        factor[j, j] = pivot
-        for i in range(j + 1, size):
-            factor[i, j] /= pivot
-        for i in range(j):
-            factor[i, j] = 0.0
+    for k in range(size):
+        pivot = max(factor[k, k], 1e-12 * abs(matrix[k, k]) + 1e-300) ** 0.5
+        for j in range(k + 1, size):
+            factor[k, j] /= pivot
+        factor[k, k] = pivot
+        for j in range(k):
+            factor[k, j] = 0.0
+        for i in range(k + 1, size):
+            scale = factor[k, i]
+            for j in range(i, size):
+                factor[i, j] -= scale * factor[k, j]
     return factor
 
 
 @kernel
 def solve(factor: Floats, right: Floats) -> Floats:
-    """Solve factor·factorᵀ·X = right for a matrix of right-hand sides."""
+    """Solve RᵀR·X = right for a matrix of right-hand sides."""
     out = right.copy()
     size = factor.shape[0]
     for i in range(size):
-        for k in range(i):
-            for j in range(out.shape[1]):
-                out[i, j] -= factor[i, k] * out[k, j]
         for j in range(out.shape[1]):
             out[i, j] /= factor[i, i]
+        for k in range(i + 1, size):
+            for j in range(out.shape[1]):
+                out[k, j] -= factor[i, k] * out[i, j]
     for i in range(size - 1, -1, -1):
         for k in range(i + 1, size):
             for j in range(out.shape[1]):
-                out[i, j] -= factor[k, i] * out[k, j]
+                out[i, j] -= factor[i, k] * out[k, j]
         for j in range(out.shape[1]):
             out[i, j] /= factor[i, i]
     return out

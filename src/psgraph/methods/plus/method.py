@@ -55,7 +55,7 @@ __all__ = ["PSGraphPlus"]
 
 Labels = NDArray[np.int32]
 
-CLOSE = 0.1  # relative distance from the wanted transitivity at which kept edges come first
+CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
 @dataclass(frozen=True)
@@ -377,12 +377,14 @@ def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, 
     A swap replaces two edges: the more edges stay in truth, the more it costs.
     """
     nodes = target.degrees.size
-    wanted_share = clustering.wanted(target.degrees)
-    if wanted_share is None:
+    share = clustering.wanted(target.degrees)
+    if share is None:
         return edges
-    if abs(transitivity(edges, nodes) - wanted_share) <= CLOSE * steadiness(kept) * wanted_share:
-        return edges
-    wanted = round(wanted_share * wedge_count(edges, nodes) / 3)
     return swap_triangles(
-        edges, nodes=nodes, labels=target.labels, triangles=wanted, rng=generator(seed, 5)
+        edges,
+        nodes=nodes,
+        labels=target.labels,
+        triangles=round(share * wedge_count(edges, nodes) / 3),
+        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steadiness(kept)),
+        rng=generator(seed, 5),
     )

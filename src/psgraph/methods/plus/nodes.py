@@ -202,18 +202,15 @@ def measured_nodes(
         steps = timestamp - nodes.released
         x, p, y = mean[old], variance[old], noisy[old].astype(np.float64)
         fresh = fresh_mean[old], fresh_variance[old], fresh_evidence[old]
-        if resets:
-            chance = min(MOST_RESET, drift.reset * steps)
-            *_, replaced = _filter(x, p, steps * drift.variance(x), y, scale, chance, *fresh)
-            drift = replace(
-                drift,
-                resets=0.8 * drift.resets + float(replaced.sum()),
-                exposure=0.8 * drift.exposure + steps * x.size,
-            )
         drift = drift.learned(x, p, y, noise=noise, steps=steps)
         chance = min(MOST_RESET, drift.reset * steps) if resets else 0.0
-        means[old], variances[old], _ = _filter(
+        means[old], variances[old], replaced = _filter(
             x, p, steps * drift.variance(x), y, scale, chance, *fresh
+        )
+        drift = replace(
+            drift,
+            resets=0.8 * drift.resets + float(replaced.sum()),
+            exposure=0.8 * drift.exposure + steps * x.size,
         )
     new = means[~old]
     fresh_level = new.mean() if new.size >= FEW_NEW and old.any() else np.median(means)

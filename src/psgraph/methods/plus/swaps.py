@@ -33,7 +33,7 @@ Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
 
-_CLOSE_ENOUGH = (2, 0.02)  # triangles off, and share off, at which nothing is swapped
+_CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
 _TOURNAMENT = 4  # random neighbours of which the largest is taken
 _SCANNED = 16  # neighbours tried as the other end of an edge to remove
@@ -52,6 +52,7 @@ def swap_triangles(
     labels: Labels,
     triangles: int,
     rng: np.random.Generator,
+    tolerance: float = 0.02,
     work: int | None = None,
 ) -> Edges:
     """Move the number of triangles towards `triangles`; degrees and block counts stay.
@@ -68,6 +69,8 @@ def swap_triangles(
         Wanted number of triangles.
     rng
         Source of all random choices.
+    tolerance
+        The share of the wanted number that it may be off before anything is swapped.
     work
         Adjacency reads to spend at most. Default: 500,000 plus 40 per edge, up to 160 where
         triangles are to be multiplied, and at most 4·10⁷.
@@ -75,7 +78,7 @@ def swap_triangles(
     Returns
     -------
     Edges
-        The input itself if it is within 2 triangles or 2 % already, or has no two edges.
+        The input itself if it is within 2 triangles or the tolerance already, or has no two edges.
 
     Examples
     --------
@@ -89,7 +92,7 @@ def swap_triangles(
     2
     """
     current = count_triangles(edges, nodes)
-    close = abs(current - triangles) <= _allowance(triangles, _CLOSE_ENOUGH)
+    close = abs(current - triangles) <= _allowance(triangles, (_CLOSE_ENOUGH, tolerance))
     if close or edges.u.size < 2:
         return edges
     if work is None:

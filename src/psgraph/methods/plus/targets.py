@@ -27,7 +27,8 @@ def ranked(estimates: Floats, ties: Floats) -> Integers:
     >>> ranked(np.array([1.0, 5.0, 1.0]), np.array([0.9, 0.1, 0.2]))
     array([1, 2, 0])
     """
-    return np.lexsort((ties, -np.round(estimates, ROUNDING)))
+    unit = 10.0**-ROUNDING
+    return np.argsort(0.5 * unit * ties - np.round(estimates, ROUNDING))
 
 
 def wanted_degrees(
