@@ -252,7 +252,8 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
         with phase("clustering"):
             clustering = Clustering.start() if state is None else state.clustering
-            clustering = _measured_clustering(clustering, target, sizes, structure)
+            plain = None if candidates[0].size else edges
+            clustering = _measured_clustering(clustering, target, plain, sizes, structure)
             edges = _swapped(edges, clustering, target, kept, sizes.seed)
         return PlusState(
             roster=sizes.roster,
@@ -346,17 +347,23 @@ def _hub_rows(
 
 
 def _measured_clustering(
-    clustering: Clustering, target: Target, sizes: SizeReadings, structure: StructureReadings
+    clustering: Clustering,
+    target: Target,
+    plain: Edges | None,
+    sizes: SizeReadings,
+    structure: StructureReadings,
 ) -> Clustering:
     """Update the clustering target where triangles were measured.
 
-    They are compared with a graph that has the same degrees and mixing, but keeps no edges.
+    They are compared with a graph that has the same degrees and mixing, but keeps no edges:
+    `plain`, or one that is built here.
     """
     if structure.noisy_triangles is None or structure.noisy_reach is None:
         return clustering
     nodes = target.degrees.size
-    none = np.zeros(0, dtype=np.int32)
-    plain = realise(target, kept=(none, none), rng=generator(sizes.seed, 4))
+    if plain is None:
+        none = np.zeros(0, dtype=np.int32)
+        plain = realise(target, kept=(none, none), rng=generator(sizes.seed, 4))
     reach = min(
         float(second_largest_degree(plain, nodes)),
         max(structure.noisy_reach, 0) + float(1 / sizes.shares.common),
