@@ -54,6 +54,14 @@ def test_a_track_of_a_constant_is_better_than_a_single_observation(rng):
     assert np.std(errors[50:]) < 0.05
 
 
+def test_noise_alone_does_not_look_like_drift(rng):
+    track = Track.start(0.5, variance=0.01, drift=0.0025)
+    for _ in range(300):
+        track = track.observe(np.array([0.5]) + rng.normal(0, 0.3, 1), 0.09, np.ones(1))
+    assert track.drift < 0.0025
+    assert track.variance[0] < 0.01
+
+
 def test_a_jump_is_absorbed_at_once():
     track = Track.start(0.1, variance=1e-4, drift=1e-4)
     after = track.observe(np.array([0.9]), 1e-4, np.ones(1))

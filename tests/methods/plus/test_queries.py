@@ -11,8 +11,9 @@ import pytest
 from psgraph.engines.base import Edges
 from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.plus.hubs import hub_matrices
 from psgraph.methods.plus.mixing import CLASSES
-from psgraph.methods.plus.queries import LABELS, hub_matrices, measure_sizes, measure_structure
+from psgraph.methods.plus.queries import LABELS, measure_sizes, measure_structure
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 

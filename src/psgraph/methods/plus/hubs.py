@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.engines.pairs import cell_of
 from psgraph.methods.plus.mixing import CLASSES, Mixing, rake
 
-__all__ = ["HubRows", "advance", "hub_count", "with_hubs"]
+__all__ = ["HubRows", "advance", "hub_cells", "hub_count", "hub_matrices", "with_hubs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -27,6 +28,27 @@ FADED = 0.1  # rows that carry less than this share of their information are dro
 def hub_count(nodes: int) -> int:
     """Return how many nodes have a row of their own: 3 %, from 16 to 400, at most a quarter."""
     return min(max(16, math.ceil(0.03 * nodes)), 400, nodes // 4)
+
+
+def hub_cells(hubs: int) -> Integers:
+    """Return where the cells of H are among all pairs of labels.
+
+    Hubs × classes, then pairs of hubs i < j row by row.
+    """
+    blocks = CLASSES + hubs
+    hub = CLASSES + np.arange(hubs, dtype=np.int64)
+    group = np.arange(CLASSES, dtype=np.int64)
+    to_classes = cell_of(np.tile(group, hubs), np.repeat(hub, CLASSES), blocks, inside=True)
+    i, j = np.triu_indices(hubs, 1)
+    return np.concatenate([to_classes, cell_of(hub[i], hub[j], blocks, inside=True)])
+
+
+def hub_matrices(noisy: Integers, hubs: int) -> tuple[Floats, Floats]:
+    """Arrange the noisy cells of H as hubs × classes and hubs × hubs."""
+    to_classes = noisy[: hubs * CLASSES].reshape(hubs, CLASSES).astype(np.float64)
+    between = np.zeros((hubs, hubs))
+    between[np.triu_indices(hubs, 1)] = noisy[hubs * CLASSES :]
+    return to_classes, between + between.T
 
 
 @dataclass(frozen=True)

@@ -8,54 +8,30 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
-from psgraph.engines.base import Edges, Engine
+from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
-from psgraph.methods.plus.clustering import Clustering, ladder_variance
+from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.curve import DegreeCurve
-from psgraph.methods.plus.degrees import DegreeStep, degree_step, generator
-from psgraph.methods.plus.hubs import HubRows, advance, hub_count, with_hubs
-from psgraph.methods.plus.mixing import (
-    CELLS,
-    CLASSES,
-    Mixing,
-    class_mixing,
-    degree_classes,
-    integer_blocks,
-)
+from psgraph.methods.plus.degrees import DegreeStep, degree_step
+from psgraph.methods.plus.hubs import HubRows, hub_count
+from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
-from psgraph.methods.plus.queries import (
-    LABELS,
-    SUBJECTS,
-    hub_matrices,
-    measure_sizes,
-    measure_structure,
-)
-from psgraph.methods.plus.realisation import Target, realise
-from psgraph.methods.plus.schedule import Parts, Shares, shares_of
+from psgraph.methods.plus.persistence import kept_share
+from psgraph.methods.plus.queries import LABELS, SUBJECTS, measure_sizes, measure_structure
+from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
-from psgraph.methods.plus.swaps import swap_triangles
-from psgraph.methods.plus.tracking import Track, laplace_variance
-from psgraph.methods.plus.triangles import (
-    second_largest_degree,
-    transitivity,
-    wedge_count,
-)
+from psgraph.methods.plus.synthesis import draw_graph
+from psgraph.methods.plus.tracking import Track
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PSGraphPlus"]
-
-Labels = NDArray[np.int32]
-
-CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
 @dataclass(frozen=True)
@@ -87,9 +63,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     -----
     Most of the window's ε is spent once per window: 29 % on structure (degree curve, edges between
     degree classes, triangles) and 61 % on node degrees, which are asked at every timestamp instead
-    where released degrees show that they change too fast. 8 % is spread over the window for edge
-    counts, and 2 % tells how many edges stay. A component that is switched off leaves its share to
-    the others.
+    where released degrees show that they change too fast. 8 %, and more in long windows, is spread
+    over the timestamps for edge counts, and 2 % tells how many edges stay. A component that is
+    switched off leaves its share to the others.
 
     The graph of a timestamp is made in `update`, from random bits that are sealed in the
     measurement, because the next timestamp builds on it; `synthesise` returns it.
@@ -152,7 +128,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
         rows = []
-        for case, shares in _cases(self._parts, guarantee).items():
+        for case, shares in typical_shares(self._parts, guarantee).items():
             for query, subject in SUBJECTS.items():
                 label, sensitivity = LABELS[query]
                 if epsilon := getattr(shares, query):
@@ -222,53 +198,25 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     def update(self, state: PlusState | None, measurement: PlusMeasurement) -> PlusState:
         """Combine a measurement with the past and draw the graph of this timestamp."""
-        sizes, structure = measurement.sizes, measurement.structure
+        sizes = measurement.sizes
         with phase("degrees"):
             step = self._degree_step(state, sizes)
             self._known = None
-        kept = kept_share(step.persistence)
-        with phase("mixing"):
-            track = _mixing_track(state, step.edge_count, sizes, structure)
-            shares = track.level if track.seen.all() else None
-            classes = measurement.classes
-            if classes is None:
-                classes = degree_classes(step.wanted)
-            mixing = class_mixing(step.wanted, classes, shares, step.edge_count)
-            rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
-            labels, identities = classes, np.arange(CLASSES, dtype=np.uint64)
-            if rows is not None:
-                mixing = with_hubs(rows, mixing, step.wanted, classes)
-                labels = classes.copy()
-                labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
-                identities = np.concatenate([identities, step.numbers[rows.hubs]])
-            # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
-            block_seed = sizes.seed
-            if state is not None and steadiness(kept) > 0:
-                block_seed = state.block_seed
-            blocks = integer_blocks(mixing.matrix, identities, block_seed)
-            target = Target(step.wanted, labels, *blocks, step.edge_count)
-        with phase("realisation"):
-            candidates = old_edges(state, sizes.roster, kept, generator(sizes.seed, 2))
-            edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
-        with phase("clustering"):
-            clustering = Clustering.start() if state is None else state.clustering
-            plain = None if candidates[0].size else edges
-            clustering = _measured_clustering(clustering, target, plain, sizes, structure)
-            edges = _swapped(edges, clustering, target, kept, sizes.seed)
+        drawn = draw_graph(state, measurement, step)
         return PlusState(
             roster=sizes.roster,
-            u=edges.u,
-            v=edges.v,
+            u=drawn.edges.u,
+            v=drawn.edges.v,
             edge_count=step.edge_count,
             edges_per_node=step.edges_per_node,
             persistence=step.persistence,
             curve_track=step.curve_track,
             curve=step.curve,
             nodes=step.nodes,
-            mixing=track,
-            hub_rows=rows,
-            block_seed=block_seed,
-            clustering=clustering,
+            mixing=drawn.mixing,
+            hub_rows=drawn.hub_rows,
+            block_seed=drawn.block_seed,
+            clustering=drawn.clustering,
             mode=step.mode,
             new_share=step.new_share,
         )
@@ -287,111 +235,3 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "node_degrees": state.mode,
             "hub_rows": state.hub_rows is not None,
         }
-
-
-def _cases(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
-    """The kinds of timestamps there are, with what each spends."""
-    spending = Accountant(guarantee)
-    first = shares_of(parts, spending, "undecided")
-    if guarantee.window == 1:
-        return {"every timestamp": first}
-    cases = {"first timestamp": first}
-    spending = spending.record(first.total)
-    cases["second timestamp"] = shares_of(parts, spending, "undecided")
-    for _ in range(guarantee.window - 1):
-        spending = spending.record(shares_of(parts, spending, "undecided").total)
-    cases["a window begins, degrees every timestamp"] = shares_of(parts, spending, "steady")
-    for _ in range(guarantee.window):
-        spending = spending.record(shares_of(parts, spending, "periodic").total)
-    cases["a window begins, degrees once per window"] = shares_of(parts, spending, "periodic")
-    return cases
-
-
-def _mixing_track(
-    state: PlusState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
-) -> Track:
-    """The filtered share of edges in each pair of classes."""
-    track = Track.unseen(CELLS, drift=0.0025) if state is None else state.mixing
-    if structure.noisy_class_edges is None or edges == 0:
-        return track
-    noise = laplace_variance(float(1 / sizes.shares.mixing)) / edges**2
-    scale = np.maximum(track.level, 0.003) ** 2
-    return track.observe(structure.noisy_class_edges / edges, noise, scale)
-
-
-def _hub_rows(
-    state: PlusState | None,
-    sizes: SizeReadings,
-    structure: StructureReadings,
-    step: DegreeStep,
-    classes: Labels,
-    mixing: Mixing,
-    kept: float,
-) -> HubRows | None:
-    """The hub rows of this timestamp, if anything is known about them."""
-    hubs = step.order[: hub_count(step.order.size)] if structure.hubs is None else structure.hubs
-    before = None if state is None else state.hub_rows
-    still = np.full(hubs.size, -1, dtype=np.int64)
-    if before is not None and state is not None:
-        index = np.full(len(sizes.roster), -1, dtype=np.int64)
-        where = sizes.roster.positions(state.roster.ids[before.hubs])
-        index[where[where >= 0]] = np.flatnonzero(where >= 0)
-        still = index[hubs]
-    noisy = None
-    if structure.noisy_hub_edges is not None:
-        noise = laplace_variance(float(1 / sizes.shares.hubs))
-        noisy = (*hub_matrices(structure.noisy_hub_edges, hubs.size), noise)
-    if not hubs.size:
-        return None
-    return advance(before, still, hubs, mixing, step.wanted, classes, kept=kept, noisy=noisy)
-
-
-def _measured_clustering(
-    clustering: Clustering,
-    target: Target,
-    plain: Edges | None,
-    sizes: SizeReadings,
-    structure: StructureReadings,
-) -> Clustering:
-    """Update the clustering target where triangles were measured.
-
-    They are compared with a graph that has the same degrees and mixing, but keeps no edges:
-    `plain`, or one that is built here.
-    """
-    if structure.noisy_triangles is None or structure.noisy_reach is None:
-        return clustering
-    nodes = target.degrees.size
-    if plain is None:
-        none = np.zeros(0, dtype=np.int32)
-        plain = realise(target, kept=(none, none), rng=generator(sizes.seed, 4))
-    reach = min(
-        float(second_largest_degree(plain, nodes)),
-        max(structure.noisy_reach, 0) + float(1 / sizes.shares.common),
-    )
-    noise = ladder_variance(reach, nodes=nodes, epsilon=float(sizes.shares.triangles))
-    return clustering.measured(
-        structure.noisy_triangles,
-        noise,
-        degrees=target.degrees,
-        wedges=wedge_count(plain, nodes),
-        unclustered=transitivity(plain, nodes),
-    )
-
-
-def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, seed: int) -> Edges:
-    """Swap edges towards the wanted number of triangles, unless it is close enough.
-
-    A swap replaces two edges: the more edges stay in truth, the more it costs.
-    """
-    nodes = target.degrees.size
-    share = clustering.wanted(target.degrees)
-    if share is None:
-        return edges
-    return swap_triangles(
-        edges,
-        nodes=nodes,
-        labels=target.labels,
-        triangles=round(share * wedge_count(edges, nodes) / 3),
-        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steadiness(kept)),
-        rng=generator(seed, 5),
-    )

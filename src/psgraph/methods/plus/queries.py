@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.base import Edges, Engine
-from psgraph.engines.pairs import cell_of
 from psgraph.graph import Snapshot
 from psgraph.methods.plus.grid import thresholds
+from psgraph.methods.plus.hubs import hub_cells
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.schedule import Shares
@@ -35,9 +35,8 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 
-__all__ = ["LABELS", "SUBJECTS", "hub_matrices", "measure_sizes", "measure_structure"]
+__all__ = ["LABELS", "SUBJECTS", "measure_sizes", "measure_structure"]
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
@@ -119,7 +118,7 @@ def measure_structure(
         labels = classes.copy()
         labels[hubs] = CLASSES + np.arange(hubs.size, dtype=np.int32)
         counts = _block_counts(snapshot, labels, CLASSES + hubs.size, engine)
-        cells = counts[_hub_cells(hubs.size)]
+        cells = counts[hub_cells(hubs.size)]
         noisy_hubs = _counts(cells, "hubs", shares.hubs, budget)
     if shares.triangles:
         nodes, edges = len(snapshot.roster), Edges(snapshot.u, snapshot.v)
@@ -133,24 +132,6 @@ def measure_structure(
     return StructureReadings(
         noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles, noisy_reach
     )
-
-
-def hub_matrices(noisy: Integers, hubs: int) -> tuple[Floats, Floats]:
-    """Arrange the noisy cells of H as hubs × classes and hubs × hubs."""
-    to_classes = noisy[: hubs * CLASSES].reshape(hubs, CLASSES).astype(np.float64)
-    between = np.zeros((hubs, hubs))
-    between[np.triu_indices(hubs, 1)] = noisy[hubs * CLASSES :]
-    return to_classes, between + between.T
-
-
-def _hub_cells(hubs: int) -> Integers:
-    """Where the cells of H are among all pairs of labels."""
-    blocks = CLASSES + hubs
-    hub = CLASSES + np.arange(hubs, dtype=np.int64)
-    group = np.arange(CLASSES, dtype=np.int64)
-    to_classes = cell_of(np.tile(group, hubs), np.repeat(hub, CLASSES), blocks, inside=True)
-    i, j = np.triu_indices(hubs, 1)
-    return np.concatenate([to_classes, cell_of(hub[i], hub[j], blocks, inside=True)])
 
 
 def _at_least(degrees: Integers, nodes: int) -> Integers:

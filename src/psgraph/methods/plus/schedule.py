@@ -24,12 +24,13 @@ from psgraph.methods.plus.nodes import Drift
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["Mode", "Parts", "Shares", "next_mode", "shares_of", "top_count"]
+__all__ = ["Mode", "Parts", "Shares", "next_mode", "shares_of", "top_count", "typical_shares"]
 
 Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]
 
-EDGES = Fraction(8, 100)  # of ε, over the window
+EDGES, MOST_EDGES = Fraction(8, 100), Fraction(1, 4)  # of ε, over the window
+MORE_EDGES = Fraction(1, 600)  # more of it for each timestamp beyond five, up to the most
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES, COMMON = (Fraction(share, 100) for share in (40, 35, 20, 5))
@@ -111,6 +112,29 @@ def shares_of(parts: Parts, spending: Accountant, mode: Mode) -> Shares:
     return _with_nodes(fixed, min(_wanted(fixed, mode, free), free), hubs=parts.hubs)
 
 
+def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
+    """Return what each kind of timestamp spends, by a description of it."""
+    spending, window = Accountant(guarantee), guarantee.window
+    first = shares_of(parts, spending, "undecided")
+    if window == 1:
+        return {"every timestamp": first}
+    cases = {"first timestamp": first}
+    spending = spending.record(first.total)
+    cases["second timestamp"] = shares_of(parts, spending, "undecided")
+    modes: tuple[tuple[Mode, str], ...] = (
+        ("steady", "degrees every timestamp"),
+        ("periodic", "degrees once per window"),
+    )
+    for mode, words in modes:
+        for _ in range(2 * window - spending.timestamps % window):
+            spending = spending.record(shares_of(parts, spending, mode).total)
+        cases[f"a window begins, {words}"] = shares_of(parts, spending, mode)
+        for _ in range(window - 1):
+            spending = spending.record(shares_of(parts, spending, mode).total)
+        cases[f"a window ends, {words}"] = shares_of(parts, spending, mode)
+    return cases
+
+
 @lru_cache(maxsize=1024)
 def _fixed_total(parts: Parts, guarantee: WEventPrivacy, phase: int) -> Fraction:
     """What a timestamp spends apart from the nodes, by its position in the window."""
@@ -121,7 +145,8 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
     """The shares of a timestamp without those of the nodes."""
     epsilon, window = guarantee.epsilon, guarantee.window
     persistence = PERSISTENCE * epsilon if parts.persistence and window > 1 else NONE
-    rest = epsilon - EDGES * epsilon - persistence
+    edges = epsilon * min(EDGES + MORE_EDGES * max(window - 5, 0), MOST_EDGES)
+    rest = epsilon - edges - persistence
     opens = timestamp % window == 0
     asked = {
         "curve": CURVE if parts.curve else NONE,
@@ -134,7 +159,7 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
         timestamp=timestamp,
         window=window,
         node_window=rest - STRUCTURE * rest,
-        edges=EDGES * epsilon / window,
+        edges=edges / window,
         persistence=persistence / 2 if timestamp % window == 1 else NONE,
         reserved=persistence / 2 if opens else NONE,
         nodes=NONE,

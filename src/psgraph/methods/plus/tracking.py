@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 JUMP = 9.0  # a squared innovation this many times its expectation is a jump, absorbed at once
 LEAST_DRIFT = 1e-5
+FAST, SLOW = 0.3, 0.03  # rates at which drift is learned where it, or noise, dominates
 LEAST_NOISE = 1e-12  # keeps gains defined where the noise variance underflows
 
 
@@ -29,6 +30,18 @@ def laplace_variance(scale: float) -> float:
     """
     ratio = math.exp(-1 / scale)
     return max(2 * ratio / math.expm1(-1 / scale) ** 2, LEAST_NOISE)
+
+
+def _learned(drift: float, excess: float, expected: float) -> float:
+    """Update the drift coefficient with the excess of one squared innovation over its noise.
+
+    Where noise dominates, one innovation says little and is weighted little; an excess below zero
+    counts as well, as otherwise noise alone would look like drift.
+    """
+    limit = 4 * drift + 0.01
+    share = drift / (drift + expected)
+    rate = FAST * share + SLOW * (1 - share)
+    return max(drift + rate * (min(max(excess, -limit), limit) - drift), LEAST_DRIFT)
 
 
 @dataclass(frozen=True)
@@ -111,8 +124,7 @@ class Track:
             possible = (np.clip(observed, 0.0, most) - first)[seen]
             excess = float((possible**2).mean()) / step - expected
             jump = excess if excess > JUMP * (drift + expected) else drift
-            drift = 0.7 * drift + 0.3 * min(max(excess, 0.0), 4 * drift + 0.01)
-            drift = max(drift, LEAST_DRIFT)
+            drift = _learned(drift, excess, expected)
             predicted = spread[seen] + max(jump, drift) * scale[seen]
             gain = predicted / (predicted + noise)
             first[seen] += gain * innovation
