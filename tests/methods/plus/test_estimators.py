@@ -10,6 +10,7 @@ import pytest
 from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.curve import fit_curve
+from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
 from psgraph.methods.plus.linear import cholesky, gram, solve, weighted_product
@@ -20,7 +21,7 @@ from psgraph.methods.plus.mixing import (
     integer_blocks,
     rake,
 )
-from psgraph.methods.plus.nodes import Drift, Nodes, _laplace_update, measured_nodes
+from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
 from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
@@ -177,7 +178,7 @@ def test_the_update_with_laplace_noise_is_exact(mean, variance, noisy, scale):
     log_weight = -0.5 * (x - mean) ** 2 / variance - np.abs(noisy - x) / scale
     weight = np.exp(log_weight - log_weight.max())
     expected = np.average(x, weights=weight)
-    found, spread, _ = _laplace_update(float(mean), float(variance), float(noisy), float(scale))
+    found, spread, _ = laplace_update(float(mean), float(variance), float(noisy), float(scale))
     assert found == pytest.approx(expected, abs=1e-3)
     assert spread == pytest.approx(np.average((x - expected) ** 2, weights=weight), rel=1e-3)
 
