@@ -28,7 +28,7 @@ def ranked(estimates: Floats, ties: Floats) -> Integers:
     array([1, 2, 0])
     """
     unit = 10.0**-ROUNDING
-    return np.argsort(0.5 * unit * ties - np.round(estimates, ROUNDING))
+    return np.argsort(0.5 * unit * ties - np.round(estimates, ROUNDING), kind="stable")
 
 
 def wanted_degrees(
