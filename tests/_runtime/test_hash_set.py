@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from psgraph._runtime import hash_set
 from psgraph._runtime.hash_set import add_key, has_key, key_set
+from tests.privacy.interpreted import interpret
 
 
 @given(st.lists(st.integers(0, 1 << 62) | st.integers(0, 9), max_size=60))
@@ -19,6 +20,18 @@ def test_it_holds_what_was_added_and_nothing_else(numbers: list[int]) -> None:
         assert add_key(keys, number) == (number not in known)
         known.add(number)
     assert set(keys[keys >= 0].tolist()) == known
+
+
+def test_compiled_and_interpreted_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [5, 1 << 40, 5, 21, 0, 1 << 40]
+    compiled = key_set(len(numbers))
+    expected = [(add_key(compiled, number), has_key(compiled, number)) for number in numbers]
+    interpret(monkeypatch)
+    keys = hash_set.key_set(len(numbers))
+    with np.errstate(over="ignore"):  # hashes wrap around
+        found = [(hash_set.add_key(keys, n), bool(hash_set.has_key(keys, n))) for n in numbers]
+    assert found == expected
+    assert keys.tolist() == compiled.tolist()
 
 
 @pytest.mark.parametrize("capacity", [0, 1, 8, 9, 1000])

@@ -145,18 +145,18 @@ def test_subtrees_are_stretches(nodes: int, seed: int) -> None:
 def test_random_trees_are_those_of_binary_search() -> None:
     # Of four leaves: the first split halves them with probability 1/3, in one of 3 ways; else it
     # takes off one of 4 leaves, and one of the 3 ways to go on is taken.
-    law = {
+    distribution = {
         part: 1 / 9 if all(len(shape_leaves(side)) == 2 for side in part) else 2 / 3 / 12
         for part in all_shapes((0, 1, 2, 3))
     }
-    assert len(law) == 15
+    assert len(distribution) == 15
     source = sampler()
     drawn = Counter(
         shape(random_dendrogram(source.permutation(4), source.permutation(3))) for _ in range(6_000)
     )
-    assert drawn.keys() <= law.keys()
-    expected = np.array(list(law.values())) * 6_000
-    assert stats.chisquare([drawn[part] for part in law], expected).pvalue > UNLIKELY
+    assert drawn.keys() <= distribution.keys()
+    expected = np.array(list(distribution.values())) * 6_000
+    assert stats.chisquare([drawn[part] for part in distribution], expected).pvalue > UNLIKELY
 
 
 @given(st.integers(2, 30), st.floats(0, 1), st.integers(0, 9))
@@ -353,8 +353,8 @@ def test_every_pair_is_drawn_with_its_probability() -> None:
             spread = math.sqrt(draws * chance * (1 - chance))
             assert abs(drawn[pair] - draws * chance) <= 5 * spread
     # Independent: the number of edges in a block is binomial.
-    law = stats.binom(6, 0.55).pmf(range(7)) * draws
-    assert stats.chisquare([together[count] for count in range(7)], law).pvalue > UNLIKELY
+    distribution = stats.binom(6, 0.55).pmf(range(7)) * draws
+    assert stats.chisquare([together[count] for count in range(7)], distribution).pvalue > UNLIKELY
 
 
 def test_nothing_is_drawn_where_the_probability_is_zero() -> None:

@@ -30,15 +30,17 @@ def sampler(seed: int = 0) -> Sampler:
 # ---- the textbook definition, worked out exactly ----
 
 
-def noise_law(rate: float, reach: int) -> dict[int, float]:
+def noise_distribution(rate: float, reach: int) -> dict[int, float]:
     q = math.exp(-rate)
     return {k: (1 - q) / (1 + q) * q ** abs(k) for k in range(-reach, reach + 1)}
 
 
-def law_by_enumeration(ones: set[int], size: int, keep: int, rate: float, reach: int) -> dict:
+def distribution_by_enumeration(
+    ones: set[int], size: int, keep: int, rate: float, reach: int
+) -> dict:
     """Add every possible noise to every cell; keep the largest; share ties out evenly."""
-    law = dict.fromkeys(combinations(range(size), keep), 0.0)
-    noise = noise_law(rate, reach)
+    distribution = dict.fromkeys(combinations(range(size), keep), 0.0)
+    noise = noise_distribution(rate, reach)
     for noises in product(noise, repeat=size):
         chance = math.prod(noise[k] for k in noises)
         values = [(i in ones) + k for i, k in enumerate(noises)]
@@ -47,20 +49,20 @@ def law_by_enumeration(ones: set[int], size: int, keep: int, rate: float, reach:
         tied = [i for i in range(size) if values[i] == level]
         ways = list(combinations(tied, keep - len(above)))
         for way in ways:
-            law[tuple(sorted([*above, *way]))] += chance / len(ways)
-    return law
+            distribution[tuple(sorted([*above, *way]))] += chance / len(ways)
+    return distribution
 
 
-def law_of_top(ones: set[int], size: int, keep: int, rate: float, reach: int = 60) -> dict:
+def distribution_of_top(ones: set[int], size: int, keep: int, rate: float, reach: int = 60) -> dict:
     """The same, by counting at each level: quick enough for six cells."""
-    noise = noise_law(rate, reach)
+    noise = noise_distribution(rate, reach)
     levels = range(-reach, reach + 2)
     at = {one: np.array([noise.get(v - one, 0.0) for v in levels]) for one in (0, 1)}
     above = {
         one: np.array([sum(p for k, p in noise.items() if k + one > v) for v in levels])
         for one in (0, 1)
     }
-    law = {}
+    distribution = {}
     for kept in combinations(range(size), keep):
         total = 0.0
         left = [i for i in range(size) if i not in kept]
@@ -78,8 +80,8 @@ def law_of_top(ones: set[int], size: int, keep: int, rate: float, reach: int = 6
                         chance = chance * (1 - above[one] - at[one])
                 ways = math.comb(len(kept_tied) + len(left_tied), len(kept_tied))
                 total += chance.sum() / ways
-        law[kept] = total
-    return law
+        distribution[kept] = total
+    return distribution
 
 
 def _subsets(items, *, smallest: int):
@@ -87,10 +89,10 @@ def _subsets(items, *, smallest: int):
         yield from combinations(items, count)
 
 
-def test_the_counting_form_of_the_law_is_the_definition():
+def test_the_counting_form_of_the_distribution_is_the_definition():
     for ones, keep in ((set(), 1), ({0}, 1), ({0, 2}, 2)):
-        counted = law_of_top(ones, 3, keep, 1.5, reach=10)
-        enumerated = law_by_enumeration(ones, 3, keep, 1.5, reach=10)
+        counted = distribution_of_top(ones, 3, keep, 1.5, reach=10)
+        enumerated = distribution_by_enumeration(ones, 3, keep, 1.5, reach=10)
         assert counted == pytest.approx(enumerated, abs=1e-6)
 
 
@@ -99,20 +101,22 @@ def test_the_counting_form_of_the_law_is_the_definition():
     ("ones", "keep", "rate"),
     [({0, 4}, 2, Fraction(1, 2)), ({1, 2, 3}, 2, Fraction(2)), ({5}, 4, Fraction(1))],
 )
-def test_the_cells_kept_have_the_law_of_the_definition(monkeypatch, common, ones, keep, rate):
+def test_the_cells_kept_have_the_distribution_of_the_definition(
+    monkeypatch, common, ones, keep, rate
+):
     monkeypatch.setattr(top, "COMMON", common)
-    law = law_of_top(ones, 6, keep, float(rate))
-    assert sum(law.values()) == pytest.approx(1)
+    distribution = distribution_of_top(ones, 6, keep, float(rate))
+    assert sum(distribution.values()) == pytest.approx(1)
     draws, source = 3000, sampler(3)
     cells = np.array(sorted(ones))
-    seen = dict.fromkeys(law, 0)
+    seen = dict.fromkeys(distribution, 0)
     for _ in range(draws):
         seen[tuple(largest_cells(source, cells, size=6, keep=keep, rate=rate).tolist())] += 1
-    expected = np.array([law[kept] for kept in law]) * draws
+    expected = np.array([distribution[kept] for kept in distribution]) * draws
     assert stats.chisquare(list(seen.values()), expected).pvalue > 1e-4
-    # The test can tell: the law of other noise does not fit.
-    other = law_of_top(ones, 6, keep, float(rate) * 1.5)
-    wrong = np.array([other[kept] for kept in law]) * draws
+    # The test can tell: the distribution of other noise does not fit.
+    other = distribution_of_top(ones, 6, keep, float(rate) * 1.5)
+    wrong = np.array([other[kept] for kept in distribution]) * draws
     assert stats.chisquare(list(seen.values()), wrong).pvalue < 1e-2
 
 
@@ -154,8 +158,8 @@ def test_kept_cells_are_exact_where_noise_is_next_to_nothing():
 # ---- what it gives away, exactly ----
 
 
-def loss(law: dict, other: dict) -> float:
-    return max(abs(math.log(law[kept] / other[kept])) for kept in law)
+def loss(distribution: dict, other: dict) -> float:
+    return max(abs(math.log(distribution[kept] / other[kept])) for kept in distribution)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
@@ -164,15 +168,15 @@ def test_no_choice_of_cells_tells_more_than_epsilon(epsilon):
     for count in range(3):
         for keep in range(1, 6):
             ones = set(range(count))
-            one = law_of_top(ones, 6, keep, epsilon)
-            other = law_of_top({*ones, 5}, 6, keep, epsilon)
+            one = distribution_of_top(ones, 6, keep, epsilon)
+            other = distribution_of_top({*ones, 5}, 6, keep, epsilon)
             most = max(most, loss(one, other))
     assert most <= epsilon + 1e-9
     assert most > epsilon / 2  # and the bound is not an idle one
 
 
 def test_the_linear_filter_tells_more_than_epsilon():
-    """So its caveat is deserved: the exact law of what it shows, without and with one edge."""
+    """So its caveat is deserved: the exact distribution of its result without and with an edge."""
     epsilon, size, keep = 0.5, 20, 4
     chance = passing_chance(size=size, keep=keep, epsilon=epsilon)
 

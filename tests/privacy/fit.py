@@ -11,12 +11,12 @@ from scipy import stats
 
 
 def laplace_pmf(k: np.ndarray, rate: float) -> np.ndarray:
-    """P(k) of the discrete Laplace law with P(k) proportional to exp(−rate·|k|)."""
+    """P(k) of the discrete Laplace distribution with P(k) proportional to exp(−rate·|k|)."""
     q = np.exp(-rate)
     return (1 - q) / (1 + q) * np.exp(-rate * np.abs(k))
 
 
-def laplace_law(rate: Fraction | float, draws: int) -> dict[int, float]:
+def laplace_distribution(rate: Fraction | float, draws: int) -> dict[int, float]:
     """The probabilities of all values that `draws` draws can be expected to show."""
     reach = int(np.ceil(np.log(draws) / float(rate))) + 2
     values = np.arange(-reach, reach + 1)
@@ -24,12 +24,14 @@ def laplace_law(rate: Fraction | float, draws: int) -> dict[int, float]:
 
 
 def p_value(
-    draws: Iterable[Hashable], law: Mapping[Hashable, float], *, least: float = 10
+    draws: Iterable[Hashable], distribution: Mapping[Hashable, float], *, least: float = 10
 ) -> float:
-    """Chi-square of draws against a law. What `law` leaves out counts as one more value."""
+    """Chi-square of draws against a distribution; what it leaves out counts as one more value."""
     observed = Counter(draws)
     total = sum(observed.values())
-    expected = {value: chance * total for value, chance in law.items() if chance * total >= least}
+    expected = {
+        value: chance * total for value, chance in distribution.items() if chance * total >= least
+    }
     seen = [observed[value] for value in expected]
     wanted = list(expected.values())
     rest = total - sum(wanted)
@@ -46,10 +48,14 @@ def p_value(
     return float(stats.chisquare(seen, wanted, sum_check=False).pvalue)
 
 
-def power(law: Mapping[Hashable, float], wrong: Mapping[Hashable, float], *, draws: int) -> float:
+def power(
+    distribution: Mapping[Hashable, float], wrong: Mapping[Hashable, float], *, draws: int
+) -> float:
     """The chance that `draws` draws from `wrong` are rejected at the level 10⁻⁶."""
-    bins = [value for value, chance in law.items() if chance * draws >= 10]
-    distance = sum((wrong.get(value, 0.0) - law[value]) ** 2 / law[value] for value in bins)
+    bins = [value for value, chance in distribution.items() if chance * draws >= 10]
+    distance = sum(
+        (wrong.get(value, 0.0) - distribution[value]) ** 2 / distribution[value] for value in bins
+    )
     limit = stats.chi2.isf(1e-6, len(bins))
     return float(stats.ncx2.sf(limit, len(bins), draws * distance))
 

@@ -1,4 +1,4 @@
-"""The exact law of a small randomised function, by running it once for every outcome."""
+"""The exact distribution of a small randomised function, by running it once for every outcome."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ class _Path:
         return self.choices[depth]
 
 
-def exact_law(run: Callable[[Draw], Hashable], *, smallest: float = 1e-13) -> dict[Any, float]:
+def exact_distribution(
+    run: Callable[[Draw], Hashable], *, smallest: float = 1e-13
+) -> dict[Any, float]:
     """P(result) of ``run(draw)``, where ``draw(chances)`` gives an index.
 
     Paths less likely than `smallest` are cut off; those that give up are left out.
     """
-    law: dict[Any, float] = defaultdict(float)
+    distribution: dict[Any, float] = defaultdict(float)
     choices: list[int] = []
     while True:
         path = _Path(choices, smallest)
@@ -46,10 +48,10 @@ def exact_law(run: Callable[[Draw], Hashable], *, smallest: float = 1e-13) -> di
         except GivesUp:
             pass
         else:
-            law[result] += path.chance
+            distribution[result] += path.chance
         del choices[len(path.limits) :]
         while choices and choices[-1] + 1 == path.limits[len(choices) - 1]:
             choices.pop()
         if not choices:
-            return dict(law)
+            return dict(distribution)
         choices[-1] += 1

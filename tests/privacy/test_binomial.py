@@ -75,11 +75,11 @@ def test_digits_that_are_hard_to_tell_are_refined(monkeypatch):
 
 def binned(draws: list[int], n: int, chance: float, bins: int = 40) -> float:
     """Chi-square of binomial draws on bins of about equal probability."""
-    law = stats.binom(n, chance)
+    distribution = stats.binom(n, chance)
     if n <= 60:
-        return p_value(draws, dict(enumerate(law.pmf(np.arange(n + 1)).tolist())))
-    edges = np.unique(law.ppf(np.linspace(0, 1, bins + 1)[1:-1]))
-    masses = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+        return p_value(draws, dict(enumerate(distribution.pmf(np.arange(n + 1)).tolist())))
+    edges = np.unique(distribution.ppf(np.linspace(0, 1, bins + 1)[1:-1]))
+    masses = np.diff(np.concatenate([[0.0], distribution.cdf(edges), [1.0]]))
     places = np.searchsorted(edges, draws)
     return p_value(places.tolist(), dict(enumerate(masses.tolist())))
 
@@ -127,7 +127,7 @@ def test_the_float_short_cut_changes_nothing(monkeypatch):
     assert len(asked) >= len(expected)
 
 
-def test_the_law_holds_by_exact_arithmetic_alone(monkeypatch):
+def test_the_distribution_holds_by_exact_arithmetic_alone(monkeypatch):
     monkeypatch.setattr(binomial_module, "_RELATIVE_ERROR", 1e300)
     sampler = seeded(2)
     draws = [fair_binomial(sampler, LARGE + 2) for _ in range(1500)]

@@ -1,4 +1,4 @@
-"""The sweep of community choices has the law of the exponential mechanism, node after node."""
+"""The sweep of community choices follows the exponential mechanism, node after node."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ def lists(edges: tuple[list[int], list[int]], nodes: int) -> tuple[np.ndarray, n
     return adjacency(u, v, nodes)
 
 
-def reference_law(edges, labels: list[int], strength: float) -> dict[tuple[int, ...], float]:
+def reference_distribution(
+    edges, labels: list[int], strength: float
+) -> dict[tuple[int, ...], float]:
     """The definition: every order equally likely, every node in turn among communities that
     have a member, with probability proportional to exp(strength · neighbours there)."""
     known = defaultdict(set)
     for x, y in zip(*edges, strict=True):
         known[x].add(y)
         known[y].add(x)
-    law: dict[tuple[int, ...], float] = defaultdict(float)
+    distribution: dict[tuple[int, ...], float] = defaultdict(float)
 
     def go_on(order: tuple[int, ...], now: tuple[int, ...], chance: float) -> None:
         if not order:
-            law[now] += chance
+            distribution[now] += chance
             return
         node, *rest = order
         candidates = sorted(set(now))
@@ -56,7 +58,7 @@ def reference_law(edges, labels: list[int], strength: float) -> dict[tuple[int, 
     orders = list(permutations(range(len(labels))))
     for order in orders:
         go_on(order, tuple(labels), 1 / len(orders))
-    return law
+    return distribution
 
 
 CASES = [
@@ -69,7 +71,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("edges", "labels", "strength"), CASES)
-def test_the_whole_vector_has_the_exact_law(edges, labels, strength):
+def test_the_whole_vector_has_the_exact_distribution(edges, labels, strength):
     starts, neighbours = lists(edges, len(labels))
     sampler = Sampler(RandomSource.seeded(14))
     before = np.array(labels, dtype=np.int32)
@@ -77,20 +79,20 @@ def test_the_whole_vector_has_the_exact_law(edges, labels, strength):
         tuple(choice_sweep(sampler, starts, neighbours, before, strength=strength).tolist())
         for _ in range(15_000)
     ]
-    assert p_value(draws, reference_law(edges, labels, float(strength))) > 1e-3
+    assert p_value(draws, reference_distribution(edges, labels, float(strength))) > 1e-3
     assert before.tolist() == labels  # the labels handed in are left alone
     if edges[0]:
         # With three quarters of the strength the same sample would be rejected.
-        assert p_value(draws, reference_law(edges, labels, 0.75 * float(strength))) < 1e-3
+        assert p_value(draws, reference_distribution(edges, labels, 0.75 * float(strength))) < 1e-3
 
 
 @pytest.mark.parametrize(("edges", "labels", "strength"), CASES)
-def test_the_scripted_law_is_the_definition(edges, labels, strength):
+def test_the_scripted_distribution_is_the_definition(edges, labels, strength):
     """What the privacy tests enumerate agrees with the definition to the last digit."""
     snapshot = Snapshot(Roster.range(len(labels)), *edges)
     start = np.array(labels, dtype=np.int32)
     orders = list(permutations(range(len(labels))))
-    law: dict[tuple[int, ...], float] = defaultdict(float)
+    distribution: dict[tuple[int, ...], float] = defaultdict(float)
     for order in orders:
         transcripts = explore(
             lambda budget: budget.run(
@@ -105,8 +107,10 @@ def test_the_scripted_law_is_the_definition(edges, labels, strength):
         for events, outcome in transcripts.items():
             chosen = [event[1] for event in events if event[0] == "community choice"]
             final = tuple(chosen[order.index(node)] for node in range(len(labels)))
-            law[final] += math.exp(outcome.log_probability) / len(orders)
-    assert dict(law) == pytest.approx(dict(reference_law(edges, labels, float(strength))))
+            distribution[final] += math.exp(outcome.log_probability) / len(orders)
+    assert dict(distribution) == pytest.approx(
+        dict(reference_distribution(edges, labels, float(strength)))
+    )
 
 
 def test_a_node_without_edges_may_go_anywhere():

@@ -1,8 +1,8 @@
-"""Differential privacy by exact enumeration: on all small graphs, the law of everything PSGraph
-sees of the edges moves by no more than was charged when one edge is added or removed.
+"""Differential privacy by exact enumeration: on all small graphs, the distribution of everything
+PSGraph sees of the edges moves by no more than was charged when one edge is added or removed.
 
-`transcripts` says how the laws come out of the real code. The mutants at the end show that the
-comparison notices the mistakes known from published code.
+`transcripts` explains how the distributions are obtained from the real code. The mutants at the end
+show that the comparison notices the mistakes known from published code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .mutants import mutated
 from .small_graphs import all_graphs, labellings, neighbouring_pairs
 from .transcripts import (
     STRUCTURE,
-    Law,
+    Distribution,
     ScriptedBudget,
     Verdict,
     compare,
@@ -61,12 +61,12 @@ def _remember_louvain(monkeypatch):
     monkeypatch.setattr(communities, "_louvain", remembered)
 
 
-def worst(laws: dict[int, Law], pairs) -> Verdict:
-    verdicts = [compare(laws[one], laws[other]) for one, other in pairs]
+def worst(distributions: dict[int, Distribution], pairs) -> Verdict:
+    verdicts = [compare(distributions[one], distributions[other]) for one, other in pairs]
     return max(verdicts, key=lambda verdict: verdict.excess)
 
 
-def laws_of(run, graphs, **options) -> dict[int, Law]:
+def distributions_of(run, graphs, **options) -> dict[int, Distribution]:
     """``run(snapshot, budget)`` explored on every graph."""
     return {number: explore(partial(run, graph), **options) for number, graph in graphs.items()}
 
@@ -136,12 +136,12 @@ def structuring(labels, *, epsilon: Fraction):
 def test_transcript_probabilities_add_up_to_one():
     graph = all_graphs(4)[0b101101]
     window = {"edges": [(k,) for k in range(-60, 70)]}
-    law = explore(
+    distribution = explore(
         lambda budget: budget.run(LaplaceCount(4, per_edge(1)), epsilon=Fraction(1), label="edges"),
         epsilon=Fraction(1),
         window=lambda label, _size: window[label],
     )
-    assert math.fsum(math.exp(o.log_probability) for o in law.values()) == pytest.approx(1)
+    assert math.fsum(math.exp(o.log_probability) for o in distribution.values()) == pytest.approx(1)
     sweep = explore(
         partial(choosing([0, 1, 2, 0], epsilon=Fraction(2)), graph),
         epsilon=Fraction(2),
@@ -153,13 +153,13 @@ def test_transcript_probabilities_add_up_to_one():
 def test_one_choice_has_the_probability_of_the_exponential_mechanism():
     # Node 0 knows nodes 1 and 2, which are in communities 1 and 2; nodes 3, 4 are in 1.
     star = Snapshot(Roster.range(5), [0, 0], [1, 2])
-    law = explore(
+    distribution = explore(
         partial(choosing([0, 1, 2, 1, 1], epsilon=Fraction(2)), star),
         epsilon=Fraction(2),
         window=BEYOND,
     )
     into = dict.fromkeys(range(3), 0.0)
-    for events, outcome in law.items():
+    for events, outcome in distribution.items():
         first = next(event for event in events if event[0] == "community choice")
         into[first[1]] += math.exp(outcome.log_probability)
     total = 1 + 2 * math.e
@@ -170,8 +170,8 @@ def test_one_choice_has_the_probability_of_the_exponential_mechanism():
 def test_closed_form_of_terminal_outputs_agrees_with_their_enumeration(labels):
     graphs, pairs = every_graph(3)
     run = structuring(labels, epsilon=Fraction(1))
-    closed = laws_of(run, graphs, epsilon=Fraction(1), window=BEYOND, terminal=STRUCTURE)
-    listed = laws_of(run, graphs, epsilon=Fraction(1), window=BEYOND)
+    closed = distributions_of(run, graphs, epsilon=Fraction(1), window=BEYOND, terminal=STRUCTURE)
+    listed = distributions_of(run, graphs, epsilon=Fraction(1), window=BEYOND)
     for one, other in pairs:
         enumerated = compare(listed[one], listed[other])
         assert compare(closed[one], closed[other]).loss == pytest.approx(enumerated.loss)
@@ -188,10 +188,10 @@ def test_edge_count(nodes, epsilon, monkeypatch):
     graphs, pairs = every_graph(nodes)
     method, state = PSGraph(threshold=100), state_of([0] * nodes, edges=0)
     outputs = [(k,) for k in range(-3, 14)]
-    laws = laws_of(
+    distributions = distributions_of(
         measuring(method, state), graphs, epsilon=epsilon, window=lambda _label, _size: outputs
     )
-    verdict = worst(laws, pairs)
+    verdict = worst(distributions, pairs)
     assert verdict.holds
     assert verdict.loss == pytest.approx(min(0.01, float(epsilon) / 2))
 
@@ -202,9 +202,11 @@ def test_structure_given_any_communities(nodes, epsilon):
     graphs, pairs = every_graph(nodes)
     for labels in labellings(nodes):
         run = structuring(labels, epsilon=epsilon)
-        laws = laws_of(run, graphs, epsilon=epsilon, window=BEYOND, terminal=STRUCTURE)
+        distributions = distributions_of(
+            run, graphs, epsilon=epsilon, window=BEYOND, terminal=STRUCTURE
+        )
         for one, other in pairs:
-            verdict = compare(laws[one], laws[other])
+            verdict = compare(distributions[one], distributions[other])
             assert verdict.holds
             # An edge inside a community and one between two use up all of it, both of them.
             assert verdict.loss == pytest.approx(float(epsilon))
@@ -214,8 +216,10 @@ def test_structure_given_any_communities(nodes, epsilon):
 def test_structure_on_five_nodes(labels):
     graphs, pairs = every_graph(5)
     run = structuring(labels, epsilon=Fraction(1, 3))
-    laws = laws_of(run, graphs, epsilon=Fraction(1, 3), window=BEYOND, terminal=STRUCTURE)
-    assert worst(laws, pairs).holds
+    distributions = distributions_of(
+        run, graphs, epsilon=Fraction(1, 3), window=BEYOND, terminal=STRUCTURE
+    )
+    assert worst(distributions, pairs).holds
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(4)])
@@ -223,8 +227,10 @@ def test_structure_on_five_nodes(labels):
 def test_choice_sweep_from_any_communities(nodes, epsilon):
     graphs, pairs = every_graph(nodes)
     for labels in labellings(nodes):
-        laws = laws_of(choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND)
-        assert worst(laws, pairs).holds
+        distributions = distributions_of(
+            choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND
+        )
+        assert worst(distributions, pairs).holds
 
 
 @pytest.mark.parametrize("labels", list(labellings(4)), ids=str)
@@ -232,8 +238,10 @@ def test_choice_sweep_on_four_nodes(labels):
     # All graphs in one order are the same as one graph in all orders.
     graphs, pairs = every_graph(4)
     epsilon = Fraction(4)
-    laws = laws_of(choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND)
-    verdict = worst(laws, pairs)
+    distributions = distributions_of(
+        choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND
+    )
+    verdict = worst(distributions, pairs)
     assert verdict.holds
     if max(labels):  # the constant is not wastefully small either
         assert verdict.loss > 0.6 * epsilon
@@ -243,15 +251,20 @@ def test_choice_sweep_on_four_nodes(labels):
 def test_choice_sweep_on_five_nodes(labels):
     graphs, pairs = some_graphs(5, 12, seed=8)
     epsilon = Fraction(1)
-    laws = laws_of(choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND)
-    assert worst(laws, pairs).holds
+    distributions = distributions_of(
+        choosing(labels, epsilon=epsilon), graphs, epsilon=epsilon, window=BEYOND
+    )
+    assert worst(distributions, pairs).holds
 
 
 def test_reference_constant_costs_half():
     graphs, pairs = every_graph(3)
     epsilon = Fraction(4)
     run = choosing([0, 1, 2], epsilon=epsilon, strength=Fraction(1, 4))
-    assert worst(laws_of(run, graphs, epsilon=epsilon, window=BEYOND), pairs).loss <= epsilon / 2
+    assert (
+        worst(distributions_of(run, graphs, epsilon=epsilon, window=BEYOND), pairs).loss
+        <= epsilon / 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,15 +274,15 @@ def test_community_division(nodes, supernode_size):
     graphs, pairs = every_graph(nodes)
     epsilon = Fraction(2)
     run = dividing(epsilon=epsilon, supernode_size=supernode_size)
-    laws = laws_of(run, graphs, epsilon=epsilon, window=BEYOND)
-    assert worst(laws, pairs).holds
+    distributions = distributions_of(run, graphs, epsilon=epsilon, window=BEYOND)
+    assert worst(distributions, pairs).holds
 
 
 def test_community_division_on_five_nodes():
     graphs, pairs = some_graphs(5, 25, seed=4)
     epsilon = Fraction(2)
     run = dividing(epsilon=epsilon, supernode_size=3)
-    assert worst(laws_of(run, graphs, epsilon=epsilon, window=BEYOND), pairs).holds
+    assert worst(distributions_of(run, graphs, epsilon=epsilon, window=BEYOND), pairs).holds
 
 
 # ---- the whole timestamp ----
@@ -281,12 +294,14 @@ def test_first_timestamp(nodes, supernode_size, constant):
     graphs, pairs = every_graph(nodes)
     method = PSGraph(supernode_size=supernode_size, choice_constant=constant)
     epsilon = Fraction(1)
-    laws = laws_of(measuring(method), graphs, epsilon=epsilon, window=BEYOND, terminal=EVERYTHING)
-    verdict = worst(laws, pairs)
+    distributions = distributions_of(
+        measuring(method), graphs, epsilon=epsilon, window=BEYOND, terminal=EVERYTHING
+    )
+    verdict = worst(distributions, pairs)
     assert verdict.holds
     assert verdict.loss > 0.75
-    for law in laws.values():
-        for outcome in law.values():
+    for distribution in distributions.values():
+        for outcome in distribution.values():
             assert outcome.spent == composed(outcome.trace) == epsilon
 
 
@@ -303,16 +318,16 @@ def test_later_timestamp_with_both_branches(nodes, graphs_and_pairs):
     def window(label, size):
         return edge_counts if label == "edges" else BEYOND(label, size)
 
-    laws = laws_of(
+    distributions = distributions_of(
         measuring(method, state),
         graphs,
         epsilon=Fraction(3),
         window=window,
         terminal=STRUCTURE,
     )
-    assert worst(laws, pairs).holds
-    a_law = next(iter(laws.values()))
-    branches = {frozenset(charge.label for charge in o.trace) for o in a_law.values()}
+    assert worst(distributions, pairs).holds
+    a_distribution = next(iter(distributions.values()))
+    branches = {frozenset(charge.label for charge in o.trace) for o in a_distribution.values()}
     assert branches == {EVERYTHING, EVERYTHING | {"super-graph edges", "community choice"}}
 
 
@@ -320,30 +335,30 @@ def test_later_timestamp_after_the_roster_changed():
     graphs, pairs = every_graph(4)
     state = state_of([0, 1, 1], edges=2, roster=Roster([0, 2, 9]))  # 9 left, 1 and 3 are new
     method = PSGraph(threshold=100)
-    laws = laws_of(
+    distributions = distributions_of(
         measuring(method, state),
         graphs,
         epsilon=Fraction(1),
         window=BEYOND,
         terminal=EVERYTHING,
     )
-    verdict = worst(laws, pairs)
+    verdict = worst(distributions, pairs)
     assert verdict.holds
     assert verdict.loss == pytest.approx(1)
-    assert {event[0] for events in laws[0] for event in events} == EVERYTHING | {"labels"}
+    assert {event[0] for events in distributions[0] for event in events} == EVERYTHING | {"labels"}
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 3), Fraction(50)])
 def test_any_epsilon(epsilon):
     graphs, pairs = every_graph(3)
-    laws = laws_of(
+    distributions = distributions_of(
         measuring(PSGraph(supernode_size=2)),
         graphs,
         epsilon=epsilon,
         window=BEYOND,
         terminal=EVERYTHING,
     )
-    assert worst(laws, pairs).holds
+    assert worst(distributions, pairs).holds
 
 
 # ---- mutants: mistakes the enumeration must notice ----
@@ -351,8 +366,8 @@ def test_any_epsilon(epsilon):
 
 def violated(run, nodes, *, epsilon=Fraction(2), terminal=EVERYTHING, window=BEYOND) -> bool:
     graphs, pairs = every_graph(nodes)
-    laws = laws_of(run, graphs, epsilon=epsilon, window=window, terminal=terminal)
-    return not worst(laws, pairs).holds
+    distributions = distributions_of(run, graphs, epsilon=epsilon, window=window, terminal=terminal)
+    return not worst(distributions, pairs).holds
 
 
 def test_mutant_degree_sensitivity_one(monkeypatch):

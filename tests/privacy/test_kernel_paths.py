@@ -1,7 +1,7 @@
-"""Paths through the kernels that common sizes don't take: few words, wide laws, huge numbers.
+"""Paths through the kernels that common sizes don't take: few words, wide noise, huge numbers.
 
-Wherever words run out in the middle of a draw, that draw begins again on the same words, so
-rationed words must give the very draws that plentiful ones give.
+If words run out in the middle of a draw, that draw begins again on the same words, so rationed
+words must give the same draws as plentiful ones.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ def test_words_handed_out_sparingly_change_nothing(draw, monkeypatch):
             assert draw(Sampler(Rationed.of(9, ration))) == expected
 
 
-# ---- Fisher's law ----
+# ---- Fisher's distribution ----
 
 
-def fishers_law(cells: int, ones: int, drawn: int, rate: Fraction) -> dict[int, Decimal]:
-    """By definition, in whole numbers but for the exponentials."""
+def fishers_distribution(cells: int, ones: int, drawn: int, rate: Fraction) -> dict[int, Decimal]:
+    """By definition, in integers but for the exponentials."""
     odds = (Decimal(rate.numerator) / rate.denominator).exp()
     weights = {
         x: math.comb(ones, x) * math.comb(cells - ones, drawn - x) * odds**x
@@ -105,8 +105,8 @@ def fishers_law(cells: int, ones: int, drawn: int, rate: Fraction) -> dict[int, 
     return {x: weight / total for x, weight in weights.items()}
 
 
-def fit(draws: list[int], law: dict[int, Decimal]) -> float:
-    return p_value(draws, {x: float(chance) for x, chance in law.items()})
+def fit(draws: list[int], distribution: dict[int, Decimal]) -> float:
+    return p_value(draws, {x: float(chance) for x, chance in distribution.items()})
 
 
 def many(cells: int, ones: int, drawn: int, rate: Fraction, *, draws: int) -> list[int]:
@@ -118,10 +118,10 @@ def many(cells: int, ones: int, drawn: int, rate: Fraction, *, draws: int) -> li
 WIDE = (4000, 2000, 1500, Fraction(1, 3))  # the far ends on both sides weigh nothing
 
 
-def test_a_law_whose_ends_are_left_out(monkeypatch):
+def test_a_distribution_whose_ends_are_left_out(monkeypatch):
     compiled = many(*WIDE, draws=4000)
-    assert fit(compiled, fishers_law(*WIDE)) > 1e-3
-    assert fit(compiled, fishers_law(*WIDE[:3], Fraction(3, 10))) < 1e-3  # it can tell
+    assert fit(compiled, fishers_distribution(*WIDE)) > 1e-3
+    assert fit(compiled, fishers_distribution(*WIDE[:3], Fraction(3, 10))) < 1e-3  # it can tell
     interpret(monkeypatch)
     assert many(*WIDE, draws=100) == compiled[:100]
 
@@ -143,7 +143,7 @@ def test_where_everything_is_in_doubt_decimals_give_the_same_numbers(case, monke
     settled = many(*case, draws=draws)
     assert len(asked) == draws
     assert settled == expected
-    assert fit(settled, fishers_law(*case)) > 1e-3
+    assert fit(settled, fishers_distribution(*case)) > 1e-3
 
 
 @pytest.mark.parametrize("case", [(30, 12, 9, Fraction(3, 2)), WIDE], ids=["narrow", "wide"])
@@ -151,9 +151,9 @@ def test_the_first_and_the_last_number(case, monkeypatch):
     """The first falls on the mode; the last is in doubt until more bits settle it; a number beyond
     all weights, which only an error in the sums could lead to, is given no place."""
     *sizes, rate = case
-    law = fishers_law(*case)
+    distribution = fishers_distribution(*case)
     odds = math.exp(rate)
-    mode = max(law, key=law.__getitem__)
+    mode = max(distribution, key=distribution.__getitem__)
     interpret(monkeypatch)
 
     def locate(uniform: int) -> int:
@@ -168,7 +168,11 @@ def test_the_first_and_the_last_number(case, monkeypatch):
     sampler = Sampler(RandomSource.seeded(2))
     settled = {fisher._settle(sampler, last, *sizes, mode, rate=rate) for _ in range(20)}
     # All that is laid down after a value must weigh less than the last 2⁻⁶² of the whole.
-    beyond = {x: sum(chance for y, chance in law.items() if y < x) for x in law if x < mode}
+    beyond = {
+        x: sum(chance for y, chance in distribution.items() if y < x)
+        for x in distribution
+        if x < mode
+    }
     assert settled <= {x for x, weight in beyond.items() if weight < Decimal(2) ** -62}
     assert locate((1 << 63) - 1) == fisher._DOUBTFUL
 

@@ -250,6 +250,12 @@ def test_a_mechanism_does_not_print_its_private_values():
     assert str(SECRET) not in repr(LaplaceCounts(np.array([SECRET]), per_edge(1)))
     assert repr(Coin(SECRET)) == "<Coin of shape (1,)>"
 
+    class Named(Coin):
+        def __repr__(self) -> str:
+            return "a coin"
+
+    assert repr(Named(SECRET)) == "a coin"
+
 
 # ---- a mechanism of one's own ----
 

@@ -1,4 +1,4 @@
-"""The samplers draw from the stated law: exactly, by enumeration, and statistically."""
+"""The samplers draw from the stated distribution: exactly, by enumeration, and statistically."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from psgraph.privacy import bits, samplers
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 
-from .fit import laplace_law, laplace_pmf, p_value, power, two_sample_p_value
+from .fit import laplace_distribution, laplace_pmf, p_value, power, two_sample_p_value
 from .interpreted import Rationed, interpret
 from .mutants import mutated
-from .paths import GivesUp, exact_law
+from .paths import GivesUp, exact_distribution
 
 SCALES = [Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(5, 2), Fraction(21), Fraction(100)]
 DRAWS = 400_000
@@ -36,21 +36,21 @@ def seeded(seed: int) -> Sampler:
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_discrete_laplace_has_its_pmf(scale):
     draws = seeded(11).discrete_laplace(DRAWS, 1 / scale).tolist()
-    law = laplace_law(1 / scale, DRAWS)
-    assert p_value(draws, law) > 1e-3
+    distribution = laplace_distribution(1 / scale, DRAWS)
+    assert p_value(draws, distribution) > 1e-3
     for factor in (Fraction(95, 100), Fraction(105, 100)):
-        wrong = laplace_law(1 / (scale * factor), DRAWS)
+        wrong = laplace_distribution(1 / (scale * factor), DRAWS)
         # The test has the power to see a scale that is off by five per cent, and does see it.
-        assert power(law, wrong, draws=DRAWS) > 1 - 1e-9
+        assert power(distribution, wrong, draws=DRAWS) > 1 - 1e-9
         assert p_value(draws, wrong) < 1e-6
         off = seeded(12).discrete_laplace(DRAWS, 1 / (scale * factor)).tolist()
-        assert p_value(off, law) < 1e-6
+        assert p_value(off, distribution) < 1e-6
 
 
 def test_successive_draws_are_independent():
     draws = np.clip(seeded(3).discrete_laplace(200_000, Fraction(1)), -2, 2)
     pairs = list(zip(draws[:-1:2].tolist(), draws[1::2].tolist(), strict=True))
-    edge = laplace_law(Fraction(1), 10**6)
+    edge = laplace_distribution(Fraction(1), 10**6)
     clipped = {
         k: edge[k] if abs(k) < 2 else sum(p for j, p in edge.items() if j * k > 0 and abs(j) >= 2)
         for k in range(-2, 3)
@@ -128,7 +128,7 @@ def test_bernoulli_exp_one_is_exact(monkeypatch):
         monkeypatch.setattr(bits, "one_in", lambda run, *_: (bernoulli(draw, 1 / run), (0, 0, 0)))
         return with_value(0)
 
-    after_twelve = exact_law(tosses)[True]
+    after_twelve = exact_distribution(tosses)[True]
     assert float(chance) + after_twelve / longest == pytest.approx(math.exp(-1), abs=1e-15)
 
 
@@ -152,9 +152,11 @@ def test_bernoulli_exp_is_exact(monkeypatch, numerator, denominator):
         cursor = (0, np.uint64(0), 0)
         return bits.bernoulli_exp(numerator, denominator, 3, words, cursor)[0]
 
-    law = exact_law(toss, smallest=1e-9)
-    assert law.get(True, 0) == pytest.approx(math.exp(-numerator / denominator), abs=1e-5)
-    assert law.get(False, 0) == pytest.approx(1 - math.exp(-numerator / denominator), abs=1e-5)
+    distribution = exact_distribution(toss, smallest=1e-9)
+    assert distribution.get(True, 0) == pytest.approx(math.exp(-numerator / denominator), abs=1e-5)
+    assert distribution.get(False, 0) == pytest.approx(
+        1 - math.exp(-numerator / denominator), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 2), (2, 3), (3, 2), (5, 4), (7, 1)])
@@ -184,11 +186,11 @@ def test_discrete_laplace_is_exact(monkeypatch, a, b):
         monkeypatch.setattr(samplers, "random_bits", lambda *_: (draw([0.5, 0.5]), (0, 0, 0)))
         return samplers._discrete_laplace(a, b, 3, words, (0, np.uint64(0), 0))[0]
 
-    law = exact_law(one_try)
-    accepted = math.fsum(law.values())
+    distribution = exact_distribution(one_try)
+    accepted = math.fsum(distribution.values())
     for k in range(-5, 6):
         expected = float(laplace_pmf(np.array(k), a / b))
-        assert law.get(k, 0) / accepted == pytest.approx(expected, abs=1e-9)
+        assert distribution.get(k, 0) / accepted == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_enumeration_notices_a_doubled_zero(monkeypatch):
@@ -238,7 +240,7 @@ def test_draws_do_not_depend_on_how_words_are_handed_out(ration, rate):
 def test_running_out_of_words_does_not_bias():
     rate = Fraction(1, 2)
     draws = Sampler(Rationed.of(1, 10_000)).discrete_laplace(60_000, rate).tolist()
-    assert p_value(draws, laplace_law(rate, 60_000)) > 1e-3
+    assert p_value(draws, laplace_distribution(rate, 60_000)) > 1e-3
 
 
 def test_throwing_words_away_on_running_out_would_bias(monkeypatch):
@@ -252,7 +254,7 @@ def test_throwing_words_away_on_running_out_would_bias(monkeypatch):
     monkeypatch.setattr(Sampler, "run", careless)
     rate = Fraction(1, 2)
     draws = Sampler(Rationed.of(1, 10_000)).discrete_laplace(60_000, rate).tolist()
-    assert p_value(draws, laplace_law(rate, 60_000)) < 1e-6
+    assert p_value(draws, laplace_distribution(rate, 60_000)) < 1e-6
 
 
 def test_kernels_agree_with_their_source(monkeypatch):

@@ -1,4 +1,4 @@
-"""Noise on a huge sparse vector has the law of noise on the vector written out."""
+"""Noise on a huge sparse vector has the distribution of noise on the vector written out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from psgraph.privacy.mechanisms.sparse import noise_histogram, sparse_noise
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 
-from .fit import laplace_law, p_value, two_sample_p_value
+from .fit import laplace_distribution, p_value, two_sample_p_value
 from .interpreted import Rationed, interpret
 
 
@@ -43,19 +43,19 @@ def never_dense(monkeypatch):
 # ---- histograms ----
 
 
-def test_histogram_of_a_few_noises_has_the_multinomial_law():
+def test_histogram_of_a_few_noises_has_the_multinomial_distribution():
     rate, cells = Fraction(1), 3
-    single = laplace_law(rate, 10**9)
+    single = laplace_distribution(rate, 10**9)
     inside = {k: p for k, p in single.items() if abs(k) <= 4}
-    law: dict[tuple[int, ...], float] = defaultdict(float)
+    distribution: dict[tuple[int, ...], float] = defaultdict(float)
     for noises in product(inside, repeat=cells):
-        law[tuple(sorted(noises))] += math.prod(inside[k] for k in noises)
+        distribution[tuple(sorted(noises))] += math.prod(inside[k] for k in noises)
     sampler = seeded(1)
     draws = []
     for _ in range(6000):
         values, often = noise_histogram(sampler, cells, rate)
         draws.append(tuple(sorted(np.repeat(values, often).tolist())))
-    assert p_value(draws, law) > 1e-3
+    assert p_value(draws, distribution) > 1e-3
 
 
 @pytest.mark.parametrize("cells", [0, 1, 50_000, 10**9])
@@ -66,9 +66,9 @@ def test_histogram_of_many_noises(cells, rate):
     assert np.unique(values).size == values.size
     assert (often > 0).all()
     if cells > 1:
-        law = laplace_law(rate, cells)
+        distribution = laplace_distribution(rate, cells)
         seen = dict(zip(values.tolist(), often.tolist(), strict=True))
-        wanted = {k: p * cells for k, p in law.items() if p * cells >= 10}
+        wanted = {k: p * cells for k, p in distribution.items() if p * cells >= 10}
         inside = [seen.get(k, 0) for k in wanted]
         rest = cells - sum(wanted.values())
         statistic = stats.chisquare(
@@ -86,19 +86,19 @@ def outcome(noisy) -> tuple[object, ...]:
 
 @pytest.mark.usefixtures("never_dense")
 @pytest.mark.parametrize("common", [1, 2], ids=["by histogram", "singly"])
-def test_output_has_the_exact_law(common, monkeypatch):
+def test_output_has_the_exact_distribution(common, monkeypatch):
     """All noisy vectors of five cells, one of them with a count of 3, with NormSub."""
     monkeypatch.setattr(sparse, "COMMON", common)
     rate, size, cells, counts = Fraction(2), 5, integers(3), integers(3)
-    single = {k: p for k, p in laplace_law(rate, 10**9).items() if abs(k) <= 3}
-    law: dict[tuple[object, ...], float] = defaultdict(float)
+    single = {k: p for k, p in laplace_distribution(rate, 10**9).items() if abs(k) <= 3}
+    distribution: dict[tuple[object, ...], float] = defaultdict(float)
     for noise in product(single, repeat=size):
         vector = np.array(noise)
         vector[cells] += counts
         level = norm_sub_threshold(*np.unique(vector, return_counts=True))
         above = np.flatnonzero(vector > level)
         key = (round(level, 9), tuple(above.tolist()), tuple(vector[above].tolist()))
-        law[key] += math.prod(single[k] for k in noise)
+        distribution[key] += math.prod(single[k] for k in noise)
     sampler = seeded(5)
     draws = [
         outcome(
@@ -106,7 +106,7 @@ def test_output_has_the_exact_law(common, monkeypatch):
         )
         for _ in range(4000)
     ]
-    assert p_value(draws, law) > 1e-3
+    assert p_value(draws, distribution) > 1e-3
     # A count of 2 instead of 3 would be noticed.
     other = [
         outcome(
@@ -116,7 +116,7 @@ def test_output_has_the_exact_law(common, monkeypatch):
         )
         for _ in range(4000)
     ]
-    assert p_value(other, law) < 1e-6
+    assert p_value(other, distribution) < 1e-6
 
 
 def sample(draws: int, seed: int, *, threshold=norm_sub_threshold):

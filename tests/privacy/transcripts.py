@@ -1,11 +1,11 @@
 """The exact distribution of everything a method sees of the edges, by running the real code.
 
-A `Script` stands where the sampler stands. It draws nothing: it lets the real mechanisms check,
+A `Script` replaces the sampler. It draws nothing: it lets the real mechanisms check,
 charge and compute their noise rate, takes the private value they would have hidden, and hands
 out a *scripted* output instead, adding up the exact log-probability of that output. Running the
-code once for every script (`explore`) gives the law of the whole transcript for one graph, and
-comparing the laws of two neighbouring graphs (`compare`) gives the true privacy loss, to be held
-against the epsilon charged.
+code once for every script (`explore`) gives the distribution of the whole transcript for one
+graph, and comparing the distributions of two neighbouring graphs (`compare`) gives the true privacy
+loss, to be compared with the epsilon charged.
 
 * Discrete Laplace: the rate is the one the real `Budget` passes to its sampler, rounded as the
   sampler rounds it. Where nothing later depends on an output (`terminal` labels), the worst case
@@ -13,9 +13,9 @@ against the epsilon charged.
   beyond all possible values on both sides, where the ratio of each cell is at its extremes.
 * Exponential choice: the compiled sweep is run by the interpreter with its two random primitives
   replaced, so that each step shows all its candidates and their acceptance probabilities before
-  the scripted one is let through. Nothing about the law is assumed but that a rejection sampler
-  chooses in proportion to acceptance.
-* Draws that look at no data (orders, random labels, seeds) are fixed; that they are asked for in
+  the scripted one is let through. Nothing about the distribution is assumed except that a
+  rejection sampler chooses in proportion to acceptance.
+* Draws that depend on no data (orders, random labels, seeds) are fixed; that they are asked for in
   the same way by neighbouring graphs is part of the comparison.
 """
 
@@ -83,7 +83,7 @@ class Script(Sampler):
         self.path, self.branches = path, []  # type: tuple[list[int], list[int]]
         self.window, self.terminal, self.order = window, terminal, order
         self.events: list[Any] = []
-        self.laws: list[tuple[np.ndarray, Fraction]] = []
+        self.distributions: list[tuple[np.ndarray, Fraction]] = []
         self.log_probability = 0.0
         self._rates: list[Fraction] = []
 
@@ -120,7 +120,7 @@ class Script(Sampler):
         self._rates.clear()
         if label in self.terminal:
             self.events.append((label, values.shape))
-            self.laws.append((values.copy(), rate))
+            self.distributions.append((values.copy(), rate))
             return np.zeros_like(values)
         options = self.window(label, values.size)
         output = np.array(options[self.decide(len(options))], dtype=np.int64).reshape(values.shape)
@@ -229,20 +229,22 @@ class ScriptedBudget(_Scripted):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One transcript: how likely it is, the laws of its terminal outputs, and what was charged."""
+    """One transcript: its probability, its terminal outputs' distributions, and the charges."""
 
     log_probability: float
-    laws: tuple[tuple[np.ndarray, Fraction], ...]
+    distributions: tuple[tuple[np.ndarray, Fraction], ...]
     trace: tuple[Charge, ...]
     spent: Fraction
 
 
-Law = dict[tuple[Any, ...], Outcome]
+Distribution = dict[tuple[Any, ...], Outcome]
 
 
-def explore(run: Callable[[ScriptedBudget], Any], *, epsilon: Fraction, **options: Any) -> Law:
-    """The law of all transcripts of ``run(budget)``."""
-    law: Law = {}
+def explore(
+    run: Callable[[ScriptedBudget], Any], *, epsilon: Fraction, **options: Any
+) -> Distribution:
+    """The distribution of all transcripts of ``run(budget)``."""
+    distribution: Distribution = {}
     path: list[int] = []
     while True:
         script = Script(path, **options)
@@ -253,16 +255,16 @@ def explore(run: Callable[[ScriptedBudget], Any], *, epsilon: Fraction, **option
             pass
         else:
             key = tuple(script.events)
-            assert key not in law, "two scripts gave one transcript"
-            law[key] = Outcome(
-                script.log_probability, tuple(script.laws), budget.trace, budget.spent
+            assert key not in distribution, "two scripts gave one transcript"
+            distribution[key] = Outcome(
+                script.log_probability, tuple(script.distributions), budget.trace, budget.spent
             )
         branches = script.branches
         del path[len(branches) :]
         while path and path[-1] + 1 == branches[len(path) - 1]:
             path.pop()
         if not path:
-            return law
+            return distribution
         path[-1] += 1
 
 
@@ -278,7 +280,7 @@ class Verdict:
         return self.excess <= 1e-9
 
 
-def compare(one: Law, other: Law) -> Verdict:
+def compare(one: Distribution, other: Distribution) -> Verdict:
     """The worst log-ratio over all transcripts, in both directions."""
     loss, excess = 0.0, -math.inf
     for key in one.keys() | other.keys():
@@ -286,7 +288,9 @@ def compare(one: Law, other: Law) -> Verdict:
         if a is None or b is None:  # possible on one side only
             return Verdict(math.inf, math.inf)
         here = abs(a.log_probability - b.log_probability)
-        for (values, rate), (values_there, rate_there) in zip(a.laws, b.laws, strict=True):
+        for (values, rate), (values_there, rate_there) in zip(
+            a.distributions, b.distributions, strict=True
+        ):
             same_noise = rate == rate_there and values.shape == values_there.shape
             distance = float(np.abs(values - values_there).sum()) if same_noise else math.inf
             here += float(rate) * distance

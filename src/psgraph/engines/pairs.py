@@ -41,7 +41,7 @@ def pair_of(cells: Integers, blocks: int, *, inside: bool) -> tuple[Integers, In
     """
     size = blocks if inside else blocks - 1
     a = np.floor(size + 0.5 - np.sqrt((size + 0.5) ** 2 - 2.0 * cells)).astype(np.int64)
-    # The square root may be off by one in the last place.
+    # The square root may be off in the last digit.
     a -= cells < a * size - a * (a - 1) // 2
     a += cells >= (a + 1) * size - (a + 1) * a // 2
     b = cells - (a * size - a * (a - 1) // 2) + a

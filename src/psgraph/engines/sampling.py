@@ -103,7 +103,7 @@ def _joined(
     labels: Positions,
     communities: int,
 ) -> NDArray[np.bool_]:
-    """Which classes are to be joined to the one before: the light ones of a community, while
+    """Return which classes to merge with the previous one: the light ones of a community, while
     together they weigh little.
 
     Fewer classes mean fewer jumps that find nothing; the price is candidates that are dropped,

@@ -1,7 +1,7 @@
 """The protocol every method follows, and how methods are found.
 
-A method lives in three steps. `measure` alone sees private edges, and only through the budget it
-is handed; `update` and `synthesise` see what came out and can be repeated at will::
+A method has three steps. Only `measure` sees private edges, and it releases values only through the
+budget it is handed; `update` and `synthesise` see what was released and can be repeated at will::
 
     measurement = method.measure(snapshot, state, budget, engine)   # private edges → noisy values
     state       = method.update(state, measurement)                 # noisy values + past → estimate
@@ -100,7 +100,7 @@ class Caveat:
     ----------
     factor
         What it provides, in multiples of the epsilon charged; None where it provides none. With
-        a factor of 1 the guarantee stands, under the condition that `text` names.
+        a factor of 1 the guarantee holds under the condition that `text` names.
     text
         The reason in a sentence, for the certificate.
     """
@@ -141,7 +141,7 @@ class Method(ABC, Generic[Measurement, State]):
         return None
 
     def parameters(self) -> dict[str, Parameter]:
-        """The public parameters, as they stand in the certificate."""
+        """Return the public parameters, as they are written in the certificate."""
         return {
             name: _plain(getattr(self, name)) for name in inspect.signature(type(self)).parameters
         }

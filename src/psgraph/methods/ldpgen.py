@@ -31,7 +31,7 @@ FIRST, SECOND = "degrees into random groups", "degrees into clusters"
 ITERATIONS = 50
 LDP_SCALE = Caveat(
     Fraction(2),
-    "The noise is that of the local model, for one node's list of neighbours; an edge stands in "
+    "The noise is that of the local model, for one node's list of neighbours; an edge is in "
     "two lists, so the epsilon for an edge is twice the one charged.",
 )
 
@@ -125,7 +125,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
 
     @property
     def caveat(self) -> Caveat | None:
-        """That noise at the scale of the local model provides 2·ε."""
+        """Noise at the scale of the local model provides 2·ε."""
         return LDP_SCALE if self.ldp_scale else None
 
     @property
@@ -182,7 +182,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         return noisy.reshape(-1, groups)
 
     def _groups(self, noisy: NDArray[np.int64], epsilon: Fraction) -> int:
-        """Return k₁, so many groups that a count in one is about as large as the noise."""
+        """Return k₁, the number of groups at which a count is about as large as its noise."""
         deviation = math.sqrt(2) * float(self._sensitivity / epsilon)
         mean_degree = noisy.sum() / max(noisy.shape[0], 1)
         return int(np.clip(round(mean_degree / deviation), 2, self.most_groups))

@@ -1,5 +1,6 @@
-"""The trusted kernel: exact budgets, exact noise, and the mechanisms that join them.
+"""The trusted kernel: exact budgets, exact noise, and the mechanisms that every method may use.
 
-Everything that touches a private value on its way out is in this folder, and nothing else is.
-It imports NumPy, numba and cryptography, and of psgraph only the errors and the compiler.
+A private value is released by a mechanism only: one in `mechanisms`, or one beside the method that
+brings it. `budget` charges for both. The kernel imports NumPy, numba and cryptography, and of
+psgraph only the errors and the runtime.
 """

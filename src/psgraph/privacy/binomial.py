@@ -1,8 +1,8 @@
 """Exact binomial counts, in time that grows with the logarithm of the number of coins.
 
-A big matrix of counts is mostly zeros, and the noise of its zero cells is wanted only as a
-histogram: so many cells drew 0, so many drew 1, … Those numbers are binomial. Drawing them with
-floating-point probabilities would give a law *near* the stated one; here it is the stated one.
+A big matrix of counts is mostly zeros, and the noise of its zero cells is needed only as a
+histogram: how many cells drew 0, how many drew 1, … These numbers are binomial. Drawing them with
+floating-point probabilities would only approximate the distribution; here it is exact.
 
 * Bin(n, ½) for small n counts random bits. For large n it is drawn by rejection from a discrete
   Laplace. The acceptance probability is computed in floating point with an error bound, and only

@@ -43,7 +43,7 @@ class Charge:
     proven: bool = True
 
     def to_dict(self) -> dict[str, object]:
-        """The charge as it stands in a certificate."""
+        """Return the charge as it is written in a certificate."""
         return {
             "label": self.label,
             "mechanism": self.mechanism,

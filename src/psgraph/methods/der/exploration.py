@@ -5,7 +5,7 @@ noise. If it seems to hold enough edges, and not to be full of them, it is cut i
 densities differ most, again with noise. What is not cut any further is a leaf.
 
 The regions of a level don't overlap, so one edge is in one of them: a level costs its epsilon
-once. Where to go on is decided by noisy counts and public geometry alone.
+once. Which regions are cut further depends on noisy counts and public geometry alone.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["explore", "level_epsilons", "tree_depth"]
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 
-FULL = Fraction(4, 5)  # noisy density from which a region is not cut any further
-FEW = Fraction(4, 5)  # of n²/4^depth edges, below which it is not either
+FULL = Fraction(4, 5)  # a region with at least this noisy density is not cut any further
+FEW = Fraction(4, 5)  # nor one with fewer noisy edges than this times n²/4^depth
 CUTS = 5  # μ, a constant of the formula for the depth
-DEEPEST = 32  # halving the longest roster so often leaves single nodes
+DEEPEST = 32  # halving the longest roster this often leaves single nodes
 
 
 def tree_depth(nodes: int, epsilon: Fraction) -> int:
-    """h, the largest depth of the quadtree, from public numbers.
+    """Return h, the largest depth of the quadtree, from public numbers.
 
     The smallest h with 2^(1/3)·4^h − 2^(5h/3) > (2^(1/3) − 1)·n²·ε_c / (2√2·μ), and not above 32.
 
@@ -52,7 +52,7 @@ def tree_depth(nodes: int, epsilon: Fraction) -> int:
 
 
 def level_epsilons(epsilon: Fraction, depth: int) -> list[Fraction]:
-    """Shares of `epsilon` for levels 0, …, depth, growing by 2^(1/3); they add up exactly.
+    """Return shares of `epsilon` for levels 0, …, depth, growing by 2^(1/3); they add up exactly.
 
     >>> [str(share) for share in level_epsilons(Fraction(1), 1)]
     ['1048576/2369699', '1321123/2369699']
@@ -70,7 +70,7 @@ def explore(
     split_epsilon: Fraction,
     grid: int,
 ) -> tuple[Regions, Integers]:
-    """The leaves, and the noisy number of edges in each.
+    """Return the leaves, and the noisy number of edges in each.
 
     Privacy: at most `count_epsilon` + `split_epsilon` for one edge; less if no region reaches the
     last level. proofs/der.md.
@@ -89,29 +89,29 @@ def explore(
             label=f"level {level} counts",
         )
         noisy = np.minimum(np.maximum(noisy, 0), cells)
-        going_on = (noisy >= fewest) & (FULL.denominator * noisy < FULL.numerator * cells)
+        cut = (noisy >= fewest) & (FULL.denominator * noisy < FULL.numerator * cells)
         cuts = np.empty((0, 2), dtype=np.int64)
-        if level < depth and going_on.any():
+        if level < depth and cut.any():
             least = max(1, -(-pairs // 4 ** (level + 2)))
             cuts = budget.run(
-                SplitChoice(_select(regions, going_on), least=least, grid=grid),
+                SplitChoice(_select(regions, cut), least=least, grid=grid),
                 epsilon=split_epsilon / depth,
                 label=f"level {level} splits",
             )
             possible = cuts[:, 0] != NO_SPLIT
-            going_on[going_on], cuts = possible, cuts[possible]
+            cut[cut], cuts = possible, cuts[possible]
         else:
-            going_on[:] = False
-        leaves.append(_select(regions, ~going_on))
-        noisy_edges.append(noisy[~going_on])
+            cut[:] = False
+        leaves.append(_select(regions, ~cut))
+        noisy_edges.append(noisy[~cut])
         if not cuts.size:
             break
-        regions = _quartered(_select(regions, going_on), cuts)
+        regions = _quartered(_select(regions, cut), cuts)
     return _joined(leaves), np.concatenate(noisy_edges)
 
 
 def _select(regions: Regions, wanted: NDArray[np.bool_]) -> Regions:
-    """Some of the regions, with their edges."""
+    """Return some of the regions, with their edges."""
     edges = regions.edges
     kept = np.repeat(wanted, edges)
     return Regions(
@@ -165,7 +165,7 @@ def _deal(
     out_rows: Positions,
     out_columns: Positions,
 ) -> None:
-    """Sort the edges of every region by quarter, otherwise in the order they were in."""
+    """Sort the edges of every region by quarter, keeping their order within a quarter."""
     heads = np.empty(4, dtype=np.int64)
     for region in range(len(cuts)):
         row, column = cuts[region]

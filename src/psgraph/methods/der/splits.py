@@ -1,7 +1,7 @@
 """Choosing where to split rectangles of an adjacency matrix, by the exponential mechanism.
 
 A split point cuts a rectangle into four. It is good where the density of edges differs between
-the four. Candidates stand on a public grid, and every part with a valid cell must have at least
+the four. Candidates lie on a public grid, and every part with a valid cell must have at least
 `least` of them (see `rectangles`), which is public as well. The quality of a candidate is ::
 
     Q = max D − min D,   D = ⌊2⁸·least·(edges in the part) / (valid cells in it)⌋,

@@ -47,7 +47,7 @@ KEPT, FOUND = "communities kept", "communities found again"
 
 @dataclass(frozen=True)
 class PSGraphMeasurement:
-    """What PSGraph learned from one snapshot: noisy values only."""
+    """What PSGraph measured in one snapshot: noisy values only."""
 
     roster: Roster
     noisy_edge_count: int

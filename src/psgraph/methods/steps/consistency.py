@@ -17,9 +17,9 @@ Integers = NDArray[np.int64]
 
 
 def norm_sub_threshold(values: Integers, how_often: Integers) -> float:
-    """δ from the distinct values of a vector (rising) and how often each occurs.
+    """Return δ from the distinct values of a vector (ascending) and how often each occurs.
 
-    Infinite where the sum is not positive: then everything becomes zero.
+    Infinite if the sum is not positive: then everything becomes zero.
 
     >>> norm_sub_threshold(np.array([-2, 1, 4]), np.array([1, 1, 2]))
     0.6666666666666666
@@ -30,14 +30,14 @@ def norm_sub_threshold(values: Integers, how_often: Integers) -> float:
     if total <= 0:
         return float("inf")
     # Keeping the k largest, δ = (their sum − total) / k; the right k is the last for which all
-    # of them stay above δ. Equal values stay or go together, so whole groups are enough.
+    # of them stay above δ. Equal values stay or go together, so groups of them are enough.
     thresholds = (mass.cumsum() - total) / how_often.cumsum()
     kept = np.flatnonzero(values > thresholds)
     return float(thresholds[kept[-1]])
 
 
 def norm_sub(noisy: Integers) -> NDArray[np.float64]:
-    """Non-negative values with the same sum as `noisy` (or zeros, if that is not positive).
+    """Return non-negative values with the same sum as `noisy`, or zeros if that is not positive.
 
     >>> norm_sub(np.array([4, -2, 1, 4]))
     array([3.33333333, 0.        , 0.33333333, 3.33333333])
@@ -46,7 +46,7 @@ def norm_sub(noisy: Integers) -> NDArray[np.float64]:
 
 
 def norm_sub_within(noisy: Integers, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """As `norm_sub`, for the values of each label apart. O(n log n).
+    """Apply `norm_sub` to the values of each label separately. O(n log n).
 
     >>> norm_sub_within(np.array([4, 3, -2, 1]), np.array([0, 1, 0, 1], dtype=np.int32))
     array([2., 3., 0., 1.])
@@ -65,6 +65,6 @@ def norm_sub_within(noisy: Integers, labels: NDArray[np.int32]) -> NDArray[np.fl
     ranks = np.arange(1, values.size + 1) - begins[groups]
     above = (values * ranks > surplus) & (totals[groups] > 0)
     delta = np.full(begins.size, np.inf)
-    # Of values assigned to one place the last one stays, which is that of the largest k.
+    # Of several values assigned to one index the last one stays: that of the largest k.
     delta[groups[above]] = surplus[above] / ranks[above]
     return np.maximum(noisy - delta[labels], 0.0)

@@ -1,7 +1,7 @@
-"""k-means for points that have been released: Lloyd's algorithm from a k-means++ start.
+"""k-means for released points: Lloyd's algorithm from a k-means++ start.
 
-A library would do, but would be the only use of a large dependency, and its result must be the
-same bytes wherever a release is replayed: one thread, one order of summation.
+A library would be a large dependency for this one use, and the result must be the same bytes
+wherever a release is replayed: one thread, one order of summation.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Labels = NDArray[np.int32]
 
 
 def k_means(points: NDArray[np.int64], clusters: int, *, iterations: int, seed: int) -> Labels:
-    """The cluster of every row of `points`: 0, …, clusters − 1.
+    """Return the cluster of every row of `points`: 0, …, clusters − 1.
 
     Parameters
     ----------
     iterations
-        At most so many rounds; it ends sooner when nothing moves.
+        The most rounds to make; it ends earlier when nothing moves.
     seed
         Of the k-means++ start.
 
@@ -63,7 +63,7 @@ def _distance(points: Floats, row: int, centres: Floats, centre: int) -> float:
 
 @kernel
 def _start(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
-    """k-means++: every further centre is a point, with chance as its squared distance."""
+    """Choose centres by k-means++: each is a point, with probability ∝ its squared distance."""
     rows = points.shape[0]
     centres = np.empty((clusters, points.shape[1]))
     nearest = np.full(rows, np.inf)
@@ -74,11 +74,11 @@ def _start(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
         for row in range(rows):
             nearest[row] = min(nearest[row], _distance(points, row, centres, centre))
             total += nearest[row]
-        # Walk to a uniform place in the sum; where all points are centres, stay at the last.
-        place = rng.random() * total
+        # Walk to a uniform point of the sum; if all points are centres, stay at the last.
+        left = rng.random() * total
         for row in range(rows):
-            place -= nearest[row]
-            if place < 0.0:
+            left -= nearest[row]
+            if left < 0.0:
                 chosen = row
                 break
     return centres
@@ -86,7 +86,7 @@ def _start(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
 
 @kernel
 def _assign(points: Floats, centres: Floats, labels: Labels, distances: Floats) -> bool:
-    """Every point to its nearest centre; whether any changed."""
+    """Assign every point to its nearest centre; return whether any changed."""
     changed = False
     for row in range(points.shape[0]):
         best, least = 0, np.inf
@@ -101,7 +101,7 @@ def _assign(points: Floats, centres: Floats, labels: Labels, distances: Floats) 
 
 @kernel
 def _move(points: Floats, centres: Floats, labels: Labels, distances: Floats) -> None:
-    """Every centre to the mean of its points."""
+    """Move every centre to the mean of its points."""
     sizes = np.zeros(centres.shape[0], dtype=np.int64)
     centres[:] = 0.0
     for row in range(points.shape[0]):

@@ -106,7 +106,7 @@ def choice_sweep(
     sizes = np.bincount(labels, minlength=communities)
     occupied = np.arange(communities, dtype=np.int32)  # its first entries are the candidates
     where = np.arange(communities, dtype=np.int32)
-    count = np.array([communities], dtype=np.int64)
+    count = np.array([communities, 0], dtype=np.int64)  # candidates; a sink, see `_sweep`
     score = np.zeros(communities, dtype=np.int32)
     sampler.run(
         labels.size,
@@ -156,8 +156,7 @@ def _sweep(
             for later in order[done : done + AHEAD]:
                 for at in range(starts[later], starts[later + 1]):
                     seen += labels[neighbours[at]]
-            if seen < 0:  # never, but the compiler must not leave the loop out
-                break
+            count[1] = seen  # stored, so that the compiler does not leave the loop out
         node = order[done]
         best = 0
         for at in range(starts[node], starts[node + 1]):

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.errors import LedgerError, exact_decimal
+from psgraph.errors import LedgerError
 from psgraph.graph import Roster
 from psgraph.privacy.budget import Charge
-from psgraph.privacy.guarantee import exact_fraction
 
 __all__ = ["chain_digest", "pack_charges", "pack_roster", "unpack_charges", "unpack_roster"]
 
@@ -27,20 +26,22 @@ def chain_digest(before: bytes, columns: Sequence[Any]) -> bytes:
     return digest.digest()
 
 
+_CHARGE = ("mechanism", "label", "epsilon", "sensitivity", "shape", "part", "proven")
+
+
 def pack_charges(charges: tuple[Charge, ...]) -> str:
-    """Charges as short JSON."""
-    rows = [
-        [c.mechanism, c.label, exact_decimal(c.epsilon), c.sensitivity, list(c.shape), c.part]
-        for c in charges
-    ]
+    """Charges as short JSON: a list of values each, `proven` only where it is false."""
+    rows = []
+    for charge in charges:
+        content = {"part": "", **charge.to_dict()}
+        rows.append([content[name] for name in _CHARGE if name in content])
     return json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
 
 
 def unpack_charges(text: str) -> tuple[Charge, ...]:
     """The inverse of `pack_charges`."""
     return tuple(
-        Charge(mechanism, label, exact_fraction(epsilon), sensitivity, tuple(shape), part)
-        for mechanism, label, epsilon, sensitivity, shape, part in json.loads(text)
+        Charge.from_dict(dict(zip(_CHARGE, row, strict=False))) for row in json.loads(text)
     )
 
 
