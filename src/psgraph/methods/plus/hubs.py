@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,41 +136,53 @@ def advance(
         return None
     expected = _expected(mixing, degrees, classes, hubs)
     unit = np.maximum(expected.classes, 1)
-    class_deviation, class_variance = np.zeros_like(unit), expected.class_variance.copy()
-    pair_deviation = np.zeros_like(expected.pairs)
-    pair_variance = expected.pair_variance.copy()
+    to_classes = _Cells(np.zeros_like(unit), expected.class_variance)
+    pairs = _Cells(np.zeros_like(expected.pairs), expected.pair_variance)
+    strength = 1.0
     if before is not None:
         here = np.flatnonzero(still >= 0)
         there = still[here]
-        fresh = 1 - kept**2
-        scale = unit[here]
-        class_deviation[here] = kept * before.class_deviation[there] * scale
-        class_variance[here] = kept**2 * before.class_variance[there] * scale**2
-        class_variance[here] += fresh * expected.class_variance[here]
-        both, both_before = np.ix_(here, here), np.ix_(there, there)
-        pair_deviation[both] = kept * before.pair_deviation[both_before]
-        pair_variance[both] = kept**2 * before.pair_variance[both_before]
-        pair_variance[both] += fresh * expected.pair_variance[both]
-    strength = 1.0
-    if noisy is None:
-        assert before is not None
+        old = _Cells(before.class_deviation[there], before.class_variance[there]).scaled(unit[here])
+        to_classes = to_classes.carried(old, (here,), kept)
+        old = _Cells(before.pair_deviation, before.pair_variance).at(np.ix_(there, there))
+        pairs = pairs.carried(old, np.ix_(here, here), kept)
         strength = before.strength * kept
-    else:
-        to_classes, between, noise = noisy
-        gain = class_variance / (class_variance + noise)
-        class_deviation += gain * (to_classes - expected.classes - class_deviation)
-        class_variance *= 1 - gain
-        gain = pair_variance / (pair_variance + noise)
-        pair_deviation += gain * (between - expected.pairs - pair_deviation)
-        pair_variance *= 1 - gain
+    if noisy is not None:
+        noisy_classes, noisy_pairs, noise = noisy
+        to_classes = to_classes.measured(noisy_classes - expected.classes, noise)
+        pairs = pairs.measured(noisy_pairs - expected.pairs, noise)
+        strength = 1.0
+    stored = to_classes.scaled(1 / unit)
     return HubRows(
-        hubs,
-        class_deviation / unit,
-        class_variance / unit**2,
-        pair_deviation,
-        pair_variance,
-        strength,
+        hubs, stored.deviation, stored.variance, pairs.deviation, pairs.variance, strength
     )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Deviations from what the mixing of classes implies, and their variances."""
+
+    deviation: Floats
+    variance: Floats
+
+    def scaled(self, unit: Floats) -> _Cells:
+        return _Cells(self.deviation * unit, self.variance * unit**2)
+
+    def at(self, index: Any) -> _Cells:
+        return _Cells(self.deviation[index], self.variance[index])
+
+    def carried(self, old: _Cells, index: Any, kept: float) -> _Cells:
+        """Put old cells at `index`; what is not kept of them falls back to what is there now."""
+        deviation, variance = self.deviation.copy(), self.variance.copy()
+        deviation[index] = kept * old.deviation
+        variance[index] = kept**2 * old.variance + (1 - kept**2) * self.variance[index]
+        return _Cells(deviation, variance)
+
+    def measured(self, observed: Floats, noise: float) -> _Cells:
+        """Update every cell with a noisy deviation."""
+        gain = self.variance / (self.variance + noise)
+        deviation = self.deviation + gain * (observed - self.deviation)
+        return _Cells(deviation, (1 - gain) * self.variance)
 
 
 def with_hubs(rows: HubRows, mixing: Mixing, degrees: Integers, classes: Labels) -> Mixing:
