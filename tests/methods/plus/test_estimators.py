@@ -402,29 +402,17 @@ def test_hub_rows_fade_and_are_dropped(rng):
 
 # ---- clustering ----
 
-DEGREES = np.full(100, 6)
-
 
 def test_a_good_triangle_count_decides_the_target():
-    found = Clustering.start().measured(3000, 1.0, degrees=DEGREES, wedges=30_000, unclustered=0.05)
+    found = Clustering.start().measured(3000, 1.0, wedges=30_000, unclustered=0.05)
     assert found.target == pytest.approx(0.3, rel=0.01)
 
 
 def test_a_drowned_triangle_count_leaves_the_target_near_that_of_the_degrees():
-    found = Clustering.start().measured(
-        90_000, 1e12, degrees=DEGREES, wedges=30_000, unclustered=0.05
-    )
+    found = Clustering.start().measured(90_000, 1e12, wedges=30_000, unclustered=0.05)
     assert 0.05 < found.target < 0.1
 
 
 def test_a_graph_without_wedges_says_nothing_about_clustering():
     start = Clustering.start()
-    assert start.measured(5, 1.0, degrees=DEGREES, wedges=0, unclustered=0.0) is start
-
-
-def test_inside_a_window_the_target_changes_with_the_degrees():
-    found = Clustering.start().measured(3000, 1.0, degrees=DEGREES, wedges=30_000, unclustered=0.05)
-    assert found.wanted(DEGREES) == found.target
-    assert found.wanted(np.tile(DEGREES, 2)) == pytest.approx(found.target / 2)
-    assert found.wanted(np.zeros(9, dtype=np.int64)) == pytest.approx(found.target / 5)
-    assert Clustering.start().wanted(DEGREES) is None
+    assert start.measured(5, 1.0, wedges=0, unclustered=0.0) is start

@@ -10,16 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph.methods.plus.tracking import Track
 
-__all__ = ["Clustering", "ladder_variance", "random_transitivity"]
+__all__ = ["Clustering", "ladder_variance"]
 
 SUMMED_RUNGS = 1 << 16
-MOST_CHANGE = 5.0  # of the target inside a window
-
-Integers = NDArray[np.int64]
 
 
 def ladder_variance(reach: float, *, nodes: int, epsilon: float) -> float:
@@ -47,16 +43,6 @@ def ladder_variance(reach: float, *, nodes: int, epsilon: float) -> float:
     return float((weight * square).sum() / (1 + weight.sum()))
 
 
-def random_transitivity(degrees: Integers) -> float:
-    """Return the transitivity of a large random graph with these degrees.
-
-    >>> round(random_transitivity(np.full(1000, 5)), 4)
-    0.0032
-    """
-    total, squares = float(degrees.sum()), float((degrees.astype(np.float64) ** 2).sum())
-    return (squares - total) ** 2 / total**3 if total else 0.0
-
-
 @dataclass(frozen=True)
 class Clustering:
     """The filtered transitivity and the target of the current window.
@@ -66,32 +52,19 @@ class Clustering:
     transitivity
         The share of wedges that are closed, as measured.
     target
-        What the graph should have had when it was measured; None before that.
-    random
-        What a random graph with the degrees of that time has.
+        What published graphs should have until the next measurement; None before the first.
     """
 
     transitivity: Track
     target: float | None
-    random: float
 
     @classmethod
     def start(cls) -> Clustering:
         """Begin without a measurement."""
-        return cls(Track.unseen(1, drift=0.04), None, 0.0)
-
-    def wanted(self, degrees: Integers) -> float | None:
-        """Return the transitivity that a graph with these degrees should have, if known.
-
-        Inside a window it changes in proportion to that of a random graph.
-        """
-        if self.target is None:
-            return None
-        change = random_transitivity(degrees) / self.random if self.random > 0 else 1.0
-        return min(self.target * float(np.clip(change, 1 / MOST_CHANGE, MOST_CHANGE)), 1.0)
+        return cls(Track.unseen(1, drift=0.04), None)
 
     def measured(
-        self, triangles: int, noise: float, *, degrees: Integers, wedges: int, unclustered: float
+        self, triangles: int, noise: float, *, wedges: int, unclustered: float
     ) -> Clustering:
         """Update with a noisy number of triangles.
 
@@ -99,8 +72,6 @@ class Clustering:
         ----------
         noise
             The variance of the noise on it.
-        degrees
-            The wanted degrees.
         wedges, unclustered
             Paths of two edges, and the transitivity, of a graph with the right degrees and
             mixing and no clustering beyond that.
@@ -117,5 +88,4 @@ class Clustering:
         deviation, variance = float(track.level[0]) - prior, float(track.variance[0])
         spread = max((0.5 * prior + 0.003) ** 2, deviation**2 - 4 * variance)
         wanted = prior + spread / (spread + variance) * deviation
-        target = float(np.clip(wanted, 0.3 * unclustered, 1))
-        return Clustering(track, target, random_transitivity(degrees))
+        return Clustering(track, float(np.clip(wanted, 0.3 * unclustered, 1)))

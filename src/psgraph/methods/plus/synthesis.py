@@ -158,7 +158,6 @@ def _measured_clustering(
     return clustering.measured(
         structure.noisy_triangles,
         noise,
-        degrees=target.degrees,
         wedges=wedge_count(plain, nodes),
         unclustered=transitivity(plain, nodes),
     )
@@ -170,7 +169,7 @@ def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, 
     A swap replaces two edges: the more edges stay in truth, the more it costs.
     """
     nodes = target.degrees.size
-    share = clustering.wanted(target.degrees)
+    share = clustering.target
     if share is None:
         return edges
     return swap_triangles(
