@@ -21,8 +21,8 @@ SUMMED_RUNGS = 1 << 16
 def ladder_variance(reach: float, *, nodes: int, epsilon: float) -> float:
     """Return the variance of the ladder mechanism's noise; see `ladder`.
 
-    The sum over rungs, from so many that the rest doesn't matter. Where they are very many,
-    neighbouring rungs are summed in groups.
+    Sums over enough rungs for the rest to be negligible; very long ladders are summed in groups of
+    neighbouring rungs.
 
     >>> round(ladder_variance(1.0, nodes=3, epsilon=2.0), 2)  # discrete Laplace of scale 1
     1.84

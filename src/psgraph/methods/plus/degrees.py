@@ -37,7 +37,7 @@ class DegreeStep:
     numbers
         A random number for every node that stays with it, below 2⁵².
     wanted
-        The degree every node shall have; the sum is 2·`edge_count` wherever possible.
+        The degree that every node should have; the sum is 2·`edge_count` wherever possible.
     """
 
     edges_per_node: Track
