@@ -22,6 +22,7 @@ NAMES = [
     "LDPGen",
     "Method",
     "PSGraph",
+    "PSGraphPlus",
     "PrivGraph",
     "PrivHRG",
     "PsgraphError",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from psgraph.methods.base import Method
     from psgraph.methods.der import DER
     from psgraph.methods.ldpgen import LDPGen
+    from psgraph.methods.plus import PSGraphPlus
     from psgraph.methods.privgraph import PrivGraph
     from psgraph.methods.privhrg import PrivHRG
     from psgraph.methods.psgraph import PSGraph
@@ -76,6 +77,7 @@ __all__ = [
     "LDPGen",
     "Method",
     "PSGraph",
+    "PSGraphPlus",
     "PrivGraph",
     "PrivHRG",
     "PsgraphError",
@@ -106,6 +108,7 @@ _HOME = {
     "LDPGen": "methods.ldpgen",
     "Method": "methods.base",
     "PSGraph": "methods.psgraph",
+    "PSGraphPlus": "methods.plus",
     "PrivGraph": "methods.privgraph",
     "PrivHRG": "methods.privhrg",
     "PsgraphError": "errors",

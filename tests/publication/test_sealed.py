@@ -91,7 +91,7 @@ class TestHandingBack:
     def test_every_method_makes_lost_files_again(self, tmp_path: Path, name: str) -> None:
         out = tmp_path / "out"
         for timestamps in (2, 4):
-            with Publisher(find_method(name)(), GUARANTEE, out=out) as publisher:
+            with Publisher(find_method(name)(), GUARANTEE, out=out, not_private=True) as publisher:
                 for timestamp in range(timestamps):
                     publisher.publish(snapshot(timestamp))
         before = contents(out)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["KeySet", "add_key", "has_key", "key_set"]
+__all__ = ["KeySet", "add_key", "has_key", "key_set", "remove_key"]
 
 KeySet = NDArray[np.int64]
 Key = int | np.integer[Any]
@@ -60,4 +60,29 @@ def add_key(keys: KeySet, key: Key) -> bool:
     if keys[slot] == key:
         return False
     keys[slot] = key
+    return True
+
+
+@kernel
+def remove_key(keys: KeySet, key: Key) -> bool:
+    """Remove a key; False if the set did not hold it.
+
+    Later keys of the same run move up, so that no marker is left behind.
+
+    >>> keys = key_set(3)
+    >>> add_key(keys, 7), remove_key(keys, 7), has_key(keys, 7), remove_key(keys, 7)
+    (True, True, False, False)
+    """
+    mask = keys.size - 1
+    hole = _slot(keys, key)
+    if keys[hole] != key:
+        return False
+    slot = (hole + 1) & mask
+    while keys[slot] != EMPTY:
+        home = np.int64((np.uint64(keys[slot]) * _MULTIPLIER) >> _SHIFT) & mask
+        if ((slot - home) & mask) >= ((slot - hole) & mask):
+            keys[hole] = keys[slot]
+            hole = slot
+        slot = (slot + 1) & mask
+    keys[hole] = EMPTY
     return True

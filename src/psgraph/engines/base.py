@@ -54,12 +54,19 @@ class Edges:
 
 
 class Engine(Protocol):
-    """Edge-sized work. The first five verbs read private edges; their results may only go
+    """Edge-sized work. The first six verbs read private edges; their results may only go
     into a mechanism. The others work on what has been released.
     """
 
     def edge_count(self, snapshot: Snapshot) -> int:
         """Number of edges. Sensitivity 1."""
+        ...
+
+    def common_edges(self, snapshot: Snapshot, previous: Snapshot) -> int:
+        """Number of edges that both snapshots have, matched by node id.
+
+        Sensitivity 1 for one edge of either.
+        """
         ...
 
     def block_counts(

@@ -11,6 +11,7 @@ __all__ = [
     "adjacency",
     "block_histogram",
     "block_keys",
+    "common_edges",
     "group_degrees",
     "run_lengths",
     "split_degrees",
@@ -34,6 +35,21 @@ def split_degrees(u: Positions, v: Positions, labels: Positions) -> tuple[Intege
             outer[x] += 1
             outer[y] += 1
     return inner, outer
+
+
+@kernel
+def common_edges(u: Positions, v: Positions, other_u: Positions, other_v: Positions) -> int:
+    """Edges in both of two sorted lists; an end of −1 in the other list is no node here."""
+    found = here = 0
+    for edge in range(other_u.size):
+        x, y = other_u[edge], other_v[edge]
+        if x < 0 or y < 0:
+            continue
+        while here < u.size and (u[here] < x or (u[here] == x and v[here] < y)):
+            here += 1
+        if here < u.size and u[here] == x and v[here] == y:
+            found += 1
+    return found
 
 
 @kernel

@@ -30,6 +30,14 @@ class LocalEngine:
     def edge_count(self, snapshot: Snapshot) -> int:
         return int(snapshot.u.size)
 
+    def common_edges(self, snapshot: Snapshot, previous: Snapshot) -> int:
+        u, v = previous.u, previous.v
+        if previous.roster is not snapshot.roster and previous.roster != snapshot.roster:
+            # Rosters are sorted by id, so that edges are still in order at their new positions.
+            where = snapshot.roster.positions(previous.roster.ids)
+            u, v = where[u], where[v]
+        return int(counting.common_edges(snapshot.u, snapshot.v, u, v))
+
     def block_counts(
         self, snapshot: Snapshot, labels: Labels, blocks: int, *, inside: bool
     ) -> BlockCounts:

@@ -39,6 +39,7 @@ __all__ = [
     "Parameter",
     "check_caveat",
     "find_method",
+    "measure_with",
     "method_names",
 ]
 
@@ -120,6 +121,10 @@ class Method(ABC, Generic[Measurement, State]):
         The name it is registered under.
     records
         The dataclasses its measurements and states are made of, for reading them back.
+    remembers_snapshot
+        Whether `measure` also takes the snapshot of the timestamp before, as the keyword
+        `previous`; None at the first timestamp and after a restart. What it reads there must be
+        charged there: see `Budget.reserve`.
     distribution_version
         Incremented when a new version of the method draws from other distributions than the
         previous one: a ledger begun under another version is refused.
@@ -128,6 +133,7 @@ class Method(ABC, Generic[Measurement, State]):
     name: ClassVar[str]
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
+    remembers_snapshot: ClassVar[bool] = False
 
     @property
     def caveat(self) -> Caveat | None:
@@ -197,6 +203,20 @@ class Method(ABC, Generic[Measurement, State]):
         """Released facts worth a column in a table; by default none."""
         del state
         return {}
+
+
+def measure_with(
+    method: Method[Measurement, State],
+    snapshot: Snapshot,
+    state: State | None,
+    budget: Budget,
+    engine: Engine,
+    *,
+    previous: Snapshot | None,
+) -> Measurement:
+    """Call `measure`, with the snapshot before if the method asks for it."""
+    known: dict[str, Any] = {"previous": previous} if method.remembers_snapshot else {}
+    return method.measure(snapshot, state, budget, engine, **known)
 
 
 def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:

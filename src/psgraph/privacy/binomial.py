@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["BinaryDigits", "binomial", "fair_binomial"]
+__all__ = ["BinaryDigits", "binomial", "enclose_exp", "fair_binomial"]
 
 _COUNT_BITS_UP_TO = 1 << 14
 _RELATIVE_ERROR = 1e-9  # of the float acceptance probability; the true error is below 1e-12
@@ -40,7 +40,7 @@ class BinaryDigits:
         self._refine(256)
 
     def _refine(self, precision: int) -> None:
-        low, high = _enclose_exp(self.rate, precision)
+        low, high = enclose_exp(self.rate, precision)
         one = 1 << precision
         if self.odds:
             low = 2 * low * one // (one + low)
@@ -55,7 +55,7 @@ class BinaryDigits:
         return self._low >> (self._precision - 1 - index) & 1
 
 
-def _enclose_exp(rate: Fraction, precision: int) -> tuple[int, int]:
+def enclose_exp(rate: Fraction, precision: int) -> tuple[int, int]:
     """Integers with low ≤ exp(−rate)·2^precision ≤ high."""
     # exp(−x) = exp(−x/2^s)^(2^s) with x/2^s ≤ 1, where the alternating series closes in.
     squarings = max(0, math.ceil(rate).bit_length())

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch, exact_decimal
-from psgraph.privacy.guarantee import ONE_EDGE, exact_fraction
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 
@@ -78,6 +79,8 @@ class Budget:
         Where noise comes from.
     unit
         What is protected; mechanisms must state their sensitivity for it.
+    spending
+        The public history of spends before this timestamp; by default none, in a window of one.
 
     Examples
     --------
@@ -94,8 +97,16 @@ class Budget:
     ('edges', Fraction(1, 4))
     """
 
-    def __init__(self, epsilon: Fraction, sampler: Sampler, *, unit: str = ONE_EDGE) -> None:
+    def __init__(
+        self,
+        epsilon: Fraction,
+        sampler: Sampler,
+        *,
+        unit: str = ONE_EDGE,
+        spending: Accountant | None = None,
+    ) -> None:
         self.epsilon, self.unit = epsilon, unit
+        self.spending = spending or Accountant(WEventPrivacy(epsilon, window=1))
         self.spent = Fraction(0)
         self._sampler = sampler
         self._trace: list[Charge] = []
@@ -153,6 +164,16 @@ class Budget:
         )
         return mechanism.draw(self._sampler, epsilon)
 
+    def reserve(self, epsilon: Fraction, *, label: str) -> None:
+        """Charge this timestamp for a query of a later one that will read this snapshot too.
+
+        Privacy: the later query pays for one edge of its own snapshot, this charge pays for one
+        edge of this one. The reservation must be made on a schedule that is public or already
+        released. proofs/psgraph-plus.md.
+        """
+        self._take(epsilon, label)
+        self._record(Charge("reserved", label, epsilon, 1, (), self._part))
+
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         """Return budgets of `epsilon` each for parts of the edge set that have no edge in common.
 
@@ -195,7 +216,7 @@ class _Part(Budget):
     """The budget of one part; its charges also go into the trace of the whole."""
 
     def __init__(self, epsilon: Fraction, whole: Budget, name: str) -> None:
-        super().__init__(epsilon, whole._sampler, unit=whole.unit)
+        super().__init__(epsilon, whole._sampler, unit=whole.unit, spending=whole.spending)
         self._whole = whole
         self._part = f"{whole._part} / {name}" if whole._part else name
 

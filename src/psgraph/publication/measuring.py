@@ -9,7 +9,7 @@ from psgraph._version import __version__
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, check_caveat
+from psgraph.methods.base import Method, check_caveat, measure_with
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.publication.history import Measured
@@ -43,9 +43,17 @@ class Measuring:
         return self._sampler.private
 
     def measure(
-        self, snapshot: Snapshot, state: Any, accountant: Accountant, *, times: str | None
+        self,
+        snapshot: Snapshot,
+        state: Any,
+        accountant: Accountant,
+        *,
+        times: str | None,
+        previous: Snapshot | None = None,
     ) -> Measured:
         """Measure the next timestamp. The result must be sealed before anything is shown.
+
+        `previous` is the snapshot of the timestamp before, for methods that read two.
 
         Privacy: ε of what the accountant granted, for one edge; all of it is charged, whether or
         not the method spends it. The request depends on released values only.
@@ -56,8 +64,10 @@ class Measuring:
         timestamp = accountant.timestamps
         if self._seed is not None:
             self._sampler = make_sampler(self._noise, self._seed, timestamp)
-        budget = Budget(allowance, self._sampler)
-        measurement = self._method.measure(snapshot, state, budget, self._engine)
+        budget = Budget(allowance, self._sampler, spending=accountant)
+        measurement = measure_with(
+            self._method, snapshot, state, budget, self._engine, previous=previous
+        )
         if budget.spent > allowance:
             raise MethodError(f"method {self._method.name!r} spent more than it was allowed")
         check_caveat(self._method, budget.trace)

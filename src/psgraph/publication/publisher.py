@@ -91,6 +91,7 @@ class Publisher:
         engine = engine or LocalEngine()
         self._measuring = Measuring(method, engine, seed=seed, noise=noise)
         self._cursor = 0
+        self._latest: tuple[int, Snapshot] | None = None  # for methods that read two snapshots
         self._lock = threading.RLock()
         self._directory = None if out is None else ReleaseDirectory(out)
         self._history = open_history(
@@ -240,12 +241,19 @@ class Publisher:
             else:
                 release = self._publish_next(snapshot, times)
             self._cursor = number + 1
+            if self.method.remembers_snapshot:
+                self._latest = number, snapshot
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
-        measured = self._measuring.measure(snapshot, self._state, self._accountant, times=times)
+        before, previous = self._latest or (-1, None)
+        if before != self._accountant.timestamps - 1:
+            previous = None
+        measured = self._measuring.measure(
+            snapshot, self._state, self._accountant, times=times, previous=previous
+        )
         with phase("seal"):
             self._unfinished = self._history.seal(measured)
         self._accountant = self._accountant.record(measured.spent)

@@ -12,12 +12,14 @@ import numpy as np
 
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Method
+from psgraph.methods.base import Method, measure_with
+from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Step", "leaves", "measure", "neighbours", "rerun", "run", "streams"]
+__all__ = ["Step", "leaves", "measure", "neighbours", "rerun", "run", "spending", "streams"]
 
 ENGINE = LocalEngine()
 ALLOWANCE = Fraction(1, 5)
@@ -34,6 +36,7 @@ class Step:
     graph: SyntheticGraph
     trace: tuple[Charge, ...]
     spent: Fraction
+    granted: Fraction
 
 
 def _snapshot(roster: Roster, edges: Pairs) -> Snapshot:
@@ -97,17 +100,26 @@ def _fresh(snapshot: Snapshot) -> Snapshot:
     return Snapshot(snapshot.roster, snapshot.u.copy(), snapshot.v.copy())
 
 
+def spending(*, allowance: Fraction = ALLOWANCE, window: int = 1) -> Accountant:
+    """An accountant that has booked nothing, with the even share `allowance`."""
+    return Accountant(WEventPrivacy(allowance * window, window=window))
+
+
 def measure(
     method: Method[Any, Any],
     snapshot: Snapshot,
     state: Any,
     *,
     seed: int,
-    allowance: Fraction = ALLOWANCE,
+    accountant: Accountant,
+    previous: Snapshot | None = None,
 ) -> tuple[Any, Budget]:
-    """One measurement and the budget it came from."""
-    budget = Budget(allowance, Sampler(RandomSource.seeded(seed)))
-    return method.measure(snapshot, state, budget, ENGINE), budget
+    """One measurement and the budget it came from: what the method requests."""
+    granted = method.request(state, accountant)
+    accountant.check(granted)
+    budget = Budget(granted, Sampler(RandomSource.seeded(seed)), spending=accountant)
+    measurement = measure_with(method, snapshot, state, budget, ENGINE, previous=previous)
+    return measurement, budget
 
 
 def rerun(method: Method[Any, Any], state: Any, *, seed: int) -> SyntheticGraph:
@@ -121,21 +133,30 @@ def run(
     *,
     seed: int = 0,
     allowance: Fraction = ALLOWANCE,
+    window: int = 1,
     poison: bool = False,
 ) -> Iterator[Step]:
     """Publish a stream. With `poison` the edges are overwritten as soon as they are measured."""
-    state = None
-    for index, snapshot in enumerate(map(_fresh, snapshots)):
+    state, previous = None, None
+    accountant = spending(allowance=allowance, window=window)
+    for index, given in enumerate(snapshots):
+        snapshot = _fresh(given)
         measurement, budget = measure(
-            method, snapshot, state, seed=100 * seed + index, allowance=allowance
+            method,
+            snapshot,
+            state,
+            seed=100 * seed + index,
+            accountant=accountant,
+            previous=previous,
         )
         if poison:
             for ends in (snapshot.u, snapshot.v):
                 ends.flags.writeable = True
                 ends[...] = 0
+        accountant, previous = accountant.record(budget.epsilon), _fresh(given)
         state = method.update(state, measurement)
         graph = rerun(method, state, seed=100 * seed + index)
-        yield Step(snapshot, measurement, state, graph, budget.trace, budget.spent)
+        yield Step(snapshot, measurement, state, graph, budget.trace, budget.spent, budget.epsilon)
 
 
 def leaves(value: Any, name: str = "") -> dict[str, Any]:

@@ -24,7 +24,7 @@ from psgraph.methods.base import Caveat, Method, check_caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication import records
-from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, streams
+from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, spending, streams
 
 __all__ = ["Conformance", "check_method"]
 
@@ -120,10 +120,10 @@ def _is_made_of_public_parameters(method: AnyMethod) -> None:
 
 
 def _is_defined_on_every_graph(method: AnyMethod) -> None:
-    for allowance in ALLOWANCES:
+    for allowance, window in _settings(method):
         for case, snapshots in streams().items():
             try:
-                for step in run(method, snapshots, allowance=allowance):
+                for step in run(method, snapshots, allowance=allowance, window=window):
                     assert isinstance(step.graph, SyntheticGraph), (
                         f"synthesise returned a {type(step.graph).__name__}, not a SyntheticGraph"
                     )
@@ -138,11 +138,11 @@ def _is_defined_on_every_graph(method: AnyMethod) -> None:
 
 
 def _charges_what_it_is_allowed(method: AnyMethod) -> None:
-    for allowance in ALLOWANCES:
+    for allowance, window in _settings(method):
         for case, snapshots in streams().items():
-            for step in run(method, snapshots, allowance=allowance):
-                assert step.spent == allowance, (
-                    f"on {case} it spent {step.spent} of {allowance}; what is left buys nothing "
+            for step in run(method, snapshots, allowance=allowance, window=window):
+                assert step.spent == step.granted, (
+                    f"on {case} it spent {step.spent} of {step.granted}; what is left buys nothing "
                     "and is gone"
                 )
 
@@ -269,25 +269,48 @@ CHECKS: Mapping[str, Callable[[AnyMethod], None]] = {
 }
 
 
+def _settings(method: AnyMethod) -> list[tuple[Fraction, int]]:
+    """Even shares and windows to run a method with."""
+    return [(allowance, window) for allowance in ALLOWANCES for window in _windows(method)]
+
+
+def _windows(method: AnyMethod) -> tuple[int, ...]:
+    """Windows that make a difference: one is enough where every timestamp takes the same share."""
+    return (1,) if type(method).request is Method.request else (1, 3)
+
+
 def _pairs_of(
     method: AnyMethod, view: Callable[[Any, tuple[Charge, ...]], Any]
 ) -> dict[str, tuple[list[Any], list[Any]]]:
     """What `view` sees on both of two neighbouring graphs, seed by seed, at first and later."""
     found = {}
-    for case, pair in neighbours().items():
-        (before,) = run(method, pair[:1], allowance=LITTLE)
-        for when, state in (("at first", None), ("later", before.state)):
-            one, other = (
-                [
-                    view(measurement, budget.trace)
-                    for measurement, budget in (
-                        measure(method, snapshot, state, seed=seed, allowance=LITTLE)
-                        for seed in SEEDS
-                    )
-                ]
-                for snapshot in pair
-            )
-            found[f"{case}, {when},"] = (one, other)
+    for window in _windows(method):
+        start = spending(allowance=LITTLE, window=window)
+        for case, pair in neighbours().items():
+            (before,) = run(method, pair[:1], allowance=LITTLE, window=window)
+            after = start.record(before.granted)
+            for when, state, accountant, previous in (
+                ("at first", None, start, None),
+                ("later", before.state, after, pair[0]),
+            ):
+                one, other = (
+                    [
+                        view(measurement, budget.trace)
+                        for measurement, budget in (
+                            measure(
+                                method,
+                                snapshot,
+                                state,
+                                seed=seed,
+                                accountant=accountant,
+                                previous=previous,
+                            )
+                            for seed in SEEDS
+                        )
+                    ]
+                    for snapshot in pair
+                )
+                found[f"{case}, {when}, with a window of {window},"] = (one, other)
     return found
 
 

@@ -101,7 +101,7 @@ def _publish(method: Method[Any, Any], case: Case, source: Path, out: Path) -> d
     with (
         stopwatch() as seconds,
         _recording(draws),
-        Publisher(method, GUARANTEE, out=out) as publisher,
+        Publisher(method, GUARANTEE, out=out, not_private=True) as publisher,
     ):
         begin = perf_counter()
         with phase("read"):

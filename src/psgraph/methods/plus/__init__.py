@@ -1,0 +1,6 @@
+"""PSGraph+: measure rarely, filter over time, realise degrees and mixing exactly."""
+
+from psgraph.methods.plus.method import PSGraphPlus
+from psgraph.methods.plus.state import PlusMeasurement, PlusState
+
+__all__ = ["PSGraphPlus", "PlusMeasurement", "PlusState"]

@@ -1,0 +1,210 @@
+"""The penalised likelihood of a degree distribution, and its maximum by Gauss–Newton steps.
+
+Notation: y noisy degrees, f the density on the cells of the grid, p[y, i] the posterior of a node
+with noisy degree y, s[y, k] its probability of having at least k neighbours, N the mean of the
+posteriors, z the filtered curve, θ the log-density, r and V residuals and variances of the curve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.methods.plus.grid import Grid, degree_grid, log_likelihood, thresholds
+from psgraph.methods.plus.linear import cholesky, gram, solve, weighted_product
+
+__all__ = ["CurveProblem", "Solution", "density_of"]
+
+Floats = NDArray[np.float64]
+
+NEWTON_STEPS = 8
+LONGEST_STEP = 3.0
+SMALLEST_GAIN = 0.1  # in log-likelihood
+RESOLVED = 2.0  # standard deviations, and
+FEWEST = 4.0  # nodes: a point of the curve below either is not used
+
+
+def density_of(grid: Grid, theta: Floats) -> Floats:
+    """Return f, the probability of each cell, from the log-density."""
+    weight = grid.width * np.exp(theta - theta.max())
+    return np.maximum(weight / weight.sum(), 1e-300)
+
+
+@lru_cache(maxsize=8)
+def _penalty(nodes: int) -> tuple[Floats, Floats]:
+    """K0 (curvature in u over the cells i ≥ 1) and K1 (a loose tie of cell 0, and a ridge)."""
+    u = degree_grid(nodes).position
+    size = u.size
+    curvature = np.zeros((size, size))
+    for j in range(2, size - 1):
+        before, after = u[j] - u[j - 1], u[j + 1] - u[j]
+        span = (before + after) / 2
+        row = np.zeros(size)
+        row[j - 1], row[j], row[j + 1] = 1 / before, -1 / before - 1 / after, 1 / after
+        curvature += np.outer(row, row) / span
+    ridge = 1e-3 * np.eye(size)
+    ridge[:2, :2] += np.array([[1.0, -1.0], [-1.0, 1.0]]) / 9
+    return curvature, ridge
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """The posteriors of the nodes under a density, and what they imply for the other sources."""
+
+    density: Floats
+    posterior: Floats  # p
+    at_least: Floats  # s
+    mean: Floats  # μ, per group
+    log_evidence: float
+    population: Floats  # N
+    residual: Floats  # r
+    spread: Floats  # V − P
+    mean_residual: float
+    mean_spread: float  # Vm
+    objective: float  # without the penalty
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A maximiser, the penalty it was found with, and how well both explain what was released."""
+
+    theta: Floats
+    penalty: Floats
+    log_evidence: float
+
+
+class CurveProblem:
+    """The objective of the fit, its gradient and its Gauss–Newton matrix."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        values: Floats,
+        counts: Floats,
+        scale: float,
+        curve: Floats,
+        curve_variance: Floats,
+        mean_degree: float,
+        mean_variance: float,
+    ) -> None:
+        self.grid, self.counts, self.nodes = grid, counts, float(counts.sum())
+        self.weights = counts / self.nodes
+        rows = log_likelihood(grid, values, scale)
+        self.rows = np.exp(rows - rows.max(axis=1, keepdims=True))
+        self.thresholds = thresholds(int(grid.high[-1]))
+        self.cells = np.searchsorted(grid.low, self.thresholds)
+        self.beyond = (grid.low[:, None] >= self.thresholds[None, :]).astype(np.float64)
+        size = self.thresholds.size
+        self.curve, self.variance = np.zeros(size), np.full(size, np.inf)
+        known = min(size, curve.size)
+        self.curve[:known], self.variance[:known] = curve[:known], curve_variance[:known]
+        self.measured = np.isfinite(self.variance)
+        self.mean_degree, self.mean_variance = mean_degree, mean_variance
+
+    def moments(self, theta: Floats) -> _Moments:
+        density = density_of(self.grid, theta)
+        joint = self.rows * density
+        evidence = np.maximum(joint.sum(axis=1), 1e-300)
+        posterior = joint / evidence[:, None]
+        at_least = np.cumsum(posterior[:, ::-1], axis=1)[:, ::-1][:, self.cells]
+        middle = self.grid.middle
+        mean = posterior @ middle
+        within = np.maximum(posterior @ middle**2 - mean**2, 0)
+        residual = np.where(self.measured, self.curve - self.weights @ at_least, 0.0)
+        spread = np.maximum(self.weights @ (at_least * (1 - at_least)), 0) / self.nodes
+        total = np.where(self.measured, self.variance + spread, 1.0)
+        mean_residual = self.mean_degree - float(self.weights @ mean)
+        mean_spread = self.mean_variance + float(self.weights @ within) / self.nodes
+        log_evidence = float(self.counts @ np.log(evidence))
+        objective = (
+            log_evidence
+            - 0.5 * float((residual**2 / total + np.log(total))[self.measured].sum())
+            - 0.5 * (mean_residual**2 / mean_spread + np.log(mean_spread))
+        )
+        return _Moments(
+            density=density,
+            posterior=posterior,
+            at_least=at_least,
+            mean=mean,
+            log_evidence=log_evidence,
+            population=self.weights @ posterior,
+            residual=residual,
+            spread=spread,
+            mean_residual=mean_residual,
+            mean_spread=mean_spread,
+            objective=objective,
+        )
+
+    def sensitivities(self, at: _Moments) -> tuple[Floats, Floats]:
+        """B and Bm: how the expected curve and mean degree move with θ."""
+        curve = at.population[:, None] * self.beyond
+        curve -= weighted_product(at.posterior, self.weights, at.at_least)
+        mean = at.population * self.grid.middle
+        mean -= weighted_product(at.posterior, self.weights, at.mean[:, None])[:, 0]
+        return curve, mean
+
+    def newton(self, at: _Moments, theta: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient and the factorised Gauss–Newton matrix."""
+        curve, mean = self.sensitivities(at)
+        precision = np.where(self.measured, 1 / (self.variance + at.spread), 0.0)
+        gradient = (
+            self.nodes * (at.population - at.density)
+            + curve @ (at.residual * precision)
+            + mean * (at.mean_residual / at.mean_spread)
+            - penalty @ theta
+        )
+        cross = self.nodes * np.outer(at.population, at.density)
+        matrix = (
+            gram(at.posterior, self.counts)
+            - cross
+            - cross.T
+            + self.nodes * np.outer(at.density, at.density)
+            + weighted_product(curve.T, precision, curve.T)
+            + np.outer(mean, mean) / at.mean_spread
+            + penalty
+        )
+        return gradient, cholesky(matrix)
+
+    def solve(self, theta: Floats, smoothness: float) -> Solution:
+        """Maximise the penalised objective."""
+        curvature, ridge = _penalty(int(self.grid.high[-1]))
+        penalty = curvature / smoothness**2 + ridge
+        at = self.moments(theta)
+        value = at.objective - 0.5 * float(theta @ penalty @ theta)
+        for _ in range(NEWTON_STEPS):
+            gradient, factor = self.newton(at, theta, penalty)
+            step = solve(factor, gradient[:, None])[:, 0]
+            step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+            length, gain = 1.0, 0.0
+            while length >= 0.01:
+                trial = theta + length * step
+                moments = self.moments(trial)
+                tried = moments.objective - 0.5 * float(trial @ penalty @ trial)
+                if tried >= value:
+                    gain = tried - value
+                    theta, at, value = trial, moments, tried
+                    break
+                length /= 2
+            if gain < SMALLEST_GAIN:
+                break
+        _, factor = self.newton(at, theta, penalty)
+        log_det = 2 * float(np.log(np.diag(factor)).sum())
+        log_prior = 2 * float(np.log(np.diag(cholesky(penalty))).sum())
+        return Solution(theta, penalty, value - 0.5 * log_det + 0.5 * log_prior)
+
+    def resolved_shares(self, theta: Floats, penalty: Floats) -> Floats:
+        """Return c_1, …, c_{k*}: the curve of the population up to the last point that is known."""
+        at = self.moments(theta)
+        curve, _ = self.sensitivities(at)
+        _, factor = self.newton(at, theta, penalty)
+        spread = at.spread + (curve * solve(factor, curve)).sum(axis=0)
+        deviation = np.sqrt(np.maximum(spread, 0) + 0.05 / self.nodes**2)
+        edges = np.concatenate([self.grid.low, self.grid.high[-1:]])
+        tail = np.concatenate([np.cumsum(at.population[::-1])[::-1], [0.0]])
+        enough = tail[self.cells] > np.maximum(RESOLVED * deviation, FEWEST / self.nodes)
+        run = int(np.argmin(enough)) if not enough.all() else enough.size
+        last = int(self.thresholds[run - 1]) if run else 0
+        return np.interp(np.arange(1, last + 1), edges, tail)

@@ -1,0 +1,241 @@
+"""The degree of every node, filtered over time.
+
+Every node ever seen has a mean and a variance. Between two measurements its degree drifts with
+variance q₁x + q₂x² per step, and with a small probability it is replaced by a fresh draw from the
+degree distribution. Both rates are learned from the released degrees. All of it is
+post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.graph import Roster
+from psgraph.methods.plus.curve import DegreeCurve
+from psgraph.methods.plus.filtering import filter_degrees
+from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside
+from psgraph.methods.plus.tracking import laplace_variance
+
+__all__ = ["Drift", "Nodes", "measured_nodes"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FEW_KNOWN = 20  # with at most this many measured nodes nothing is known about drift
+FEW_NEW = 6
+LEAST_DRIFT = 0.02
+MOST_RESET = 0.98
+LEAST_RESET = 0.0005
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How degrees change: what has been learned from pairs of measurements.
+
+    Attributes
+    ----------
+    information, moment
+        A and B of the weighted least squares A q = B.
+    rates
+        q₁, q₂.
+    resets, exposure
+        Discounted number of resets, and of node steps in which they could have happened.
+    known
+        Whether any pair of measurements has been seen.
+    """
+
+    information: Floats
+    moment: Floats
+    rates: Floats
+    resets: float
+    exposure: float
+    known: bool
+
+    @classmethod
+    def start(cls) -> Drift:
+        """Begin with a weak prior."""
+        information, rates = np.diag([1.0, 1 / 0.09]), np.array([0.02, 0.0005])
+        return cls(information, information @ rates, rates, 1.0, 200.0, False)
+
+    @property
+    def reset(self) -> float:
+        """π, the probability of a reset in one step."""
+        return float(np.clip(self.resets / self.exposure, LEAST_RESET, MOST_RESET))
+
+    def variance(self, mean: Floats) -> Floats:
+        """Return the variance a degree gains in one step."""
+        return np.maximum(self.rates[0] * mean + self.rates[1] * mean**2, LEAST_DRIFT)
+
+    def learned(
+        self, mean: Floats, variance: Floats, noisy: Floats, *, noise: float, steps: int
+    ) -> Drift:
+        """Learn q₁ and q₂ from how far noisy degrees are from the old estimates."""
+        total = noise + variance + steps * self.variance(mean)
+        weight = 1 / (5 * total**2)
+        excess = np.minimum((noisy - mean) ** 2 - noise - variance, 30 * total)
+        one, two = steps * mean, steps * mean**2
+        cross = float((weight * one * two).sum())
+        gained = np.array(
+            [[float((weight * one**2).sum()), cross], [cross, float((weight * two**2).sum())]]
+        )
+        information = 0.95 * self.information + gained
+        moment = 0.95 * self.moment + np.array(
+            [float((weight * one * excess).sum()), float((weight * two * excess).sum())]
+        )
+        rates = _non_negative(information, moment)
+        return replace(self, information=information, moment=moment, rates=rates, known=True)
+
+
+def _non_negative(information: Floats, moment: Floats) -> Floats:
+    """Minimise ½ q'Aq − B'q over q₁, q₂ ≥ 0.
+
+    >>> _non_negative(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 0.0]))
+    array([1.5, 0. ])
+    """
+    (a, cross), (_, b) = information
+    first, second = moment
+    free = np.array([b * first - cross * second, a * second - cross * first]) / (a * b - cross**2)
+    if (free >= 0).all():
+        return free
+    candidates = (max(first, 0.0) / a, 0.0), (0.0, max(second, 0.0) / b)
+    values = [0.5 * q @ information @ q - moment @ q for q in map(np.array, candidates)]
+    return np.array(candidates[int(np.argmin(values))])
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The filtered degrees of all nodes ever seen.
+
+    Attributes
+    ----------
+    roster
+        The nodes ever seen.
+    mean, variance
+        The estimated degree and its variance, infinite for a node never measured.
+    ties
+        A random number for each node, drawn once: it orders nodes with equal estimates.
+    fresh_mean
+        What a node that was never measured is assumed to have.
+    released
+        The timestamp of the last measurement, −1 if there was none.
+    drift
+        How degrees change.
+    """
+
+    roster: Roster
+    mean: Floats
+    variance: Floats
+    ties: Floats
+    fresh_mean: float
+    released: int
+    drift: Drift
+
+    @classmethod
+    def start(cls) -> Nodes:
+        """Begin without nodes."""
+        none = np.zeros(0)
+        return cls(Roster.range(0), none, none, none, 1.0, -1, Drift.start())
+
+    def joined(self, roster: Roster, rng: np.random.Generator) -> tuple[Nodes, NDArray[np.int32]]:
+        """Add the nodes of a roster; also return where they are."""
+        known = self
+        if len(self.roster) and len(roster) and self.roster.strings != roster.strings:
+            known = replace(Nodes.start(), fresh_mean=self.fresh_mean, drift=self.drift)
+        where = known.roster.positions(roster.ids)
+        new = np.flatnonzero(where < 0)
+        if not new.size:
+            return known, where
+        if len(known.roster):
+            union = Roster(np.concatenate([known.roster.ids, roster.ids[new]]))
+        else:
+            union = roster
+        old = union.positions(known.roster.ids)
+        mean, variance = np.zeros(len(union)), np.full(len(union), np.inf)
+        ties = rng.random(len(union))
+        mean[old], variance[old], ties[old] = known.mean, known.variance, known.ties
+        widened = replace(known, roster=union, mean=mean, variance=variance, ties=ties)
+        return widened, union.positions(roster.ids)
+
+    def degrees(self, where: NDArray[np.int32]) -> Floats:
+        """Return the estimated degrees of some nodes."""
+        measured = np.isfinite(self.variance[where])
+        return np.where(measured, np.maximum(self.mean[where], 0), self.fresh_mean)
+
+
+def measured_nodes(
+    nodes: Nodes,
+    where: NDArray[np.int32],
+    noisy: Integers,
+    *,
+    scale: float,
+    timestamp: int,
+    curve: DegreeCurve,
+    resets: bool = True,
+) -> Nodes:
+    """Update the nodes at the positions `where` with noisy degrees.
+
+    Parameters
+    ----------
+    scale
+        The scale of the Laplace noise.
+    curve
+        The fitted degree distribution: the prior of a node never measured.
+    resets
+        Whether a node's degree may be replaced by a fresh draw.
+    """
+    if not noisy.size:
+        return replace(nodes, released=timestamp)
+    noise = laplace_variance(scale)
+    fresh_mean, fresh_variance, fresh_evidence = _fresh(curve, noisy, scale)
+    mean, variance = nodes.mean[where], nodes.variance[where]
+    old = np.isfinite(variance)
+    drift = nodes.drift
+    if np.count_nonzero(old) <= FEW_KNOWN:
+        old = np.zeros(old.size, dtype=bool)
+    means, variances = fresh_mean.copy(), fresh_variance.copy()
+    if old.any():
+        steps = timestamp - nodes.released
+        x, p, y = mean[old], variance[old], noisy[old].astype(np.float64)
+        fresh = fresh_mean[old], fresh_variance[old], fresh_evidence[old]
+        drift = drift.learned(x, p, y, noise=noise, steps=steps)
+        chance = min(MOST_RESET, drift.reset * steps) if resets else 0.0
+        means[old], variances[old], replaced = filter_degrees(
+            x, p, steps * drift.variance(x), y, scale, chance, *fresh
+        )
+        drift = replace(
+            drift,
+            resets=0.8 * drift.resets + float(replaced.sum()),
+            exposure=0.8 * drift.exposure + steps * x.size,
+        )
+    new = means[~old]
+    fresh_level = new.mean() if new.size >= FEW_NEW and old.any() else np.median(means)
+    all_means, all_variances = nodes.mean.copy(), nodes.variance.copy()
+    all_means[where], all_variances[where] = means, variances
+    return replace(
+        nodes,
+        mean=all_means,
+        variance=all_variances,
+        fresh_mean=float(fresh_level),
+        released=timestamp,
+        drift=drift,
+    )
+
+
+def _fresh(curve: DegreeCurve, noisy: Integers, scale: float) -> tuple[Floats, Floats, Floats]:
+    """Return mean, variance and evidence of each node under the degree distribution."""
+    grid = degree_grid(curve.nodes)
+    values, inverse = np.unique(noisy, return_inverse=True)
+    rows = log_likelihood(grid, values.astype(np.float64), scale) + np.log(curve.density)
+    top = rows.max(axis=1, keepdims=True)
+    posterior = np.exp(rows - top)
+    total = posterior.sum(axis=1, keepdims=True)
+    posterior /= total
+    inside, within = moments_inside(grid, values.astype(np.float64), scale)
+    mean = (posterior * inside).sum(axis=1)
+    variance = (posterior * (within + inside**2)).sum(axis=1) - mean**2
+    evidence = np.exp(top + np.log(total))[:, 0] * math.tanh(0.5 / scale)
+    return mean[inverse], np.maximum(variance, 0)[inverse] + 0.05, evidence[inverse]

@@ -1,0 +1,56 @@
+"""How many edges stay from one timestamp to the next, and which of the last graph do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.graph import Roster
+from psgraph.methods.plus.state import PlusState, SizeReadings
+from psgraph.methods.plus.tracking import Track, laplace_variance
+
+__all__ = ["kept_share", "kept_share_track", "old_edges", "steadiness"]
+
+Labels = NDArray[np.int32]
+
+MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
+
+
+def kept_share_track(state: PlusState | None, sizes: SizeReadings) -> Track:
+    """Return the filtered share κ of edges that stay; it starts at 0, as nothing is known."""
+    if state is None:
+        return Track.start(0.0, variance=0.08, drift=0.0025)
+    if sizes.noisy_kept_edges is None or state.edge_count == 0:
+        return state.persistence
+    noise = laplace_variance(float(1 / sizes.shares.persistence)) / state.edge_count**2
+    observed = np.array([sizes.noisy_kept_edges / state.edge_count])
+    return state.persistence.observe(observed, noise, np.ones(1)).clipped(0.0, 1.0)
+
+
+def kept_share(track: Track) -> float:
+    """Return κ."""
+    return float(track.level[0])
+
+
+def steadiness(share: float) -> float:
+    """Return how much to do to let edges stay: 0 where most are new, 1 where all of them stay.
+
+    >>> steadiness(0.4), steadiness(0.75), steadiness(1.0)
+    (0.0, 0.5, 1.0)
+    """
+    return max(0.0, (share - MOSTLY_NEW) / (1 - MOSTLY_NEW))
+
+
+def old_edges(
+    state: PlusState | None, roster: Roster, share: float, rng: np.random.Generator
+) -> tuple[Labels, Labels]:
+    """Return edges of the last synthetic graph in random order, at most the share of it."""
+    if state is None or share == 0:
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
+    u, v = state.u, state.v
+    if state.roster is not roster and state.roster != roster:
+        where = roster.positions(state.roster.ids)
+        u, v = where[u], where[v]
+    there = np.flatnonzero((u >= 0) & (v >= 0))
+    chosen = rng.permutation(there)[: round(share * state.u.size)]
+    return u[chosen], v[chosen]

@@ -1,0 +1,157 @@
+"""The eight questions PSGraph+ asks about private edges. All noise is exact.
+
+| | question | sensitivity to one edge | asked |
+|---|---|---|---|
+| M | edges | 1 | always |
+| K | edges also there at the timestamp before | 1 in each of two snapshots | once per window |
+| C | nodes with at least k neighbours | 2 | once per window |
+| D | degrees | 2 | as scheduled |
+| V | edges between degree classes | 1 | once per window |
+| H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
+| T | triangles (ladder mechanism) | – | once per window |
+| L | largest number of common neighbours | 1 | once per window |
+
+Every cell is released, also the empty ones. The sensitivities are proven in
+proofs/psgraph-plus.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.base import Edges, Engine
+from psgraph.graph import Snapshot
+from psgraph.methods.plus.grid import thresholds
+from psgraph.methods.plus.hubs import hub_cells
+from psgraph.methods.plus.ladder import Ladder
+from psgraph.methods.plus.mixing import CLASSES
+from psgraph.methods.plus.schedule import Shares
+from psgraph.methods.plus.state import SizeReadings, StructureReadings
+from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
+from psgraph.privacy.budget import Budget
+from psgraph.privacy.mechanism import per_edge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
+
+__all__ = ["LABELS", "SUBJECTS", "measure_sizes", "measure_structure"]
+
+Integers = NDArray[np.int64]
+Labels = NDArray[np.int32]
+
+#: What the trace calls each query, and its sensitivity.
+LABELS = {
+    "edges": ("edges", 1),
+    "persistence": ("edges kept", 1),
+    "reserved": ("edges kept, at the next timestamp", 1),
+    "curve": ("degree curve", 2),
+    "nodes": ("degrees", 2),
+    "mixing": ("edges between degree classes", 1),
+    "hubs": ("edges of hubs", 1),
+    "triangles": ("triangles", 1),
+    "common": ("common neighbours", 1),
+}
+
+#: What one noisy value of each query with Laplace noise is about.
+SUBJECTS = {
+    "edges": "the number of edges",
+    "persistence": "the number of edges that were there before",
+    "curve": "the number of nodes with at least k neighbours",
+    "nodes": "a node's degree",
+    "mixing": "the edges between two degree classes",
+    "hubs": "the edges of a hub with another hub or a degree class",
+    "common": "the largest number of common neighbours of two nodes",
+}
+
+
+def measure_sizes(
+    snapshot: Snapshot, previous: Snapshot | None, shares: Shares, budget: Budget, engine: Engine
+) -> SizeReadings:
+    """Ask M, K, C and D.
+
+    Privacy: M, C and D cost their shares for one edge. K reads two snapshots. For one edge of
+    this one it moves by 1 and costs `shares.persistence`; for one edge of the snapshot before it
+    moves by 1 too and costs the same, which that timestamp has reserved. Without the snapshot
+    before (after a restart) it is not asked. proofs/psgraph-plus.md.
+    """
+    seed = budget.random_seed()
+    noisy_edges = _count(engine.edge_count(snapshot), "edges", shares.edges, budget)
+    noisy_kept = None
+    if shares.persistence and previous is not None:
+        kept = engine.common_edges(snapshot, previous)
+        noisy_kept = _count(kept, "persistence", shares.persistence, budget)
+    if shares.reserved:
+        budget.reserve(shares.reserved, label=LABELS["reserved"][0])
+    noisy_curve = noisy_degrees = None
+    if shares.curve or shares.nodes:
+        nodes = len(snapshot.roster)
+        degrees, _ = engine.split_degrees(snapshot, np.zeros(nodes, dtype=np.int32))
+        if shares.curve:
+            noisy_curve = _counts(_at_least(degrees, nodes), "curve", shares.curve, budget)
+        if shares.nodes:
+            noisy_degrees = _counts(degrees, "nodes", shares.nodes, budget)
+    return SizeReadings(
+        snapshot.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
+    )
+
+
+def measure_structure(
+    snapshot: Snapshot,
+    classes: Labels,
+    hubs: Integers,
+    shares: Shares,
+    budget: Budget,
+    engine: Engine,
+) -> StructureReadings:
+    """Ask V, H, T and L.
+
+    Privacy: each costs its share for one edge. `classes` and `hubs` must come from released
+    values; an edge is then in one cell of V and in at most one of H. proofs/psgraph-plus.md,
+    proofs/ladder.md.
+    """
+    noisy_classes = noisy_hubs = noisy_triangles = noisy_reach = None
+    if shares.mixing:
+        cells = _block_counts(snapshot, classes, CLASSES, engine)
+        noisy_classes = _counts(cells, "mixing", shares.mixing, budget)
+    if shares.hubs:
+        labels = classes.copy()
+        labels[hubs] = CLASSES + np.arange(hubs.size, dtype=np.int32)
+        counts = _block_counts(snapshot, labels, CLASSES + hubs.size, engine)
+        cells = counts[hub_cells(hubs.size)]
+        noisy_hubs = _counts(cells, "hubs", shares.hubs, budget)
+    if shares.triangles:
+        nodes, edges = len(snapshot.roster), Edges(snapshot.u, snapshot.v)
+        reach = largest_common_neighbours(edges, nodes)
+        noisy_triangles = budget.run(
+            Ladder(count_triangles(edges, nodes), reach, nodes),
+            epsilon=shares.triangles,
+            label=LABELS["triangles"][0],
+        )
+        noisy_reach = _count(reach, "common", shares.common, budget)
+    return StructureReadings(
+        noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles, noisy_reach
+    )
+
+
+def _at_least(degrees: Integers, nodes: int) -> Integers:
+    """Count the nodes with at least k neighbours for each threshold."""
+    tail = np.cumsum(np.bincount(degrees, minlength=max(nodes, 1))[::-1])[::-1]
+    return tail[thresholds(nodes)]
+
+
+def _block_counts(snapshot: Snapshot, labels: Labels, blocks: int, engine: Engine) -> Integers:
+    found = engine.block_counts(snapshot, labels, blocks, inside=True)
+    counts = np.zeros(found.size, dtype=np.int64)
+    counts[found.cells] = found.counts
+    return counts
+
+
+def _count(value: int, query: str, epsilon: Fraction, budget: Budget) -> int:
+    label, sensitivity = LABELS[query]
+    return budget.run(LaplaceCount(value, per_edge(sensitivity)), epsilon=epsilon, label=label)
+
+
+def _counts(values: Integers, query: str, epsilon: Fraction, budget: Budget) -> Integers:
+    label, sensitivity = LABELS[query]
+    return budget.run(LaplaceCounts(values, per_edge(sensitivity)), epsilon=epsilon, label=label)

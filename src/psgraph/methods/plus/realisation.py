@@ -1,0 +1,217 @@
+"""Realise a simple graph with given degrees, block quotas and edge count.
+
+Post-processing of released values only. The graph is built in four steps, each linear in nodes and
+edges and each bounded in work:
+
+1. Edges of the last synthetic graph are kept, in the given order, while the degrees of both ends
+   and the quota of their block allow it.
+2. Blocks are filled in the given order with random pairs of free stubs. A pair that cannot be
+   joined is inserted by a switch inside the block, which leaves every other degree and every block
+   count as it is.
+3. Stubs that are left over, because quotas and degrees do not agree, are matched regardless of
+   labels; a pair that cannot be joined takes the place of an existing edge p-r as x-p and y-r.
+4. Edges that are still missing are random pairs, drawn in proportion to the degrees.
+
+Above density ½ steps 2 to 4 build the complement instead: there, free pairs are scarce and random
+draws would mostly hit existing edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.hash_set import KeySet, key_set
+from psgraph._runtime.sorting import sort_keys
+from psgraph.engines.base import Edges
+from psgraph.errors import InvalidArgument
+from psgraph.methods.plus.stubs import (
+    fill_blocks,
+    keep,
+    leftovers,
+    match_leftovers,
+    other_keys,
+    pad,
+    pad_from_list,
+    stub_pools,
+)
+
+__all__ = ["Target", "realise"]
+
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the graph should look like.
+
+    Attributes
+    ----------
+    degrees
+        Wanted degree of every node; the sum is twice `edge_count` where that is feasible.
+    labels
+        Block label of every node, from 0 on: degree classes, and one label for each hub.
+    block_a, block_b
+        Pairs of labels a ≤ b, each listed at most once. A pair that is not listed has quota 0.
+        The order is the order of filling: the tightest first, that is hub rows, largest hub
+        first, then class blocks from the highest class down.
+    quotas
+        Number of edges wanted between the labels of each pair.
+    edge_count
+        Exact number of edges, at most n(n - 1)/2. Degrees and quotas are met as far as they go.
+    """
+
+    degrees: Integers
+    labels: Positions
+    block_a: Positions
+    block_b: Positions
+    quotas: Integers
+    edge_count: int
+
+
+def realise(
+    target: Target, *, kept: tuple[Positions, Positions], rng: np.random.Generator
+) -> Edges:
+    """Build a simple graph with exactly `target.edge_count` edges.
+
+    Parameters
+    ----------
+    target
+        Degrees, blocks and edge count.
+    kept
+        Ends of the edges to keep if possible, the most important first. Loops and repeated
+        edges are ignored.
+    rng
+        Source of all random choices; the result is a function of it and the other arguments.
+
+    Notes
+    -----
+    O(n + m + L²) time and memory for n nodes, m edges and L labels.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, dtype=np.int32)
+    >>> ring = Target(np.full(3, 2), np.zeros(3, dtype=np.int32), one, one, np.array([3]), 3)
+    >>> realise(ring, kept=(one[:0], one[:0]), rng=np.random.default_rng(0))
+    Edges(u=array([0, 0, 1], dtype=int32), v=array([1, 2, 2], dtype=int32))
+    """
+    nodes = target.degrees.size
+    pairs = nodes * (nodes - 1) // 2
+    if not 0 <= target.edge_count <= pairs:
+        raise InvalidArgument(
+            f"{nodes} nodes can have 0 to {pairs} edges, not {target.edge_count}. "
+            "Limit the edge count first."
+        )
+    if 2 * target.edge_count <= pairs:
+        keys = _sparse_keys(target, kept, rng)
+    else:
+        keys = _dense_keys(target, kept, rng)
+    bits = _bits(nodes)
+    keys = sort_keys(keys, largest=nodes << bits)
+    return Edges((keys >> bits).astype(np.int32), (keys & ((1 << bits) - 1)).astype(np.int32))
+
+
+def _sparse_keys(
+    target: Target, kept: tuple[Positions, Positions], rng: np.random.Generator
+) -> Integers:
+    """Build the graph itself."""
+    wanted = np.clip(target.degrees, 0, target.degrees.size - 1)
+    quotas = _quota_matrix(target)
+    u, v, taken = _edge_arrays(target.edge_count, target.edge_count)
+    bits = _bits(wanted.size)
+    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits)
+    return _complete(target, wanted, quotas, done, u, v, taken, rng)
+
+
+def _dense_keys(
+    target: Target, kept: tuple[Positions, Positions], rng: np.random.Generator
+) -> Integers:
+    """Build the complement, which must avoid the kept edges, and return what it leaves free."""
+    nodes = target.degrees.size
+    pairs = nodes * (nodes - 1) // 2
+    wanted = np.clip(target.degrees, 0, nodes - 1)
+    u, v, taken = _edge_arrays(target.edge_count, pairs)
+    bits = _bits(nodes)
+    keep(*kept, wanted, target.labels, _quota_matrix(target), u, v, taken, bits)
+    inverse = _complement(target)
+    u, v, _ = _edge_arrays(inverse.edge_count, 0)
+    quotas = _quota_matrix(inverse)
+    absent = _complete(inverse, inverse.degrees.copy(), quotas, 0, u, v, taken, rng)
+    return other_keys(absent, nodes, pairs - absent.size, bits)
+
+
+def _complement(target: Target) -> Target:
+    """The target of the complement graph.
+
+    All pairs of labels are listed, those without a quota first and the others in reverse, because
+    the nodes with the fewest edges have the most in the complement.
+    """
+    nodes = target.degrees.size
+    quotas = _quota_matrix(target)
+    sizes = np.bincount(target.labels, minlength=quotas.shape[0])
+    a, b = (half.astype(np.int32) for half in np.triu_indices(sizes.size))
+    rooms = np.where(a == b, sizes[a] * (sizes[a] - 1) // 2, sizes[a] * sizes[b])
+    order = np.zeros_like(quotas)
+    order[target.block_a, target.block_b] = np.arange(target.quotas.size, 0, -1)
+    by_order = np.argsort(order[a, b], kind="stable")
+    a, b, rooms = a[by_order], b[by_order], rooms[by_order]
+    return Target(
+        degrees=nodes - 1 - np.clip(target.degrees, 0, nodes - 1),
+        labels=target.labels,
+        block_a=a,
+        block_b=b,
+        quotas=np.maximum(rooms - quotas[a, b], 0),
+        edge_count=nodes * (nodes - 1) // 2 - target.edge_count,
+    )
+
+
+def _complete(
+    target: Target,
+    wanted: Integers,
+    quotas: Integers,
+    done: int,
+    u: Positions,
+    v: Positions,
+    taken: KeySet,
+    rng: np.random.Generator,
+) -> Integers:
+    """Steps 2 to 4 after the first `done` edges; the keys of all edges.
+
+    `wanted` and `quotas` are what the kept edges have left of degrees and blocks. `taken` holds
+    the pairs that are edges or must not become one.
+    """
+    nodes, bits, kept = wanted.size, _bits(wanted.size), done
+    stubs, starts = stub_pools(wanted, target.labels, quotas.shape[0])
+    sizes = np.diff(starts)
+    done = fill_blocks(
+        target.block_a, target.block_b, quotas, stubs, starts, sizes, done, u, v, taken, bits, rng
+    )
+    rest = leftovers(stubs, starts, sizes)
+    rng.shuffle(rest)
+    done = match_leftovers(rest, kept, done, u, v, taken, bits, rng)
+    done = pad(nodes, done, u, v, taken, bits, rng)
+    if done < u.size:
+        pad_from_list(nodes, done, u, v, taken, bits, rng)
+    return np.minimum(u, v).astype(np.int64) << bits | np.maximum(u, v)
+
+
+def _bits(nodes: int) -> int:
+    """Width of a node number in an edge key."""
+    return max(1, nodes.bit_length())
+
+
+def _edge_arrays(edge_count: int, capacity: int) -> tuple[Positions, Positions, KeySet]:
+    """Room for the ends of the edges, and the set of pairs that are taken."""
+    u, v = np.empty(edge_count, dtype=np.int32), np.empty(edge_count, dtype=np.int32)
+    return u, v, key_set(capacity)
+
+
+def _quota_matrix(target: Target) -> Integers:
+    """Quotas by pair of labels, in the upper triangle."""
+    count = int(max(target.labels.max(initial=-1), target.block_b.max(initial=-1))) + 1
+    quotas = np.zeros((count, count), dtype=np.int64)
+    quotas[target.block_a, target.block_b] = target.quotas
+    return quotas

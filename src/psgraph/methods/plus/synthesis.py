@@ -1,0 +1,182 @@
+"""From wanted degrees and structure readings to the graph of one timestamp.
+
+Mixing between classes and hubs becomes integer blocks, the blocks become a graph that keeps edges
+of the last one, and pairs of edges are swapped towards the wanted number of triangles. All of it
+is post-processing; random choices come from the seed sealed in the measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.timing import phase
+from psgraph.engines.base import Edges
+from psgraph.methods.plus.clustering import Clustering, ladder_variance
+from psgraph.methods.plus.degrees import DegreeStep, generator
+from psgraph.methods.plus.hubs import HubRows, advance, hub_count, hub_matrices, with_hubs
+from psgraph.methods.plus.mixing import (
+    CELLS,
+    CLASSES,
+    Mixing,
+    class_mixing,
+    degree_classes,
+    integer_blocks,
+)
+from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
+from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
+from psgraph.methods.plus.swaps import swap_triangles
+from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.methods.plus.triangles import second_largest_degree, transitivity, wedge_count
+
+__all__ = ["DrawnGraph", "draw_graph"]
+
+Labels = NDArray[np.int32]
+
+CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
+
+
+@dataclass(frozen=True)
+class DrawnGraph:
+    """The graph of a timestamp, and what the next one builds on."""
+
+    edges: Edges
+    mixing: Track
+    hub_rows: HubRows | None
+    block_seed: int
+    clustering: Clustering
+
+
+def draw_graph(
+    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
+) -> DrawnGraph:
+    """Draw a graph with the wanted degrees, mixing and triangles, grown from the last one."""
+    sizes, structure = measurement.sizes, measurement.structure
+    kept = kept_share(step.persistence)
+    # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
+    stays = state is not None and steadiness(kept) > 0
+    block_seed = state.block_seed if state is not None and stays else sizes.seed
+    with phase("mixing"):
+        track = _mixing_track(state, step.edge_count, sizes, structure)
+        shares = track.level if track.seen.all() else None
+        classes = measurement.classes
+        if classes is None:
+            classes = degree_classes(step.wanted)
+        mixing = class_mixing(step.wanted, classes, shares, step.edge_count)
+        rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
+        target = _target(step, classes, mixing, rows, block_seed)
+    with phase("realisation"):
+        candidates = old_edges(state, sizes.roster, kept, generator(sizes.seed, 2))
+        edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
+    with phase("clustering"):
+        clustering = Clustering.start() if state is None else state.clustering
+        plain = None if candidates[0].size else edges
+        clustering = _measured_clustering(clustering, target, plain, sizes, structure)
+        edges = _swapped(edges, clustering, target, kept, sizes.seed)
+    return DrawnGraph(edges, track, rows, block_seed, clustering)
+
+
+def _target(
+    step: DegreeStep, classes: Labels, mixing: Mixing, rows: HubRows | None, block_seed: int
+) -> Target:
+    """Return degrees, labels and integer blocks: classes, and a label for each hub with a row."""
+    labels, identities = classes, np.arange(CLASSES, dtype=np.uint64)
+    if rows is not None:
+        mixing = with_hubs(rows, mixing, step.wanted, classes)
+        labels = classes.copy()
+        labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
+        identities = np.concatenate([identities, step.numbers[rows.hubs]])
+    blocks = integer_blocks(mixing.matrix, identities, block_seed)
+    return Target(step.wanted, labels, *blocks, step.edge_count)
+
+
+def _mixing_track(
+    state: PlusState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
+) -> Track:
+    """The filtered share of edges in each pair of classes."""
+    track = Track.unseen(CELLS, drift=0.0025) if state is None else state.mixing
+    if structure.noisy_class_edges is None or edges == 0:
+        return track
+    noise = laplace_variance(float(1 / sizes.shares.mixing)) / edges**2
+    scale = np.maximum(track.level, 0.003) ** 2
+    return track.observe(structure.noisy_class_edges / edges, noise, scale)
+
+
+def _hub_rows(
+    state: PlusState | None,
+    sizes: SizeReadings,
+    structure: StructureReadings,
+    step: DegreeStep,
+    classes: Labels,
+    mixing: Mixing,
+    kept: float,
+) -> HubRows | None:
+    """The hub rows of this timestamp, if anything is known about them."""
+    hubs = step.order[: hub_count(step.order.size)] if structure.hubs is None else structure.hubs
+    before = None if state is None else state.hub_rows
+    still = np.full(hubs.size, -1, dtype=np.int64)
+    if before is not None and state is not None:
+        index = np.full(len(sizes.roster), -1, dtype=np.int64)
+        where = sizes.roster.positions(state.roster.ids[before.hubs])
+        index[where[where >= 0]] = np.flatnonzero(where >= 0)
+        still = index[hubs]
+    noisy = None
+    if structure.noisy_hub_edges is not None:
+        noise = laplace_variance(float(1 / sizes.shares.hubs))
+        noisy = (*hub_matrices(structure.noisy_hub_edges, hubs.size), noise)
+    if not hubs.size:
+        return None
+    return advance(before, still, hubs, mixing, step.wanted, classes, kept=kept, noisy=noisy)
+
+
+def _measured_clustering(
+    clustering: Clustering,
+    target: Target,
+    plain: Edges | None,
+    sizes: SizeReadings,
+    structure: StructureReadings,
+) -> Clustering:
+    """Update the clustering target where triangles were measured.
+
+    They are compared with a graph that has the same degrees and mixing, but keeps no edges:
+    `plain`, or one that is built here.
+    """
+    if structure.noisy_triangles is None or structure.noisy_reach is None:
+        return clustering
+    nodes = target.degrees.size
+    if plain is None:
+        none = np.zeros(0, dtype=np.int32)
+        plain = realise(target, kept=(none, none), rng=generator(sizes.seed, 4))
+    reach = min(
+        float(second_largest_degree(plain, nodes)),
+        max(structure.noisy_reach, 0) + float(1 / sizes.shares.common),
+    )
+    noise = ladder_variance(reach, nodes=nodes, epsilon=float(sizes.shares.triangles))
+    return clustering.measured(
+        structure.noisy_triangles,
+        noise,
+        wedges=wedge_count(plain, nodes),
+        unclustered=transitivity(plain, nodes),
+    )
+
+
+def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, seed: int) -> Edges:
+    """Swap edges towards the wanted number of triangles, unless it is close enough.
+
+    A swap replaces two edges: the more edges stay in truth, the more it costs.
+    """
+    nodes = target.degrees.size
+    share = clustering.target
+    if share is None:
+        return edges
+    return swap_triangles(
+        edges,
+        nodes=nodes,
+        labels=target.labels,
+        triangles=round(share * wedge_count(edges, nodes) / 3),
+        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steadiness(kept)),
+        rng=generator(seed, 5),
+    )

@@ -1,0 +1,80 @@
+"""Random graphs with one edge changed, and measurements without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from psgraph.engines.local import LocalEngine
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.plus import PSGraphPlus
+from psgraph.methods.plus.state import PlusMeasurement, PlusState
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import Budget
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
+
+ENGINE = LocalEngine()
+
+
+class Silent(Sampler):
+    """Adds no noise: shows what a query counts."""
+
+    def discrete_laplace(self, size: int, rate: Fraction) -> np.ndarray:
+        return np.zeros(size, dtype=np.int64)
+
+
+def silent_budget(epsilon: Fraction = Fraction(100)) -> Budget:
+    return Budget(epsilon, Silent(RandomSource.seeded(1)))
+
+
+def noisy_budget(epsilon: Fraction, spending: Accountant, seed: int) -> Budget:
+    return Budget(epsilon, Sampler(RandomSource.seeded(seed)), spending=spending)
+
+
+def random_snapshot(rng: np.random.Generator, nodes: int, density: float) -> Snapshot:
+    u, v = np.triu_indices(nodes, 1)
+    chosen = rng.random(u.size) < density
+    return Snapshot(Roster.range(nodes), u[chosen], v[chosen])
+
+
+def one_edge_changed(rng: np.random.Generator, snapshot: Snapshot) -> Snapshot:
+    """Add a random pair of nodes, or remove it if it is an edge."""
+    x, y = sorted(rng.choice(len(snapshot.roster), size=2, replace=False).tolist())
+    same = (snapshot.u == x) & (snapshot.v == y)
+    if same.any():
+        return Snapshot(snapshot.roster, snapshot.u[~same], snapshot.v[~same])
+    u, v = np.append(snapshot.u, x), np.append(snapshot.v, y)
+    return Snapshot(snapshot.roster, u, v)
+
+
+def hubs_and_leaves(nodes: int, seed: int = 0) -> Snapshot:
+    """A graph in which a few nodes have most of the edges."""
+    rng = np.random.default_rng(seed)
+    u = rng.integers(0, nodes, 3 * nodes)
+    v = (nodes * rng.random(3 * nodes) ** 4).astype(np.int64)
+    return Snapshot(Roster.range(nodes), u[u != v], v[u != v])
+
+
+def publish(
+    method: PSGraphPlus,
+    snapshots: Iterable[Snapshot],
+    *,
+    epsilon: str,
+    window: int,
+    seed: int = 1,
+) -> Iterator[tuple[Fraction, Budget, PlusMeasurement, PlusState]]:
+    """Run a method by hand; yields what it was granted, its budget, measurement and state."""
+    accountant = Accountant(WEventPrivacy(epsilon, window=window))
+    state: PlusState | None = None
+    previous: Snapshot | None = None
+    for index, snapshot in enumerate(snapshots):
+        granted = method.request(state, accountant)
+        budget = noisy_budget(granted, accountant, 1000 * seed + index)
+        measurement = method.measure(snapshot, state, budget, ENGINE, previous=previous)
+        state = method.update(state, measurement)
+        accountant, previous = accountant.record(granted), snapshot
+        yield granted, budget, measurement, state

@@ -1,0 +1,418 @@
+"""The estimators: filters, degree distribution, wanted degrees, mixing, hub rows, clustering."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from psgraph.graph import Roster
+from psgraph.methods.plus.clustering import Clustering
+from psgraph.methods.plus.curve import fit_curve
+from psgraph.methods.plus.filtering import laplace_update
+from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
+from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
+from psgraph.methods.plus.linear import cholesky, gram, solve, weighted_product
+from psgraph.methods.plus.mixing import (
+    CLASSES,
+    class_mixing,
+    degree_classes,
+    integer_blocks,
+    rake,
+)
+from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
+from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
+from psgraph.methods.plus.tracking import Track, laplace_variance
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def laplace(rng, size, scale):
+    ratio = np.exp(-1 / scale)
+    return rng.geometric(1 - ratio, size) - rng.geometric(1 - ratio, size)
+
+
+def power_law(rng, nodes, exponent=1.4):
+    return np.minimum(rng.random(nodes) ** (-1 / exponent), nodes - 1).astype(np.int64)
+
+
+# ---- tracking ----
+
+
+def test_the_variance_of_discrete_laplace_noise(rng):
+    assert laplace(rng, 200_000, 3.0).var() == pytest.approx(laplace_variance(3.0), rel=0.02)
+
+
+def test_a_track_of_a_constant_is_better_than_a_single_observation(rng):
+    track, errors = Track.start(0.5, variance=1.0, drift=0.0025), []
+    for _ in range(200):
+        track = track.observe(np.array([0.3]) + rng.normal(0, 0.1, 1), 0.01, np.ones(1))
+        errors.append(track.level[0] - 0.3)
+    assert np.std(errors[50:]) < 0.05
+
+
+def test_noise_alone_does_not_look_like_drift(rng):
+    track = Track.start(0.5, variance=0.01, drift=0.0025)
+    for _ in range(300):
+        track = track.observe(np.array([0.5]) + rng.normal(0, 0.3, 1), 0.09, np.ones(1))
+    assert track.drift < 0.0025
+    assert track.variance[0] < 0.01
+
+
+def test_a_jump_is_absorbed_at_once():
+    track = Track.start(0.1, variance=1e-4, drift=1e-4)
+    after = track.observe(np.array([0.9]), 1e-4, np.ones(1))
+    assert after.level[0] == pytest.approx(0.9, abs=0.01)
+
+
+def test_noise_beyond_what_is_possible_is_no_jump():
+    track = Track.start(0.1, variance=0.01, drift=1e-4)
+    assert track.observe(np.array([-9.0]), 1.0, np.ones(1)).level[0] > -0.3
+
+
+def test_entries_seen_for_the_first_time_take_the_observation():
+    track = Track.unseen(1, drift=0.01).observe(np.array([0.4, 0.2]), 0.1, np.ones(2))
+    assert track.level.tolist() == [0.4, 0.2]
+    assert track.observe(np.zeros(0), 0.1, np.zeros(0)) is track
+
+
+# ---- degree distribution ----
+
+
+@pytest.mark.parametrize("scale", [0.2, 3.0, 40.0])
+def test_likelihood_and_moments_of_a_cell_are_sums_over_its_degrees(scale):
+    grid, noisy = degree_grid(300), np.array([-5.0, 0, 3, 40, 299, 400])
+    likelihood = log_likelihood(grid, noisy, scale)
+    means, variances = (
+        np.broadcast_to(moment, likelihood.shape) for moment in moments_inside(grid, noisy, scale)
+    )
+    flat = grid.width / scale < 0.05
+    for row, y in enumerate(noisy):
+        for cell, (low, high) in enumerate(zip(grid.low, grid.high, strict=True)):
+            degrees = np.arange(low, high)
+            weights = np.exp(-(np.abs(y - degrees) - np.abs(y - degrees).min()) / scale)
+            exact = np.log(weights.mean()) - np.abs(y - degrees).min() / scale
+            assert likelihood[row, cell] == pytest.approx(exact, abs=1e-9)
+            if not flat[cell]:
+                mean = np.average(degrees, weights=weights)
+                assert means[row, cell] == pytest.approx(mean, abs=1e-6)
+                variance = np.average((degrees - mean) ** 2, weights=weights)
+                assert variances[row, cell] == pytest.approx(variance, abs=1e-4)
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 50, 4000])
+def test_cells_cover_every_degree_and_break_at_every_threshold(nodes):
+    grid = degree_grid(nodes)
+    assert grid.low[0] == 0
+    assert grid.high[-1] == max(nodes, 3)
+    assert (grid.low[1:] == grid.high[:-1]).all()
+    assert set(thresholds(nodes)) <= set(grid.low.tolist())
+
+
+def fit(rng, degrees, *, scale, curve_scale, before=None):
+    nodes = degrees.size
+    shares = np.array([(degrees >= k).mean() for k in thresholds(nodes)])
+    noise = laplace(rng, shares.size, curve_scale) / nodes
+    return fit_curve(
+        degrees + laplace(rng, nodes, scale),
+        scale=scale,
+        curve=shares + noise,
+        curve_variance=np.full(shares.size, laplace_variance(curve_scale) / nodes**2),
+        mean_degree=float(degrees.mean()),
+        mean_variance=1e-4,
+        before=before,
+    )
+
+
+@pytest.mark.parametrize(("scale", "curve_scale"), [(0.5, 500.0), (60.0, 3.0)])
+def test_the_fit_follows_whichever_source_is_good(rng, scale, curve_scale):
+    degrees = power_law(rng, 3000)
+    found = fit(rng, degrees, scale=scale, curve_scale=curve_scale)
+    assert found.shares.size >= 20
+    for k in (1, 2, 3, 5, 10, 20):
+        assert found.shares[k - 1] == pytest.approx((degrees >= k).mean(), abs=0.03)
+
+
+def test_the_fitted_curve_never_rises(rng):
+    found = fit(rng, power_law(rng, 500), scale=8.0, curve_scale=20.0)
+    assert (np.diff(found.shares) <= 1e-12).all()
+    assert found.density.sum() == pytest.approx(1)
+
+
+def test_a_fit_continues_on_a_larger_roster(rng):
+    first = fit(rng, power_law(rng, 300), scale=4.0, curve_scale=8.0)
+    larger = fit(rng, power_law(rng, 900), scale=4.0, curve_scale=8.0, before=first)
+    smaller = fit(rng, power_law(rng, 100), scale=4.0, curve_scale=8.0, before=larger)
+    assert smaller.log_density.size == degree_grid(100).low.size
+
+
+def test_hopeless_noise_resolves_nothing(rng):
+    assert fit(rng, power_law(rng, 40), scale=5e3, curve_scale=5e3).shares.size <= 2
+
+
+def test_small_linear_algebra_is_that_of_numpy(rng):
+    left, right, weights = rng.normal(size=(9, 5)), rng.normal(size=(9, 3)), rng.random(9)
+    assert np.allclose(weighted_product(left, weights, right), left.T @ np.diag(weights) @ right)
+    rows = np.abs(left)
+    assert np.allclose(gram(rows, weights), rows.T @ np.diag(weights) @ rows)
+    matrix = left.T @ left + np.eye(5)
+    factor = cholesky(matrix)
+    assert np.allclose(factor, np.linalg.cholesky(matrix).T)
+    side = rng.normal(size=(5, 2))
+    assert np.allclose(solve(factor, side), np.linalg.solve(matrix, side))
+
+
+# ---- nodes ----
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "noisy", "scale"),
+    [(10, 4, 13, 2), (10, 400, -50, 5), (100, 1, 300, 10), (1000, 1e4, 800, 2)],
+)
+def test_the_update_with_laplace_noise_is_exact(mean, variance, noisy, scale):
+    x = np.linspace(-3000, 5000, 1_600_001)
+    log_weight = -0.5 * (x - mean) ** 2 / variance - np.abs(noisy - x) / scale
+    weight = np.exp(log_weight - log_weight.max())
+    expected = np.average(x, weights=weight)
+    found, spread, _ = laplace_update(float(mean), float(variance), float(noisy), float(scale))
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert spread == pytest.approx(np.average((x - expected) ** 2, weights=weight), rel=1e-3)
+
+
+def filtered(rng, degrees_over_time, *, scale, resets=True):
+    nodes, roster, curve = Nodes.start(), Roster.range(degrees_over_time[0].size), None
+    for timestamp, degrees in enumerate(degrees_over_time):
+        nodes, where = nodes.joined(roster, rng)
+        noisy = degrees + laplace(rng, degrees.size, scale)
+        curve = fit(rng, degrees, scale=scale, curve_scale=20.0, before=curve)
+        nodes = measured_nodes(
+            nodes,
+            where,
+            noisy,
+            scale=scale,
+            timestamp=timestamp,
+            curve=curve,
+            resets=resets,
+        )
+    return nodes, where
+
+
+def test_degrees_that_stay_are_known_better_from_each_release(rng):
+    degrees = power_law(rng, 1500)
+    errors = [
+        np.abs(nodes.degrees(where) - degrees).mean()
+        for nodes, where in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
+    ]
+    assert errors[1] < 0.7 * errors[0]
+
+
+def test_drift_is_learned_from_how_degrees_change(rng):
+    calm = power_law(rng, 1500)
+    wild = [np.maximum(calm + rng.normal(0, 0.5 * calm).astype(np.int64), 0) for _ in range(6)]
+    still, _ = filtered(rng, [calm] * 6, scale=2.0)
+    moving, _ = filtered(rng, wild, scale=2.0)
+    level = np.array([30.0])
+    assert moving.drift.known
+    assert moving.drift.variance(level)[0] > 10 * still.drift.variance(level)[0]
+
+
+def test_a_node_that_was_replaced_is_followed(rng):
+    degrees = power_law(rng, 1500)
+    replaced = degrees.copy()
+    replaced[np.argmax(degrees)] = 1
+    largest = int(np.argmax(degrees))
+    nodes, where = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
+    assert nodes.degrees(where)[largest] < 20
+
+
+def test_nodes_keep_their_estimates_while_they_are_away(rng):
+    nodes, where = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    known = nodes.degrees(where)
+    other, _ = nodes.joined(Roster(range(100, 130)), rng)
+    back, where = other.joined(Roster.range(60), rng)
+    assert np.array_equal(back.degrees(where), known)
+    assert len(back.roster) == 90
+
+
+def test_nodes_never_measured_have_the_level_of_new_nodes(rng):
+    nodes, _ = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    nodes, where = nodes.joined(Roster.range(61), rng)
+    assert nodes.degrees(where)[60] == nodes.fresh_mean
+
+
+def test_resets_are_bounded():
+    assert replace(Drift.start(), resets=1e9).reset == 0.98
+
+
+# ---- wanted degrees ----
+
+
+@pytest.mark.parametrize("edges", [1, 40, 200, 1225])
+def test_wanted_degrees_have_the_right_sum(rng, edges):
+    estimates = rng.random(50) * 9
+    order = ranked(estimates, rng.random(50))
+    degrees = wanted_degrees(
+        estimates,
+        order,
+        shares=np.linspace(1, 0.1, 6),
+        edge_count=edges,
+        sure_scale=None,
+        rng=rng,
+    )
+    assert degrees.sum() == 2 * edges
+    assert degrees.min() >= 0
+    assert degrees.max() <= 49
+
+
+def test_who_is_large_comes_from_the_nodes_and_how_many_are_from_the_curve(rng):
+    true = np.sort(power_law(rng, 2000))[::-1]
+    estimates = true + rng.normal(0, 0.3, 2000)
+    shares = np.array([(true >= k).mean() for k in range(1, 30)])
+    degrees = wanted_degrees(
+        estimates,
+        ranked(estimates, rng.random(2000)),
+        shares=shares,
+        edge_count=int(true.sum() // 2),
+        sure_scale=0.1,
+        rng=rng,
+    )
+    assert np.abs(np.sort(degrees)[::-1] - true).mean() < 0.3
+    assert np.corrcoef(degrees, true)[0, 1] > 0.99
+
+
+def test_nobody_drops_to_zero_unless_it_must(rng):
+    degrees = exact_sum(np.array([5, 1, 1, 1, 1, 1]), 8, rng)
+    assert degrees.min() == 1
+    assert exact_sum(np.ones(6, dtype=np.int64), 2, rng).sum() == 2
+
+
+def test_an_odd_sum_is_never_returned(rng):
+    assert exact_sum(np.array([2, 2, 2]), 7, rng).sum() % 2 == 0
+
+
+# ---- mixing and hub rows ----
+
+
+def test_raking_meets_the_stubs(rng):
+    degrees = power_law(rng, 800)
+    classes = degree_classes(degrees)
+    shares = rng.random(CLASSES * (CLASSES + 1) // 2)
+    mixing = class_mixing(degrees, classes, shares / shares.sum(), int(degrees.sum() // 2))
+    assert np.abs(mixing.matrix.sum(axis=1) - mixing.stubs).sum() < 2e-3 * degrees.sum()
+    assert np.allclose(mixing.matrix, mixing.matrix.T)
+
+
+def test_no_cell_holds_more_edges_than_pairs_of_nodes():
+    sizes = np.array([1, 3])
+    raked = rake(np.array([[9.0, 9.0], [9.0, 9.0]]), np.array([3.0, 5.0]), sizes)
+    assert raked[0, 0] == 0
+    assert raked[0, 1] <= 3
+
+
+def test_pairs_are_rounded_alike_whatever_their_labels_are():
+    matrix = np.full((14, 14), 0.5)
+    identities = np.arange(14, dtype=np.uint64) + np.uint64(100)
+    swapped = identities.copy()
+    swapped[[12, 13]] = identities[[13, 12]]
+    found, other = (
+        {
+            (min(keys[a], keys[b]), max(keys[a], keys[b])): quota
+            for a, b, quota in zip(*integer_blocks(matrix, keys, 5), strict=True)
+        }
+        for keys in (identities, swapped)
+    )
+    assert found == other
+    assert found
+
+
+def test_rounding_at_random_keeps_the_mean():
+    matrix = np.full((12, 12), 0.3)
+    keys = np.arange(12, dtype=np.uint64)
+    drawn = [integer_blocks(matrix, keys, seed)[2].sum() for seed in range(300)]
+    assert np.mean(drawn) == pytest.approx(0.3 * 66 + 0.15 * 12, rel=0.05)
+
+
+def test_hub_rows_come_first_and_the_largest_hub_before_the_others():
+    matrix = np.full((15, 15), 3.0)
+    a, b, _ = integer_blocks(matrix, np.arange(15, dtype=np.uint64), 1)
+    row = [max(y, 0) if x < CLASSES else x for x, y in zip(a, b, strict=True)]
+    singles = [label for label in row if label >= CLASSES]
+    assert row[: len(singles)] == singles == sorted(singles)
+
+
+def hub_case(rng):
+    degrees = np.sort(rng.integers(5, 15, 400))[::-1].copy()
+    degrees[:16] = 40
+    classes = degree_classes(degrees)
+    return degrees, classes, class_mixing(degrees, classes, None, int(degrees.sum() // 2))
+
+
+def test_measured_hub_rows_show_in_the_mixing(rng):
+    degrees, classes, mixing = hub_case(rng)
+    hubs = np.arange(hub_count(400))
+    expected = with_hubs_matrix(degrees, classes, mixing, hubs, pairs=None)
+    missing = np.zeros((hubs.size, hubs.size))
+    found = with_hubs_matrix(degrees, classes, mixing, hubs, pairs=missing)
+    assert found[CLASSES, CLASSES + 1] < 0.2 * expected[CLASSES, CLASSES + 1]
+
+
+def with_hubs_matrix(degrees, classes, mixing, hubs, pairs):
+    nowhere = np.full(hubs.size, -1)
+    plain = advance(
+        None,
+        nowhere,
+        hubs,
+        mixing,
+        degrees,
+        classes,
+        kept=1.0,
+        noisy=(np.zeros((hubs.size, CLASSES)), np.zeros((hubs.size, hubs.size)), 1e12),
+    )
+    if pairs is None:
+        return with_hubs(plain, mixing, degrees, classes).matrix
+    to_classes = np.full((hubs.size, CLASSES), 1.0)
+    rows = advance(
+        None,
+        nowhere,
+        hubs,
+        mixing,
+        degrees,
+        classes,
+        kept=1.0,
+        noisy=(to_classes, pairs, 1e-6),
+    )
+    return with_hubs(rows, mixing, degrees, classes).matrix
+
+
+def test_hub_rows_fade_and_are_dropped(rng):
+    degrees, classes, mixing = hub_case(rng)
+    hubs = np.arange(16)
+    noisy = (np.zeros((16, CLASSES)), np.zeros((16, 16)), 1.0)
+    rows = advance(None, np.full(16, -1), hubs, mixing, degrees, classes, kept=0.4, noisy=noisy)
+    steps = 0
+    while rows is not None:
+        rows = advance(rows, hubs, hubs, mixing, degrees, classes, kept=0.4, noisy=None)
+        steps += 1
+    assert steps == 3  # 0.4, 0.16, 0.064
+
+
+# ---- clustering ----
+
+
+def test_a_good_triangle_count_decides_the_target():
+    found = Clustering.start().measured(3000, 1.0, wedges=30_000, unclustered=0.05)
+    assert found.target == pytest.approx(0.3, rel=0.01)
+
+
+def test_a_drowned_triangle_count_leaves_the_target_near_that_of_the_degrees():
+    found = Clustering.start().measured(90_000, 1e12, wedges=30_000, unclustered=0.05)
+    assert 0.05 < found.target < 0.1
+
+
+def test_a_graph_without_wedges_says_nothing_about_clustering():
+    start = Clustering.start()
+    assert start.measured(5, 1.0, wedges=0, unclustered=0.0) is start
