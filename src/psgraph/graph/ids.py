@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError
 
-__all__ = ["Ids", "as_ids", "distinct_ids"]
+__all__ = ["Ids", "as_ids", "distinct_ids", "is_dense"]
+
+_SMALL = 1 << 18  # integers; clearing that many takes less than hashing a thousand ids
 
 Ids = NDArray[Any]
 
@@ -80,13 +82,22 @@ def distinct_ids(a: Ids, b: Ids) -> Ids:
     if not a.size:
         return a
     low, high = int(min(a.min(), b.min())), int(max(a.max(), b.max()))
-    if high - low < 8 * a.size + 1024:
+    if is_dense(low, high, count=a.size):
         seen = np.zeros(high - low + 1, dtype=bool)
         seen[a - low] = True
         seen[b - low] = True
         return np.flatnonzero(seen) + low
     merged = np.sort(np.concatenate([a, b]))  # np.unique hashes, which is many times slower
     return merged[np.append(True, merged[1:] != merged[:-1])]
+
+
+def is_dense(low: int, high: int, *, count: int) -> bool:
+    """Whether an array over all integers from `low` to `high` is small, or small beside `count`.
+
+    >>> is_dense(0, 65_535, count=1), is_dense(0, 10**9, count=1000)
+    (True, False)
+    """
+    return high - low < max(8 * count, _SMALL)
 
 
 def _empty_like(array: Ids) -> Ids:

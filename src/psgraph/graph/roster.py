@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.graph.frozen import Frozen
-from psgraph.graph.ids import Ids, as_ids
+from psgraph.graph.ids import Ids, as_ids, is_dense
 from psgraph.graph.normalising import Positions
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Roster(Frozen):
         if self.strings or not len(self):
             return None
         low, high = int(self.ids[0]), int(self.ids[-1])
-        if high - low >= 8 * len(self) + 1024:
+        if not is_dense(low, high, count=len(self)):
             return None
         table = np.full(high - low + 1, -1, dtype=np.int32)
         table[self.ids - low] = np.arange(len(self), dtype=np.int32)
