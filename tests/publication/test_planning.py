@@ -59,3 +59,9 @@ def test_wrong_numbers_of_nodes(nodes):
 def test_an_unknown_method():
     with pytest.raises(InvalidArgument, match=r"Installed methods: .*psgraph"):
         plan(GUARANTEE, nodes=3, method="guessing")
+
+
+def test_a_method_that_spends_unevenly_is_not_said_to_spend_the_even_share():
+    even, uneven = (plan(GUARANTEE, nodes=100, method=name) for name in ("psgraph", "psgraph-plus"))
+    assert even.to_dict()["epsilon_per_timestamp"] == "0.2"
+    assert uneven.to_dict()["epsilon_per_timestamp"] is None

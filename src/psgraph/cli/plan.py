@@ -62,9 +62,13 @@ def command(
 def _show(plan: Plan) -> None:
     guarantee = plan.guarantee
     console = results()
+    charged = (
+        f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp"
+        if plan.even
+        else f"charged unevenly, never more than ε = {exact_decimal(guarantee.epsilon)} in a window"
+    )
     console.print(
-        f"{plan.method} on {plan.nodes:,} nodes, "
-        f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp.\n"
+        f"{plan.method} on {plan.nodes:,} nodes, {charged}.\n"
         f"Private: {plan.promise.verdict}. {plan.promise}"
     )
     for case in dict.fromkeys(row.case for row in plan.rows):

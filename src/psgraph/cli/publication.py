@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Tally", "publish_source"]
 
-PHASES = ("read", "communities", "perturbation", "seal", "reconstruction", "write")
 #: Nodes and edges, of all snapshots together, up to which a stream is kept in memory.
 MOST_HELD = 1 << 21
 
@@ -100,8 +99,8 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
                     "The same command continues from there."
                 )
                 raise
-    names = dict.fromkeys(("total", *PHASES, *seconds))
-    tally.seconds = {name: round(seconds.get(name, 0.0), 6) for name in names}
+    names = dict.fromkeys(("total", *seconds))
+    tally.seconds = {name: round(seconds[name], 6) for name in names}
     return tally
 
 

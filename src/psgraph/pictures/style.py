@@ -54,6 +54,7 @@ class Look:
 #: The six methods of the paper, distinguished by both marker and colour.
 METHODS = {
     "psgraph": Look("PSGraph", "#d55e00", "o"),
+    "psgraph-plus": Look("PSGraph+", "#8b1e3f", "8"),
     "tmf": Look("TmF", "#0072b2", "s"),
     "der": Look("DER", "#e69f00", "^"),
     "privhrg": Look("PrivHRG", "#009e73", "D"),

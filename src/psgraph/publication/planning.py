@@ -26,6 +26,9 @@ class Plan:
         Sentences of the method that help to read them.
     caveat
         How the privacy the method provides differs from the guarantee; None if it does not.
+    even
+        Whether every timestamp is charged ε/w. Otherwise the method requests more for some
+        timestamps than for others, within every window.
     """
 
     guarantee: WEventPrivacy
@@ -34,6 +37,7 @@ class Plan:
     rows: tuple[NoisePlan, ...]
     remarks: tuple[str, ...] = ()
     caveat: Caveat | None = None
+    even: bool = True
 
     @property
     def promise(self) -> Promise:
@@ -45,7 +49,9 @@ class Plan:
             **self.promise.to_dict(),
             "epsilon": exact_decimal(self.guarantee.epsilon),
             "window": self.guarantee.window,
-            "epsilon_per_timestamp": exact_decimal(self.guarantee.per_timestamp),
+            "epsilon_per_timestamp": (
+                exact_decimal(self.guarantee.per_timestamp) if self.even else None
+            ),
             "nodes": self.nodes,
             "method": self.method,
             "measurements": [row.to_dict() for row in self.rows],
@@ -74,4 +80,5 @@ def plan(
         rows=tuple(chosen.plan(guarantee, nodes=nodes)),
         remarks=tuple(chosen.plan_remarks(guarantee, nodes=nodes)),
         caveat=chosen.caveat,
+        even=type(chosen).request is Method.request,
     )

@@ -112,6 +112,7 @@ def public_page(directory: str | Path, found: Verification) -> Page:
             ("Budget", _budget(last)),
             ("Window", f"w = {count(last.guarantee.window, 'consecutive timestamp')}"),
             ("Nodes", last.roster),
+            ("Times", _capitalised(last.times or "not stated")),
             ("Noise", _NOISE.get(last.noise, "sampler not stated")),
             ("Made with", _versions(certificates)),
         ]
@@ -136,6 +137,10 @@ def _budget(last: Certificate) -> str:
         return budget
     provided = exact_decimal(provides.epsilon)
     return f"{budget}; with these parameters the method provides ε = {provided}"
+
+
+def _capitalised(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _versions(certificates: Sequence[Certificate]) -> str:
