@@ -233,6 +233,18 @@ class TestTerms:
         with Publisher.resume(tmp_path / "out" / "ledger.sqlite") as publisher:
             publisher.publish(first)
 
+    def test_the_source_of_the_times_stays(self, tmp_path: Path) -> None:
+        """Days in a stream of months would make a window of six months six days long."""
+        with begin(tmp_path / "out") as publisher:
+            publisher.publish(snapshot(0), times="months")
+            with pytest.raises(TermsChanged, match=r"begun with  months\n  now         days"):
+                publisher.publish(snapshot(1), times="days")
+            publisher.publish(snapshot(1))  # says nothing
+        with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged, match="days"):
+            publisher.publish(snapshot(2), timestamp=2, times="days")
+        with Publisher.resume(tmp_path / "out" / "ledger.sqlite") as publisher:
+            publisher.publish(snapshot(2), times="months")
+
     def test_a_method_without_the_stored_parameters(
         self, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

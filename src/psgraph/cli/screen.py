@@ -158,8 +158,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
     from rich.table import Table
 
     made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for place, name in enumerate(columns):
-        made.add_column(name, justify="left" if place < left else "right")
+    for index, name in enumerate(columns):
+        made.add_column(name, justify="left" if index < left else "right")
     for row in rows:
         made.add_row(*row)
     return made

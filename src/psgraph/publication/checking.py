@@ -7,7 +7,7 @@ import operator
 from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Snapshot
 
-__all__ = ["as_timestamp", "check_snapshot"]
+__all__ = ["as_timestamp", "check_snapshot", "check_times"]
 
 _ROSTERS = {
     "given": "a roster given from outside",
@@ -39,6 +39,21 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
             f"this stream was begun with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"
             "That changes what is public about the nodes. Continue as before, or begin a new "
             "ledger."
+        )
+
+
+def check_times(stated: str | None, before: str | None) -> None:
+    """Refuse a stream whose times come from elsewhere than those before.
+
+    A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
+    """
+    if stated is not None and before is not None and stated != before:
+        raise TermsChanged(
+            "the times of this stream come from elsewhere than those before:\n"
+            f"  begun with  {before}\n"
+            f"  now         {stated}\n"
+            "That changes how long a window is, or what is public about the times. Continue as "
+            "before, or begin a new ledger."
         )
 
 

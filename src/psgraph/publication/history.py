@@ -92,6 +92,9 @@ class History(Protocol):
     def roster_kind(self) -> str | None:
         """The kind of roster the stream was begun with; None before the first timestamp."""
 
+    def stated_times(self) -> str | None:
+        """Where the times of the stream come from, as stated last; None if that was never said."""
+
     def times(self) -> list[str | None]:
         """The times of the sealed timestamps, in order."""
 
@@ -133,6 +136,7 @@ class MemoryHistory:
         self._accountant = Accountant(guarantee)
         self._state: Any = None
         self._roster_kind: str | None = None
+        self._stated_times: str | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
 
@@ -145,6 +149,9 @@ class MemoryHistory:
 
     def roster_kind(self) -> str | None:
         return self._roster_kind
+
+    def stated_times(self) -> str | None:
+        return self._stated_times
 
     def times(self) -> list[str | None]:
         return list(self._times)
@@ -160,6 +167,7 @@ class MemoryHistory:
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
         self._roster_kind = measured.snapshot.roster.declared
+        self._stated_times = measured.times or self._stated_times
         self._times.append(measured.snapshot.time)
         self._unfinished = seal_of(measured, self._accountant.window_spent)
         return self._unfinished

@@ -20,7 +20,7 @@ from psgraph.graph import Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
-from psgraph.publication.checking import as_timestamp, check_snapshot
+from psgraph.publication.checking import as_timestamp, check_snapshot, check_times
 from psgraph.publication.handing_back import HandingBack
 from psgraph.publication.history import Seal
 from psgraph.publication.measuring import Measuring
@@ -107,6 +107,7 @@ class Publisher:
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
             self._roster_kind = self._history.roster_kind()
+            self._stated_times = self._history.stated_times()
             if self._history.sealed != self._accountant.timestamps:
                 raise OutOfOrder(  # what was read may not fit together
                     "another process published with this ledger while it was opened\n"
@@ -246,6 +247,7 @@ class Publisher:
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
+        check_times(times, self._stated_times)
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
         before, previous = self._latest or (-1, None)
@@ -259,6 +261,7 @@ class Publisher:
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
         self._roster_kind = snapshot.roster.declared
+        self._stated_times = times or self._stated_times
         return self._release(self._unfinished)
 
     def _finish(self) -> None:

@@ -85,10 +85,10 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     >>> from psgraph.publication.verification import verify
     >>> first = pg.demo_stream(nodes=300, timestamps=1)[0]
     >>> guarantee = pg.WEventPrivacy("1", window=2)
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     with pg.Publisher(pg.PSGraph(), guarantee, out=place) as publisher:
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     with pg.Publisher(pg.PSGraph(), guarantee, out=out) as publisher:
     ...         _ = publisher.publish(first)
-    ...     page = public_page(place, verify(place))
+    ...     page = public_page(out, verify(out))
     >>> page.banner, "What is not promised" in page.html()
     ('', True)
     """
@@ -195,14 +195,14 @@ def _add_checks(page: Page, found: Verification) -> None:
 def _add_degrees(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
     page.heading("Degrees of the synthetic graphs")
     curves, said = [], []
-    for place, timestamp in enumerate(chosen_timestamps(len(certificates))):
+    for index, timestamp in enumerate(chosen_timestamps(len(certificates))):
         certificate = certificates[timestamp]
         when = moment(timestamp, certificate.time)
         degrees = _degrees(releases.edges(timestamp))
         mean = 2 * certificate.edges / max(certificate.nodes, 1)
         said.append(f"mean {mean:.1f}, maximum {degrees.max(initial=0):,} ({when})")
         shares = (degrees, certificate.nodes)
-        curves.append((when, *shares, COLOURS[(0, 4, 2)[place]], _STYLES[place]))
+        curves.append((when, *shares, COLOURS[(0, 4, 2)[index]], _STYLES[index]))
     chart = degree_chart("degree distribution", curves)
     page.figures(
         [(chart, f"Degrees of the synthetic graphs at {joined([when for when, *_ in curves])}.")],

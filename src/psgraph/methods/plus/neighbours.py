@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
+from psgraph.engines.counting import adjacency
 
 __all__ = ["Lists", "adjacent", "common_neighbours", "neighbour_lists", "replace", "to_edges"]
 
@@ -38,7 +39,7 @@ def neighbour_lists(edges: Edges, nodes: int) -> Lists:
     >>> starts.tolist(), neighbours.tolist()
     ([0, 1, 3, 4], [1, 0, 2, 1])
     """
-    starts, neighbours = _fill_lists(edges.u, edges.v, nodes)
+    starts, neighbours = adjacency(edges.u, edges.v, nodes)
     degrees = np.diff(starts)
     hubs = np.flatnonzero(degrees >= _SMALLEST_HUB)
     most = max(_BITS_PER_ENTRY * (nodes + edges.u.size), _FEWEST_BITS) // max(nodes, 1)
@@ -111,25 +112,6 @@ def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
         _flip(bitmaps, rows[x], old)
         _flip(bitmaps, rows[x], new)
     return abs(at - first)
-
-
-@kernel
-def _fill_lists(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
-    """Lists in ascending order, which follows from the order of the edges."""
-    starts = np.zeros(nodes + 1, dtype=np.int64)
-    for edge in range(u.size):
-        starts[u[edge] + 1] += 1
-        starts[v[edge] + 1] += 1
-    for node in range(nodes):
-        starts[node + 1] += starts[node]
-    free = starts[:-1].copy()
-    neighbours = np.empty(2 * u.size, dtype=np.int32)
-    for edge in range(u.size):
-        neighbours[free[u[edge]]] = v[edge]
-        free[u[edge]] += 1
-        neighbours[free[v[edge]]] = u[edge]
-        free[v[edge]] += 1
-    return starts, neighbours
 
 
 @kernel

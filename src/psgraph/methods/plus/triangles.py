@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
+from psgraph.engines.counting import adjacency
 from psgraph.engines.triangles import node_triangles
 
 __all__ = [
@@ -113,19 +114,7 @@ def _example() -> Edges:
 @kernel
 def _ranked_adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
     """Neighbour lists in ascending order of number, by two counting passes."""
-    starts = np.zeros(nodes + 1, dtype=np.int64)
-    for edge in range(u.size):
-        starts[u[edge] + 1] += 1
-        starts[v[edge] + 1] += 1
-    for node in range(nodes):
-        starts[node + 1] += starts[node]
-    free = starts[:-1].copy()
-    unsorted = np.empty(2 * u.size, dtype=np.int32)
-    for edge in range(u.size):
-        unsorted[free[u[edge]]] = v[edge]
-        free[u[edge]] += 1
-        unsorted[free[v[edge]]] = u[edge]
-        free[v[edge]] += 1
+    starts, unsorted = adjacency(u, v, nodes)
     # Visiting the nodes in order and appending each to its neighbours' lists sorts every list.
     free = starts[:-1].copy()
     neighbours = np.empty(2 * u.size, dtype=np.int32)

@@ -168,8 +168,11 @@ class LedgerReader:
         return None if noise is None else str(noise)
 
     def stated_times(self) -> str | None:
-        """Where the times of the last timestamp come from, as the stream stated it."""
-        return self._columns(self.sealed - 1, "times")[0] if self.sealed else None
+        """Where the times of the stream come from, as stated last; None if that was never said."""
+        row = self._database.row(
+            "SELECT times FROM seals WHERE times IS NOT NULL ORDER BY timestamp DESC LIMIT 1"
+        )
+        return None if row is None else str(row[0])
 
     def spends(self, *, since: int = 0) -> Iterator[tuple[int, str | None, Fraction]]:
         """Timestamps, their times and what they spent, in order."""
