@@ -63,7 +63,7 @@ command = Group(
 )
 @json_option
 def list_command(as_json: bool) -> None:
-    """List every experiment, its place in the paper, and the number of runs it takes here."""
+    """List every experiment, where the paper has it, and the number of runs it takes here."""
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
 
     found = [find_experiment(name) for name in experiment_names()]
@@ -74,7 +74,7 @@ def list_command(as_json: bool) -> None:
         ]
         print_json({"experiments": rows})
         return
-    text = [(each.name, each.paper, each.title, f"{_runs(each):,}") for each in found]
+    text = [(each.name, each.paper or "–", each.title, f"{_runs(each):,}") for each in found]
     results().print(table(("experiment", "paper", "what it shows", "runs here"), text, left=3))
 
 

@@ -28,6 +28,7 @@ _ORDER = (
     "scalability",
     "cost",
     "timestamps",
+    "plus",
     "claims",
 )
 
@@ -55,7 +56,7 @@ class Experiment:
     Attributes
     ----------
     paper
-        Its place in the paper, for example "Fig. 2".
+        Where the paper has it, for example "Fig. 2"; empty for an experiment of our own.
     kind
         ``quality`` compares with the truth; ``cost`` records time and memory, one cell at a time;
         ``claims`` runs nothing and reads the results of the others.
@@ -218,7 +219,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
     return Experiment(
         name=name,
         title=content["title"],
-        paper=content["paper"],
+        paper=content.get("paper", ""),
         about=content["about"],
         kind=content["kind"],
         axis=content["axis"],

@@ -97,7 +97,8 @@ def write_pages(
     figure = compose(experiment, curves)
     alt = f"{experiment.title}: the numbers are in the tables below"
     png = save_png(figure, out / experiment.name)
-    subtitle = f"{experiment.paper} of the paper · experiment {experiment.name}"
+    origin = f"{experiment.paper} of the paper" if experiment.paper else "not in the paper"
+    subtitle = f"{origin} · experiment {experiment.name}"
     about = " ".join(experiment.about.split())
     text = Markdown(experiment.title, subtitle=subtitle)
     text.paragraph(about)
@@ -256,7 +257,8 @@ def _card(out: Path, experiment: Experiment) -> tuple[str, str, str, bytes | Non
 
 
 def _where(experiment: Experiment) -> str:
-    return f"{experiment.paper}. {' '.join(experiment.about.split())}"
+    origin = experiment.paper or "Not in the paper"
+    return f"{origin}. {' '.join(experiment.about.split())}"
 
 
 def _entry(experiment: Experiment, *, has_figure: bool) -> str:

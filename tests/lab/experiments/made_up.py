@@ -14,6 +14,7 @@ AT_HAND = tuple(LENGTHS)
 
 #: Where each method's errors lie, roughly.
 _LEVEL = {
+    "psgraph-plus": 0.1,
     "psgraph": 0.2,
     "tmf": 0.9,
     "der": 1.1,

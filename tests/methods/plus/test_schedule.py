@@ -69,12 +69,12 @@ def test_a_window_of_one_asks_everything_but_edges_kept():
     assert min(row.edges, row.curve, row.nodes, row.mixing, row.triangles, row.common) > 0
 
 
-def test_long_windows_give_more_to_the_number_of_edges():
+def test_long_windows_and_small_budgets_give_more_to_the_number_of_edges():
     shares = [
-        spends(Parts(), WEventPrivacy("1", window=window), ["undecided"])[0].edges * window
-        for window in (1, 5, 50, 200)
+        spends(Parts(), WEventPrivacy(epsilon, window=window), ["undecided"])[0].edges
+        for epsilon, window in (("1", 1), ("1", 5), ("1/2", 5), ("1", 50))
     ]
-    assert shares == [Fraction(8, 100), Fraction(8, 100), Fraction(31, 200), Fraction(1, 4)]
+    assert [share * 1000 for share in shares] == [80, 16, 12, Fraction(16, 5)]
 
 
 def test_hub_rows_are_asked_only_where_the_budget_is_large():

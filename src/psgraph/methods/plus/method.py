@@ -63,9 +63,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     -----
     Most of the window's ε is spent once per window: 29 % on structure (degree curve, edges between
     degree classes, triangles) and 61 % on node degrees, which are asked at every timestamp instead
-    where released degrees show that they change too fast. 8 %, and more in long windows, is spread
-    over the timestamps for edge counts, and 2 % tells how many edges stay. A component that is
-    switched off leaves its share to the others.
+    where released degrees show that they change too fast. 8 % is spread over the timestamps for
+    edge counts, up to 16 % in long windows or at small ε, and 2 % tells how many edges stay. A
+    component that is switched off leaves its share to the others.
 
     The graph of a timestamp is made in `update`, from random bits that are sealed in the
     measurement, because the next timestamp builds on it; `synthesise` returns it.

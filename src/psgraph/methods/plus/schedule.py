@@ -29,8 +29,8 @@ __all__ = ["Mode", "Parts", "Shares", "next_mode", "shares_of", "top_count", "ty
 Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]
 
-EDGES, MOST_EDGES = Fraction(8, 100), Fraction(1, 4)  # of ε, over the window
-MORE_EDGES = Fraction(1, 600)  # more of it for each timestamp beyond five, up to the most
+EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window
+EDGES_AT_ONCE = Fraction(12, 1000)  # what one timestamp should have, between these two
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES, COMMON = (Fraction(share, 100) for share in (40, 35, 20, 5))
@@ -145,7 +145,7 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
     """The shares of a timestamp without those of the nodes."""
     epsilon, window = guarantee.epsilon, guarantee.window
     persistence = PERSISTENCE * epsilon if parts.persistence and window > 1 else NONE
-    edges = epsilon * min(EDGES + MORE_EDGES * max(window - 5, 0), MOST_EDGES)
+    edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
     rest = epsilon - edges - persistence
     opens = timestamp % window == 0
     asked = {
