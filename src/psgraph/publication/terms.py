@@ -42,11 +42,6 @@ class Terms:
     def guarantee(self) -> WEventPrivacy:
         return WEventPrivacy(self.epsilon, self.window)
 
-    @property
-    def private(self) -> bool:
-        """Whether the noise comes from a secret source."""
-        return self.seed is None
-
     def to_bytes(self) -> bytes:
         """The terms as stored by this version: canonical JSON."""
         return _canonical(asdict(self))

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from psgraph._runtime.memory import keep_freed_memory
 from psgraph._runtime.sorting import sort_keys
@@ -28,28 +27,16 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.publisher import Publisher
 
-__all__ = ["start_up", "warm_up"]
+__all__ = ["warm_up"]
 
 _NODES = 64
 _CELLS = 1 << 20  # more than are ever written down one by one
 
 
-def start_up() -> None:
-    """Load what reading and writing tables needs; Arrow puts that off until its first array.
-
-    From here on the process keeps the memory it frees (see `psgraph._runtime.memory`).
-
-    >>> start_up()
-    """
-    keep_freed_memory()
-    import psgraph.publication.releases
-    import psgraph.streams  # noqa: F401
-
-    pa.array([0])  # looks for pandas, and imports it where it is installed
-
-
 def warm_up(method: Method[Any, Any] | None = None) -> None:
     """Compile, or load from the cache, all that publishing needs. Looks at no data.
+
+    From here on the process keeps the memory it frees (see `psgraph._runtime.memory`).
 
     Parameters
     ----------
@@ -58,7 +45,7 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
 
     >>> warm_up()
     """
-    start_up()
+    keep_freed_memory()
     if method is None:
         method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
