@@ -17,7 +17,7 @@ from psgraph.privacy.binomial import BinaryDigits, _accept_exactly, binomial, fa
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
-from .fit import p_value
+from psgraph.audit.fit import p_value
 
 LARGE = 1 << 14  # above it, fair coins are drawn by rejection
 

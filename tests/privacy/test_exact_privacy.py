@@ -28,9 +28,9 @@ from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 
-from .mutants import mutated
-from .small_graphs import all_graphs, labellings, neighbouring_pairs
-from .transcripts import (
+from psgraph.audit.mutation import mutated
+from psgraph.audit.small_graphs import all_graphs, labellings, neighbouring_pairs
+from psgraph.audit.enumeration import (
     STRUCTURE,
     Distribution,
     ScriptedBudget,

@@ -13,7 +13,7 @@ from psgraph.errors import InvalidArgument
 from psgraph.privacy import randomness
 from psgraph.privacy.randomness import RandomSource
 
-from .fit import p_value
+from psgraph.audit.fit import p_value
 
 
 def test_the_words_are_aes_of_a_counter():

@@ -20,7 +20,7 @@ from psgraph.privacy.mechanisms.sparse import noise_histogram, sparse_noise
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 
-from .fit import laplace_distribution, p_value, two_sample_p_value
+from psgraph.audit.fit import laplace_distribution, p_value, two_sample_p_value
 from .interpreted import Rationed, interpret
 
 
