@@ -25,6 +25,7 @@ from psgraph.audit.transcripts import Recorder
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
+from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism, per_edge
@@ -36,10 +37,18 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.measuring import Measuring
 
-__all__ = ["MECHANISMS", "MechanismCase", "bound_mechanism", "bound_phases", "bound_stream"]
+__all__ = [
+    "MECHANISMS",
+    "MechanismCase",
+    "bound_mechanism",
+    "bound_phases",
+    "bound_stream",
+    "claimed_mechanisms",
+]
 
 ENGINE = LocalEngine()
 ONE = Fraction(1)
+NODES = 14
 
 
 @dataclass(frozen=True)
@@ -114,13 +123,25 @@ def _community_choices(_copies: int) -> MechanismCase:
     return MechanismCase(tuple(pair), lambda chosen: tuple(chosen.tolist()))
 
 
+def _linear_filter(_copies: int) -> MechanismCase:
+    """TmF's published shortcut on a dense graph; audited only if it claims to be proven."""
+    pair = (UnprovenLinearFilter(np.arange(first, 200), 400, 100) for first in (1, 0))
+    return MechanismCase(tuple(pair), lambda output: int(output[0] == 0))
+
+
 MECHANISMS: dict[str, Callable[[int], MechanismCase]] = {
     "an edge count": _edge_count,
     "two degrees": _two_degrees,
     "sparse counts": _sparse_counts,
     "the largest cells": _largest_cells,
     "a sweep of community choices": _community_choices,
+    "TmF's linear filter": _linear_filter,
 }
+
+
+def claimed_mechanisms() -> list[str]:
+    """The mechanisms that claim to be private."""
+    return [name for name, case in MECHANISMS.items() if case(1).pair[0].proven]
 
 
 def _cells(*cells: int) -> np.ndarray:
@@ -155,13 +176,13 @@ def bound_mechanism(name: str, *, draws: int, seconds: float, alpha: float, seed
 
 
 def _streams(window: int) -> tuple[list[Snapshot], list[Snapshot]]:
-    """Two streams of 2w timestamps on five nodes that differ by the edge {0, 1} in one window."""
-    rest = [(1, 2), (2, 3), (3, 4)]
+    """Two streams of 2w timestamps on a path that differ by its first edge in one window."""
+    rest = [(node, node + 1) for node in range(1, NODES - 1)]
     one, other = [], []
     for timestamp in range(2 * window):
         inside = timestamp < window
-        one.append(_graph(5, [(0, 1), *rest] if inside else rest))
-        other.append(_graph(5, rest))
+        one.append(_graph(NODES, [(0, 1), *rest] if inside else rest))
+        other.append(_graph(NODES, rest))
     return one, other
 
 
@@ -205,7 +226,9 @@ def bound_phases(
                 if call.mechanism is None:
                     continue
                 spent += call.epsilon
-                charged[call.facts[1]] = min(max(charged.get(call.facts[1], spent), spent), Fraction(2))
+                charged[call.facts[1]] = min(
+                    max(charged.get(call.facts[1], spent), spent), Fraction(2)
+                )
                 side.setdefault(call.facts[1], []).append(_fingerprint(call.output))
         done += 1
     share = alpha / max(len(charged), 1)
@@ -229,8 +252,8 @@ def _fingerprint(output: Any) -> Hashable:
         return tuple(np.asarray(part).reshape(-1)[:3].tobytes() for part in output)
     if hasattr(output, "left"):  # a dendrogram
         return (output.left.tobytes(), output.right.tobytes())
-    values = np.asarray(output).reshape(-1)[:2]
-    return tuple(np.clip(values, -3, 6).tolist())
+    values = np.asarray(output).reshape(-1)
+    return (min(values.size, 16), *np.clip(values[:2], -3, 6).tolist())
 
 
 def bound_stream(
@@ -255,6 +278,6 @@ def bound_stream(
             for _, graph in _measure(own, stream, guarantee, 2 * done + number):
                 edges += graph.u.size
                 joined += int(((graph.u == 0) & (graph.v == 1)).sum())
-            side.append((joined, min(edges // window, 8)))
+            side.append((joined, min(edges // (4 * window), 8)))
         done += 1
     return Bound(float(epsilon), epsilon_bound(*sides, alpha=alpha), done)

@@ -96,7 +96,9 @@ def _event(
     def score(outcome: Hashable) -> float:
         return math.log((ones.get(outcome, 0) + 0.5) / (others.get(outcome, 0) + 0.5))
 
-    ordered = sorted(ones.keys() | others.keys(), key=lambda outcome: (-score(outcome), repr(outcome)))
+    ordered = sorted(
+        ones.keys() | others.keys(), key=lambda outcome: (-score(outcome), repr(outcome))
+    )
     hits = np.cumsum([ones.get(outcome, 0) for outcome in ordered])
     hits_other = np.cumsum([others.get(outcome, 0) for outcome in ordered])
     runs, runs_other = int(hits[-1]), int(hits_other[-1])

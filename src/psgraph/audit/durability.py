@@ -25,7 +25,9 @@ from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["broken_durability"]
 
-GUARANTEE = WEventPrivacy(2, window=2)
+GUARANTEE = WEventPrivacy(40, window=2)  # so much that no two draws give the same graph
+
+NODES = 30
 
 
 class _PowerCut(Exception):
@@ -50,12 +52,14 @@ def _stream() -> list[Snapshot]:
     random = np.random.default_rng(3)
     made = []
     for _ in range(3):
-        ends = np.argwhere(np.triu(random.random((12, 12)) < 0.3, 1))
-        made.append(Snapshot(Roster.range(12), ends[:, 0], ends[:, 1]))
+        ends = np.argwhere(np.triu(random.random((NODES, NODES)) < 0.3, 1))
+        made.append(Snapshot(Roster.range(NODES), ends[:, 0], ends[:, 1]))
     return made
 
 
-def _publish(method: Callable[[], Method[Any, Any]], out: Path, stream: list[Snapshot]) -> list[Fraction]:
+def _publish(
+    method: Callable[[], Method[Any, Any]], out: Path, stream: list[Snapshot]
+) -> list[Fraction]:
     with Publisher(method(), GUARANTEE, out=out) as publisher:
         return [release.certificate.spent for release in publisher.publish_all(stream)]
 

@@ -103,13 +103,17 @@ def _windows_never_exceed() -> str | None:
         guarantee = WEventPrivacy(1, window=window)
         accountant, spent = Accountant(guarantee), []
         for _ in range(5 * window):
-            want = accountant.remaining * chance.choice([0, 1, 1]) * Fraction(chance.randint(0, 4), 4)
+            want = (
+                accountant.remaining * chance.choice([0, 1, 1]) * Fraction(chance.randint(0, 4), 4)
+            )
             accountant = accountant.record(want)
             spent.append(want)
             if sum(spent[-window:]) > 1:
                 return f"{window} consecutive timestamps spend more than ε"
             try:
-                accountant.check(1 - sum(spent[len(spent) - window + 1 :] if window > 1 else []) + ONE / 10**9)
+                accountant.check(
+                    1 - sum(spent[len(spent) - window + 1 :] if window > 1 else []) + ONE / 10**9
+                )
             except BudgetExceeded:
                 continue
             return "more than the window has left is granted"
@@ -141,7 +145,7 @@ def _noise_is_integer() -> str | None:
     if drawn.dtype.kind != "i":
         return "noisy counts are not integers"
     try:
-        LaplaceCounts(np.zeros(3), per_edge(1))
+        LaplaceCounts(np.zeros(3), per_edge(1))  # type: ignore[arg-type]
     except PsgraphError:
         return None
     return "a float can be measured"
@@ -170,7 +174,9 @@ def _no_words_twice_in_threads() -> str | None:
     source = RandomSource.secure()
     words = [source.bits(64) for _ in range(256)]
     others: list[int] = []
-    thread = threading.Thread(target=lambda: others.extend(RandomSource.secure().bits(64) for _ in range(256)))
+    thread = threading.Thread(
+        target=lambda: others.extend(RandomSource.secure().bits(64) for _ in range(256))
+    )
     thread.start()
     thread.join()
     everything = words + others

@@ -92,9 +92,7 @@ def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
 def _communities(random: Random, nodes: int) -> tuple[Edges, Edge]:
     """Two cliques, and the only edge that joins them."""
     half = nodes // 2
-    edges = {
-        (u, v) for u in range(nodes) for v in range(u + 1, nodes) if (u < half) == (v < half)
-    }
+    edges = {(u, v) for u in range(nodes) for v in range(u + 1, nodes) if (u < half) == (v < half)}
     return edges, (int(random.integers(half)), half + int(random.integers(nodes - half)))
 
 
@@ -116,11 +114,19 @@ PLACES: dict[str, Callable[[Random, int], tuple[Edges, Edge]]] = {
     "a random edge": _random,
 }
 
-PATTERNS = ("first", "last", "middle", "window", "growing roster")
+PATTERNS = (
+    "first",
+    "last",
+    "middle",
+    "window",
+    "a lasting edge, in one window",
+    "a lasting edge, once",
+    "growing roster",
+)
 
 
 def neighbouring_streams(
-    pairs: int, *, seed: int = 0, window: int = 3, nodes: tuple[int, int] = (4, 16)
+    pairs: int, *, seed: int = 0, window: int = 3, nodes: tuple[int, int] = (4, 16), large: int = 60
 ) -> Iterator[Neighbours]:
     """Make pairs of neighbouring streams of 2w − 1 timestamps; all combinations in turn.
 
@@ -132,6 +138,8 @@ def neighbouring_streams(
         w; in the pattern "window" each of w timestamps differs, by an edge of its own.
     nodes
         The least and the largest number of nodes.
+    large
+        The number of nodes of every eighth pair, where steps run that need more than a few.
 
     Examples
     --------
@@ -146,7 +154,8 @@ def neighbouring_streams(
         name, place = places[number % len(places)]
         pattern = PATTERNS[number // len(places) % len(PATTERNS)]
         random = np.random.default_rng([seed, number])
-        yield _stream(f"{name} ({pattern})", place, pattern, random, window, nodes)
+        sizes = (large, large) if number % 8 == 7 else nodes
+        yield _stream(f"{name} ({pattern})", place, pattern, random, window, sizes)
 
 
 def _stream(
@@ -165,6 +174,8 @@ def _stream(
         "last": {timestamps - 1},
         "middle": {window - 1},
         "window": set(range(start, start + window)),
+        "a lasting edge, in one window": set(range(start, start + window)),
+        "a lasting edge, once": {start},
         "growing roster": {window},
     }[pattern]
     one, other = [], []
@@ -172,8 +183,10 @@ def _stream(
     for timestamp in range(timestamps):
         if timestamp:
             edges = _churned(edges, random, size)
-        if timestamp in differing and timestamp:
+        if timestamp in differing and timestamp and "lasting" not in pattern:
             edges, edge = place(random, size)
+        if "lasting" in pattern:
+            edges = edges | {edge}
         grown = size + (timestamp if pattern == "growing roster" else 0)
         roster = Roster.range(grown)
         one.append(_snapshot(roster, edges))

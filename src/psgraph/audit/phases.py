@@ -56,9 +56,7 @@ def phase_loss(name: str) -> tuple[float, float]:
     run, epsilon = PHASES[name]
     graphs = all_graphs(NODES)
     distributions = [
-        explore(
-            partial(run, graph), epsilon=epsilon, window=extremes(-1, 6), terminal=STRUCTURE
-        )
+        explore(partial(run, graph), epsilon=epsilon, window=extremes(-1, 6), terminal=STRUCTURE)
         for graph in graphs
     ]
     verdicts = [

@@ -203,7 +203,8 @@ def _within_sensitivity(
         allowed = differing * call.mechanism.sensitivity.amount
         if call.distance > allowed:
             raise Divergence(
-                f"{call.facts[1]!r} moves by {call.distance}, where its sensitivity allows {allowed}"
+                f"{call.facts[1]!r} moves by {call.distance}, "
+                f"where its sensitivity allows {allowed}"
             )
 
 

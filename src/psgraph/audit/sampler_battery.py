@@ -33,11 +33,7 @@ from psgraph.privacy.subsets import random_free_cells, random_subset
 __all__ = ["SCALES", "SamplerCheck", "check_samplers"]
 
 LEVEL = 1e-6
-SCALES = tuple(Fraction(1, 1 << k) for k in (0, 1, 2, 3, 4, 5, 6)) + (
-    Fraction(2),
-    Fraction(4),
-    Fraction(10, 3),
-)
+SCALES = (*(Fraction(1, 1 << k) for k in range(7)), Fraction(2), Fraction(10, 3), Fraction(4))
 Distribution = Mapping[Hashable, float]
 
 
@@ -108,7 +104,10 @@ def _cells(*cells: int) -> np.ndarray:
 
 def _cases() -> dict[str, tuple[Callable[[Sampler], Hashable], Callable[[], Distribution]]]:
     regions = Regions(
-        np.array([[0, 4, 0, 4]]), _cells(0, 2), np.array([0, 1], np.int32), np.array([1, 3], np.int32)
+        np.array([[0, 4, 0, 4]]),
+        _cells(0, 2),
+        np.array([0, 1], np.int32),
+        np.array([1, 3], np.int32),
     )
     choice = CommunityChoice(
         _cells(0, 2, 3, 4), np.array([1, 2, 0, 0], np.int32), np.array([0, 1, 1], np.int32)

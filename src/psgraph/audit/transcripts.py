@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.audit.mutation import Patch
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import ONE_EDGE
@@ -101,12 +102,8 @@ class Recorder:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Hand out budgets that record or force, wherever a publication makes one."""
-        before = measuring.Budget
-        measuring.Budget = self.budget  # type: ignore[misc, assignment]
-        try:
+        with Patch(measuring, "Budget", self.budget).applied():
             yield
-        finally:
-            measuring.Budget = before  # type: ignore[misc]
 
     def budget(
         self,
@@ -117,11 +114,11 @@ class Recorder:
         spending: Accountant | None = None,
     ) -> Budget:
         """A budget for the next timestamp."""
+        del sampler  # it stays untouched, so that later draws of the publication are the same
         number = len(self.transcripts)
         self.transcripts.append(Transcript(epsilon))
         if self._forced is not None and self._forced[number].granted != epsilon:
             raise Divergence("what the method requests depends on the edges")
-        # The sampler of the publication stays untouched, so that its later draws are the same.
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
         return _Listening(self, epsilon, own, unit=unit, spending=spending)
 
@@ -240,7 +237,9 @@ class _Listening(Budget):
         )
 
     def random_order(self, size: int) -> Integers:
-        order: Integers = self._free(("order", size), lambda: super(_Listening, self).random_order(size))
+        order: Integers = self._free(
+            ("order", size), lambda: super(_Listening, self).random_order(size)
+        )
         return order.copy()
 
     def random_labels(self, size: int, choices: int) -> Integers:

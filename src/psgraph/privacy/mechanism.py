@@ -125,7 +125,10 @@ class Mechanism(ABC, Generic[Output]):
         """
         apart = 0
         for field in fields(self):  # type: ignore[arg-type]
-            mine, theirs = np.asarray(getattr(self, field.name)), np.asarray(getattr(other, field.name))
+            mine, theirs = (
+                np.asarray(getattr(self, field.name)),
+                np.asarray(getattr(other, field.name)),
+            )
             self.same_public(field.name, mine.shape == theirs.shape)
             if mine.dtype.kind in "iu" and theirs.dtype.kind in "iu":
                 apart += int(np.abs(mine.astype(object) - theirs.astype(object)).sum())

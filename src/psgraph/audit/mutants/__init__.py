@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from psgraph.audit.mutants.catalogue import MUTANTS
 from psgraph.audit.mutants.hunting import Hunt, hunt
-from psgraph.audit.mutants.patching import Mutant, Patch
+from psgraph.audit.mutants.mutant import Mutant
+from psgraph.audit.mutation import Patch
 
 __all__ = ["MUTANTS", "Hunt", "Mutant", "Patch", "hunt"]

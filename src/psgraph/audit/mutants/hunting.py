@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from psgraph.audit.black_box import MECHANISMS, bound_mechanism, bound_phases
+from psgraph.audit.black_box import bound_mechanism, bound_phases, claimed_mechanisms
 from psgraph.audit.directories import differing_output
 from psgraph.audit.durability import broken_durability
 from psgraph.audit.kernel_rules import broken_rules
-from psgraph.audit.mutants.patching import Mutant
+from psgraph.audit.mutants.mutant import Mutant
 from psgraph.audit.neighbours import neighbouring_streams
 from psgraph.audit.phases import broken_phases
 from psgraph.audit.replay import replay_all
@@ -37,7 +37,7 @@ class Hunt:
 
 
 def hunt(mutant: Mutant, *, thorough: bool = False) -> Hunt:
-    """Apply a mutant and ask its detectors; all of them if `thorough`, else up to the first catch."""
+    """Apply a mutant and ask its detectors up to the first catch; all of them if `thorough`."""
     found: dict[str, str] = {}
     order = (*mutant.looks, *(name for name in DETECTORS if name not in mutant.looks))
     with mutant.applied():
@@ -78,7 +78,7 @@ def _directories(mutant: Mutant) -> str:
 
 
 def _bounds(mutant: Mutant) -> str:
-    for name in MECHANISMS:
+    for name in claimed_mechanisms():
         bound = bound_mechanism(name, draws=4_000, seconds=2, alpha=ALPHA)
         if not bound.holds:
             return f"{name}: ε ≥ {bound.lower:.2f}"

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.audit.mutants.patching import Mutant, Patch
-from psgraph.audit.mutation import mutated
+from psgraph.audit.mutants.mutant import Mutant
+from psgraph.audit.mutation import Patch, mutated
 from psgraph.methods.plus import ladder
 from psgraph.privacy import guarantee, randomness, samplers
 from psgraph.privacy.accountant import Accountant
@@ -41,9 +41,7 @@ def _draw_then_charge(
     drawn = mechanism.draw(self._sampler, epsilon)
     self._take(epsilon, label)
     self._record(
-        Charge(
-            mechanism.name, label, epsilon, mechanism.sensitivity.amount, tuple(mechanism.shape)
-        )
+        Charge(mechanism.name, label, epsilon, mechanism.sensitivity.amount, tuple(mechanism.shape))
     )
     return drawn
 
@@ -85,7 +83,10 @@ _FORGOTTEN = ("epsilon / self.sensitivity.amount", "epsilon")
 
 KERNEL = (
     Mutant(
-        "the noise is halved", "psgraph", _edit(LaplaceCounts, "draw", *_DOUBLED), ("enumeration", "bounds")
+        "the noise is halved",
+        "psgraph",
+        _edit(LaplaceCounts, "draw", *_DOUBLED),
+        ("enumeration", "bounds"),
     ),
     Mutant(
         "the noise forgets the sensitivity",
@@ -117,7 +118,8 @@ KERNEL = (
         _edit(
             top,
             "largest_cells",
-            "chosen_ones = int((random_subset(sampler, tied_zeros + tied_ones, room) < tied_ones).sum())",
+            "chosen_ones = int((random_subset(sampler, tied_zeros + tied_ones, room) "
+            "< tied_ones).sum())",
             "chosen_ones = min(tied_ones, room)",
         ),
         ("samplers",),
@@ -129,7 +131,10 @@ KERNEL = (
         ("rules",),
     ),
     Mutant(
-        "a charge comes after the draw", "psgraph", _instead(Budget, "run", _draw_then_charge), ("rules",)
+        "a charge comes after the draw",
+        "psgraph",
+        _instead(Budget, "run", _draw_then_charge),
+        ("rules",),
     ),
     Mutant(
         "a budget can be overdrawn",
@@ -138,7 +143,10 @@ KERNEL = (
         ("rules",),
     ),
     Mutant(
-        "parallel parts are free", "psgraph", _instead(Budget, "parallel", _free_parts), ("rules", "replay")
+        "parallel parts are free",
+        "psgraph",
+        _instead(Budget, "parallel", _free_parts),
+        ("rules", "replay"),
     ),
     Mutant(
         "sequential charges count as parallel",
@@ -154,8 +162,14 @@ KERNEL = (
                 Accountant,
                 "remaining",
                 property(
-                    lambda self: self.guarantee.epsilon
-                    - sum(self.recent[-(self.guarantee.window - 2) :] if self.guarantee.window > 2 else ())
+                    lambda self: (
+                        self.guarantee.epsilon
+                        - sum(
+                            self.recent[-(self.guarantee.window - 2) :]
+                            if self.guarantee.window > 2
+                            else ()
+                        )
+                    )
                 ),
             ),
         ),
@@ -211,14 +225,21 @@ KERNEL = (
         _instead(
             randomness.RandomSource,
             "seeded",
-            staticmethod(lambda seed, *, timestamp=0: RandomSource(bytes([seed % 256, timestamp % 256]) * 16, private=True)),
+            staticmethod(
+                lambda seed, *, timestamp=0: RandomSource(
+                    bytes([seed % 256, timestamp % 256]) * 16, private=True
+                )
+            ),
         ),
         ("rules",),
     ),
     Mutant(
         "the rate of the noise is rounded up",
         "psgraph",
-        lambda: (Patch(samplers, "round_down", _round_up), Patch(guarantee, "round_down", _round_up)),
+        lambda: (
+            Patch(samplers, "round_down", _round_up),
+            Patch(guarantee, "round_down", _round_up),
+        ),
         ("rules",),
     ),
     Mutant(
@@ -296,4 +317,3 @@ KERNEL = (
         ("enumeration", "samplers"),
     ),
 )
-

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.audit.mutants.patching import Mutant, Patch
-from psgraph.audit.mutation import mutated
+from psgraph.audit.mutants.mutant import Mutant
+from psgraph.audit.mutation import Patch, mutated
 from psgraph.graph import Roster
 from psgraph.methods import ldpgen
 from psgraph.methods.der import splits
@@ -82,7 +82,7 @@ def _roster_from_edges() -> tuple[Patch, ...]:
 
 
 def _empty_graphs_are_skipped() -> tuple[Patch, ...]:
-    real = psgraph_method.find_communities
+    real = vars(psgraph_method)["find_communities"]
 
     def find(snapshot: Any, budget: Any, engine: Any, **options: Any) -> Any:
         if engine.edge_count(snapshot) == 0:
@@ -93,7 +93,7 @@ def _empty_graphs_are_skipped() -> tuple[Patch, ...]:
 
 
 def _communities_are_free() -> tuple[Patch, ...]:
-    real = psgraph_method.find_communities
+    real = vars(psgraph_method)["find_communities"]
 
     def find(snapshot: Any, budget: Any, engine: Any, **options: Any) -> Any:
         free = type(budget).__mro__[1](Fraction(1000), budget._sampler)
@@ -132,7 +132,7 @@ def _schedule_by_truth() -> tuple[Patch, ...]:
 
 
 def _hubs_by_truth() -> tuple[Patch, ...]:
-    real = plus_method.measure_structure
+    real = vars(plus_method)["measure_structure"]
 
     def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any) -> Any:
         degrees = np.bincount(
@@ -145,7 +145,7 @@ def _hubs_by_truth() -> tuple[Patch, ...]:
 
 
 def _classes_by_truth() -> tuple[Patch, ...]:
-    real = plus_method.measure_structure
+    real = vars(plus_method)["measure_structure"]
 
     def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any) -> Any:
         degrees = np.bincount(
@@ -173,9 +173,7 @@ def _true_reach(snapshot: Any, measurement: Any) -> Any:
 def _nothing_reserved() -> tuple[Patch, ...]:
     from psgraph.audit import transcripts
 
-    return (
-        Patch(transcripts._Listening, "reserve", lambda _self, _epsilon, **_label: None),
-    )
+    return (Patch(transcripts._Listening, "reserve", lambda _self, _epsilon, **_label: None),)
 
 
 def _graph_follows_truth() -> tuple[Patch, ...]:
@@ -205,7 +203,12 @@ METHODS = (
     Mutant(
         "degrees have sensitivity 1",
         "psgraph",
-        _edit(perturbation, "measure_structure", "LaplaceCounts(inner_degrees, per_edge(2))", "LaplaceCounts(inner_degrees, per_edge(1))"),
+        _edit(
+            perturbation,
+            "measure_structure",
+            "LaplaceCounts(inner_degrees, per_edge(2))",
+            "LaplaceCounts(inner_degrees, per_edge(1))",
+        ),
         ("enumeration", "replay"),
     ),
     Mutant(
@@ -216,19 +219,58 @@ METHODS = (
         ),
         ("enumeration", "replay"),
     ),
-    Mutant("the true edge count is released", "psgraph", _measuring(PSGraph, _true_edges), ("replay",)),
-    Mutant("degrees are capped at the true maximum", "psgraph", _measuring(PSGraph, _capped_by_truth), ("replay",)),
-    Mutant("degrees are fused with the true ones", "psgraph", _measuring(PSGraph, _fused_with_truth), ("replay",)),
-    Mutant("the roster is read off the edges unannounced", "psgraph", _roster_from_edges, ("replay",)),
-    Mutant("graphs without edges take a shortcut", "psgraph", _empty_graphs_are_skipped, ("replay",)),
-    Mutant("communities are found on a budget of their own", "psgraph", _communities_are_free, ("replay",)),
-    Mutant("the true count decides whether communities are kept", "psgraph", _keeps_by_truth, ("replay",)),
+    Mutant(
+        "the true edge count is released", "psgraph", _measuring(PSGraph, _true_edges), ("replay",)
+    ),
+    Mutant(
+        "degrees are capped at the true maximum",
+        "psgraph",
+        _measuring(PSGraph, _capped_by_truth),
+        ("replay",),
+    ),
+    Mutant(
+        "degrees are fused with the true ones",
+        "psgraph",
+        _measuring(PSGraph, _fused_with_truth),
+        ("replay",),
+    ),
+    Mutant(
+        "the roster is read off the edges unannounced", "psgraph", _roster_from_edges, ("replay",)
+    ),
+    Mutant(
+        "graphs without edges take a shortcut", "psgraph", _empty_graphs_are_skipped, ("replay",)
+    ),
+    Mutant(
+        "communities are found on a budget of their own",
+        "psgraph",
+        _communities_are_free,
+        ("replay",),
+        (("supernode_size", 2),),
+    ),
+    Mutant(
+        "the true count decides whether communities are kept",
+        "psgraph",
+        _keeps_by_truth,
+        ("replay",),
+    ),
     Mutant("the schedule looks at the true count", "psgraph-plus", _schedule_by_truth, ("replay",)),
     Mutant("hubs are chosen by true degree", "psgraph-plus", _hubs_by_truth, ("replay",)),
     Mutant("degree classes come from true degrees", "psgraph-plus", _classes_by_truth, ("replay",)),
-    Mutant("the true reach of the ladder is released", "psgraph-plus", _measuring(PSGraphPlus, _true_reach), ("replay",)),
-    Mutant("persistence is not charged to the timestamp before", "psgraph-plus", _nothing_reserved, ("replay",)),
-    Mutant("the synthetic graph is the true one", "psgraph-plus", _graph_follows_truth, ("replay",)),
+    Mutant(
+        "the true reach of the ladder is released",
+        "psgraph-plus",
+        _measuring(PSGraphPlus, _true_reach),
+        ("replay",),
+    ),
+    Mutant(
+        "persistence is not charged to the timestamp before",
+        "psgraph-plus",
+        _nothing_reserved,
+        ("replay",),
+    ),
+    Mutant(
+        "the synthetic graph is the true one", "psgraph-plus", _graph_follows_truth, ("replay",)
+    ),
     Mutant(
         "the degree curve has sensitivity 1",
         "psgraph-plus",
@@ -239,7 +281,7 @@ METHODS = (
         "persistence counts edges twice",
         "psgraph-plus",
         _edit(
-            queries,
+            plus_method,
             "measure_sizes",
             "kept = engine.common_edges(snapshot, previous)",
             "kept = 2 * engine.common_edges(snapshot, previous)",

@@ -1,4 +1,4 @@
-"""What a mutant is, and how it is put into the running process and taken out again."""
+"""What a mutant is."""
 
 from __future__ import annotations
 
@@ -7,29 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Mutant", "Patch"]
+from psgraph.audit.mutation import Patch
 
-
-@dataclass(frozen=True)
-class Patch:
-    """An attribute of a module or class, and what stands there instead."""
-
-    where: Any
-    name: str
-    instead: Any
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        own = self.name in vars(self.where)
-        before = vars(self.where).get(self.name)
-        setattr(self.where, self.name, self.instead)
-        try:
-            yield
-        finally:
-            if own:
-                setattr(self.where, self.name, before)
-            else:
-                delattr(self.where, self.name)
+__all__ = ["Mutant"]
 
 
 @dataclass(frozen=True)
