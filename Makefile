@@ -13,7 +13,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py
 KERNEL := $(KERNEL),src/psgraph/methods/tmf/linear_filter.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/ladder.py
 
-.PHONY: demo test lint types imports unit coverage crash bench experiments setup clean
+.PHONY: audit demo test lint types imports unit coverage crash bench experiments setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -42,6 +42,10 @@ coverage: unit
 # Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.
 crash: setup
 	$(BIN)/python benchmarks/crash.py
+
+# Every attack on every method, at most an hour; the last result is in docs/audit.
+audit: setup
+	$(BIN)/psgraph audit --full --report docs/audit/audit.html
 
 bench: setup
 	$(BIN)/psgraph bench

@@ -12,12 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from psgraph.audit.fit import p_value
 from psgraph.privacy import binomial as binomial_module
 from psgraph.privacy.binomial import BinaryDigits, _accept_exactly, binomial, fair_binomial
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-
-from .fit import p_value
 
 LARGE = 1 << 14  # above it, fair coins are drawn by rejection
 

@@ -10,15 +10,15 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from psgraph.audit.enumeration import explore, extremes
+from psgraph.audit.fit import p_value
 from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, choice_sweep
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
-from .fit import p_value
 from .interpreted import Rationed, interpret
-from .transcripts import explore, extremes
 
 PATH = ([0, 1], [1, 2])  # 0 – 1 – 2
 STAR = ([0, 0, 0], [1, 2, 3])

@@ -15,6 +15,18 @@ from functools import partial
 import numpy as np
 import pytest
 
+from psgraph.audit.enumeration import (
+    STRUCTURE,
+    Distribution,
+    ScriptedBudget,
+    Verdict,
+    compare,
+    composed,
+    explore,
+    extremes,
+)
+from psgraph.audit.mutation import mutated
+from psgraph.audit.small_graphs import all_graphs, labellings, neighbouring_pairs
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState, perturbation
@@ -27,19 +39,6 @@ from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
-
-from .mutants import mutated
-from .small_graphs import all_graphs, labellings, neighbouring_pairs
-from .transcripts import (
-    STRUCTURE,
-    Distribution,
-    ScriptedBudget,
-    Verdict,
-    compare,
-    composed,
-    explore,
-    extremes,
-)
 
 ENGINE = LocalEngine()
 EVERYTHING = STRUCTURE | {"edges"}

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from psgraph.audit.fit import p_value
 from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der import fisher, splits
@@ -26,7 +27,6 @@ from psgraph.methods.privhrg.dendrogram_walk import walk_dendrogram
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
-from .fit import p_value
 from .interpreted import Rationed, interpret
 
 RATIONS = (100, 10_000)  # a few words at a time; one, and then two only if one is not enough

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from psgraph.audit.fit import p_value
 from psgraph.errors import InvalidArgument
 from psgraph.privacy import randomness
 from psgraph.privacy.randomness import RandomSource
-
-from .fit import p_value
 
 
 def test_the_words_are_aes_of_a_counter():

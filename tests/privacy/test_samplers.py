@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psgraph.audit.fit import laplace_distribution, laplace_pmf, p_value, power, two_sample_p_value
+from psgraph.audit.mutation import mutated
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
 from psgraph.privacy import bits, samplers
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 
-from .fit import laplace_distribution, laplace_pmf, p_value, power, two_sample_p_value
 from .interpreted import Rationed, interpret
-from .mutants import mutated
 from .paths import GivesUp, exact_distribution
 
 SCALES = [Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(5, 2), Fraction(21), Fraction(100)]

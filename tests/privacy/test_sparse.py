@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from psgraph.audit.fit import laplace_distribution, p_value, two_sample_p_value
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy import subsets
 from psgraph.privacy.mechanisms import sparse
@@ -20,7 +21,6 @@ from psgraph.privacy.mechanisms.sparse import noise_histogram, sparse_noise
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 
-from .fit import laplace_distribution, p_value, two_sample_p_value
 from .interpreted import Rationed, interpret
 
 

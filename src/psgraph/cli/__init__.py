@@ -31,6 +31,7 @@ root = LazyGroup(
         "verify",
         "compare",
         "plan",
+        "audit",
         "methods",
     ),
     help=(

@@ -9,15 +9,20 @@ them; a plug-in brings its own by subclassing `Mechanism`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from psgraph.errors import MethodError
 from psgraph.privacy.guarantee import ONE_EDGE
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Mechanism", "Sensitivity", "per_edge"]
+__all__ = ["Mechanism", "Sensitivity", "changed_cells", "changed_edges", "per_edge"]
+
+Integers = NDArray[np.int64]
 
 Output = TypeVar("Output", covariant=True)
 
@@ -105,6 +110,37 @@ class Mechanism(ABC, Generic[Output]):
         Privacy: `epsilon` for the unit of `sensitivity`, as `proof` shows.
         """
 
+    def distance(self, other: Self) -> int:
+        """How far apart two measurements of one query are, in the norm `sensitivity` is stated in.
+
+        For the auditor, which compares the measurements of two neighbouring snapshots: their
+        distance is at most the sensitivity, or the sensitivity is wrong. By default the L1
+        distance of all integers among the fields; a mechanism that holds anything else private
+        defines its own.
+
+        Raises
+        ------
+        MethodError
+            If something differs that has to be public: a shape, a setting, a label.
+        """
+        apart = 0
+        for field in fields(self):  # type: ignore[arg-type]
+            mine, theirs = (
+                np.asarray(getattr(self, field.name)),
+                np.asarray(getattr(other, field.name)),
+            )
+            self.same_public(field.name, mine.shape == theirs.shape)
+            if mine.dtype.kind in "iu" and theirs.dtype.kind in "iu":
+                apart += int(np.abs(mine.astype(object) - theirs.astype(object)).sum())
+            else:
+                self.same_public(field.name, bool(np.all(mine == theirs)))
+        return apart
+
+    def same_public(self, name: str, same: bool) -> None:
+        """Refuse two measurements that differ in something public; for `distance`."""
+        if not same:
+            raise MethodError(f"{type(self).__name__}: the public setting {name!r} differs")
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # A dataclass would print its fields, which are private.
@@ -113,3 +149,28 @@ class Mechanism(ABC, Generic[Output]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of shape {self.shape}>"
+
+
+def changed_cells(ones: Integers, others: Integers) -> int:
+    """Count the cells that are in one of two sets only.
+
+    >>> changed_cells(np.array([1, 4, 6]), np.array([1, 5, 6]))
+    2
+    """
+    return int(np.setxor1d(ones, others).size)
+
+
+def changed_edges(
+    starts: Integers,
+    neighbours: NDArray[Any],
+    other_starts: Integers,
+    other_neighbours: NDArray[Any],
+) -> int:
+    """Count the edges by which two adjacency lists of the same nodes differ."""
+    nodes = starts.size - 1
+
+    def keys(begin: Integers, ends: NDArray[Any]) -> Integers:
+        owners = np.repeat(np.arange(nodes, dtype=np.int64), np.diff(begin))
+        return owners * nodes + ends
+
+    return changed_cells(keys(starts, neighbours), keys(other_starts, other_neighbours)) // 2

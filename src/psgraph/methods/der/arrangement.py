@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,12 @@ class EdgeArrangement(Mechanism[tuple[Positions, Positions]]):
     @property
     def shape(self) -> tuple[int, ...]:
         return (len(self.regions),)
+
+    def distance(self, other: Self) -> int:
+        same = np.array_equal(self.regions.rectangles, other.regions.rectangles)
+        self.same_public("regions", same)
+        self.same_public("drawn", np.array_equal(self.drawn, other.drawn))
+        return self.regions.changed_edges(other.regions)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> tuple[Positions, Positions]:
         return arrange(sampler, self.regions, drawn=self.drawn, rate=epsilon)

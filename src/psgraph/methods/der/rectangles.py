@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
+from psgraph.privacy.mechanism import changed_cells
 
 __all__ = ["Rectangles", "Regions", "cells_in", "trimmed", "valid_cells"]
 
@@ -53,6 +54,13 @@ class Regions:
     def edges(self) -> Integers:
         """How many of them hold an edge: private, sensitivity 1 over all rectangles."""
         return np.diff(self.starts)
+
+    def changed_edges(self, other: Regions) -> int:
+        """Count the edges by which two sets of regions with the same rectangles differ."""
+        return changed_cells(self._keys(), other._keys())
+
+    def _keys(self) -> Integers:
+        return self.rows.astype(np.int64) << 32 | self.columns.astype(np.int64)
 
 
 @kernel

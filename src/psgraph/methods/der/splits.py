@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,13 @@ class SplitChoice(Mechanism[Integers]):
     @property
     def shape(self) -> tuple[int, ...]:
         return (len(self.regions),)
+
+    def distance(self, other: Self) -> int:
+        same = np.array_equal(self.regions.rectangles, other.regions.rectangles)
+        self.same_public("regions", same)
+        self.same_public("least", self.least == other.least)
+        self.same_public("grid", self.grid == other.grid)
+        return self.regions.changed_edges(other.regions)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
         return choose_splits(

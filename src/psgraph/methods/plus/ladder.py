@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 from psgraph.errors import MethodError
 from psgraph.privacy.binomial import enclose_exp
@@ -149,6 +150,16 @@ class Ladder(Mechanism[int]):
         if not 0 <= self.reach <= max(self.nodes - 2, 0):
             raise MethodError("the reach of a ladder must lie between 0 and the nodes − 2")
 
+    def distance(self, other: Self) -> int:
+        """The most that the rung of any integer differs; the weights depend on nothing else."""
+        self.same_public("nodes", self.nodes == other.nodes)
+        widest = max(self.nodes - 2, 0)
+        mine, theirs = (Rungs(x.reach, widest, Fraction(1)) for x in (self, other))
+        apart = 0
+        while not _climbs(mine, theirs, abs(self.value - other.value), apart):
+            apart += 1
+        return apart
+
     def draw(self, sampler: Sampler, epsilon: Fraction) -> int:
         if self.nodes <= 2:  # there is no triangle on any such roster
             return self.value
@@ -158,6 +169,18 @@ class Ladder(Mechanism[int]):
             return self.value
         offset = rungs.inside(rung) + 1 + int(sampler.integers(1, rungs.width(rung))[0])
         return self.value - offset if sampler.source.bits(1) else self.value + offset
+
+
+def _climbs(one: Rungs, other: Rungs, shift: int, rungs: int) -> bool:
+    """Whether no integer moves by more than `rungs` rungs between two ladders `shift` apart."""
+    last = one.widest - min(one.reach, other.reach) + 2  # beyond, all rungs are equally wide
+    if not one.widest:
+        return shift == 0
+    return all(
+        shift + here.inside(rung + 1) <= there.inside(rung + rungs + 1)
+        for here, there in ((one, other), (other, one))
+        for rung in range(last + 1)
+    )
 
 
 class _Undecided(Exception):

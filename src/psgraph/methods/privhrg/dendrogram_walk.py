@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ from psgraph.methods.privhrg.dendrogram import (
     edges_between,
 )
 from psgraph.privacy.bits import Cursor, Words, bit_width, ran_out, random_bits, uniform_below
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["DendrogramWalk", "likelihood_sensitivity", "log_likelihood", "walk_dendrogram"]
@@ -86,6 +87,12 @@ class DendrogramWalk(Mechanism[Dendrogram]):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.tree.left.shape
+
+    def distance(self, other: Self) -> int:
+        same = np.array_equal(self.tree.left, other.tree.left)
+        self.same_public("tree", same and np.array_equal(self.tree.right, other.tree.right))
+        self.same_public("steps", self.steps == other.steps)
+        return changed_edges(self.starts, self.neighbours, other.starts, other.neighbours)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Dendrogram:
         sensitivity = likelihood_sensitivity(self.tree.leaves)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_cells, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["UnprovenLinearFilter", "passing_chance"]
@@ -48,6 +49,11 @@ class UnprovenLinearFilter(Mechanism[Integers]):
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
+
+    def distance(self, other: Self) -> int:
+        self.same_public("size", self.size == other.size)
+        self.same_public("keep", self.keep == other.keep)
+        return changed_cells(self.ones, other.ones)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
         ones = self.ones

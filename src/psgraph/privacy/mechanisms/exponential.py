@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
 from psgraph.privacy.bits import Cursor, Words, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["CommunityChoice", "choice_sweep"]
@@ -65,6 +66,11 @@ class CommunityChoice(Mechanism[NDArray[np.int32]]):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.labels.shape
+
+    def distance(self, other: Self) -> int:
+        self.same_public("labels", np.array_equal(self.labels, other.labels))
+        self.same_public("strength", self.strength == other.strength)
+        return changed_edges(self.starts, self.neighbours, other.starts, other.neighbours)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> NDArray[np.int32]:
         return choice_sweep(

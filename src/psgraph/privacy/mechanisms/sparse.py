@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,14 @@ class SparseLaplaceCounts(Mechanism[NoisyCounts]):
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
+
+    def distance(self, other: Self) -> int:
+        self.same_public("size", self.size == other.size)
+        cells = np.union1d(self.cells, other.cells)
+        mine, theirs = np.zeros((2, cells.size), dtype=np.int64)
+        mine[np.searchsorted(cells, self.cells)] = self.counts
+        theirs[np.searchsorted(cells, other.cells)] = other.counts
+        return int(np.abs(mine - theirs).sum())
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> NoisyCounts:
         return sparse_noise(

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_cells, per_edge
 from psgraph.privacy.mechanisms.sparse import COMMON, histogram, noise_histogram
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.subsets import random_free_cells, random_subset
@@ -55,6 +56,11 @@ class LargestCells(Mechanism[Integers]):
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
+
+    def distance(self, other: Self) -> int:
+        self.same_public("size", self.size == other.size)
+        self.same_public("keep", self.keep == other.keep)
+        return changed_cells(self.ones, other.ones)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
         return largest_cells(sampler, self.ones, size=self.size, keep=self.keep, rate=epsilon)

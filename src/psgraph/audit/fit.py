@@ -16,7 +16,7 @@ def laplace_pmf(k: np.ndarray, rate: float) -> np.ndarray:
     return (1 - q) / (1 + q) * np.exp(-rate * np.abs(k))
 
 
-def laplace_distribution(rate: Fraction | float, draws: int) -> dict[int, float]:
+def laplace_distribution(rate: Fraction | float, draws: int) -> dict[Hashable, float]:
     """The probabilities of all values that `draws` draws can be expected to show."""
     reach = int(np.ceil(np.log(draws) / float(rate))) + 2
     values = np.arange(-reach, reach + 1)

@@ -1,12 +1,16 @@
-"""The real code with one thing changed, to see that the tests notice."""
+"""The real code with one thing changed, in the running process, and changed back."""
 
 from __future__ import annotations
 import __future__
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+
+__all__ = ["Patch", "mutated"]
 
 
 def mutated(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
@@ -30,3 +34,25 @@ def mutated(function: Callable[..., Any], old: str, new: str) -> Callable[..., A
     found: dict[str, Any] = {}
     exec(code, function.__globals__, found)
     return found[function.__name__]
+
+
+@dataclass(frozen=True)
+class Patch:
+    """An attribute of a module or class, and what stands there instead."""
+
+    where: Any
+    name: str
+    instead: Any
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        own = self.name in vars(self.where)
+        before = vars(self.where).get(self.name)
+        setattr(self.where, self.name, self.instead)
+        try:
+            yield
+        finally:
+            if own:
+                setattr(self.where, self.name, before)
+            else:
+                delattr(self.where, self.name)

@@ -58,7 +58,7 @@ class _FixedSource:
 
     private = True
 
-    def bits(self, count: int) -> int:
+    def bits(self, _count: int) -> int:
         return 0
 
     def peek(self, words: int) -> np.ndarray:
@@ -109,6 +109,7 @@ class Script(Sampler):
         return np.arange(size, dtype=np.int64) % bound
 
     def run(self, size: int, step: Any, *, words: int = 2) -> None:
+        del size, words
         # Only the choice sweep gets here: everything else is overridden above.
         step(0, np.zeros(0, dtype=np.uint64), (0, np.uint64(0), 0))
 
@@ -157,7 +158,7 @@ class _Sweep:
         weights = [math.exp(-exponent) for exponent in self.exponents]
         return math.log(weights[self.chosen] / math.fsum(weights))
 
-    def below(self, bound: int, width: int, words: Any, place: Any) -> tuple[int, Any]:
+    def below(self, bound: int, _width: int, _words: Any, place: Any) -> tuple[int, Any]:
         if self.chosen is not None:  # it was let through, and still the kernel asks for another
             raise ImpossibleOutput
         if len(self.exponents) < bound:

@@ -1,0 +1,313 @@
+"""Mutants of methods: what published code gets wrong, and what PSGraph+ could.
+
+Each wraps one step of a method so that it looks at the private edges where it must not, or pays
+less than it owes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from psgraph.audit.mutants.mutant import Mutant
+from psgraph.audit.mutation import Patch, mutated
+from psgraph.graph import Roster
+from psgraph.methods import ldpgen
+from psgraph.methods.der import splits
+from psgraph.methods.plus import method as plus_method
+from psgraph.methods.plus import queries
+from psgraph.methods.plus.method import PSGraphPlus
+from psgraph.methods.psgraph import method as psgraph_method
+from psgraph.methods.psgraph import perturbation
+from psgraph.methods.psgraph.method import PSGraph
+from psgraph.methods.tmf import linear_filter
+from psgraph.methods.tmf.method import TmF
+
+__all__ = ["METHODS"]
+
+Patches = Callable[[], tuple[Patch, ...]]
+
+
+def _edit(where: Any, name: str, old: str, new: str) -> Patches:
+    return lambda: (Patch(where, name, mutated(vars(where)[name], old, new)),)
+
+
+def _measuring(method: type, after: Callable[[Any, Any], Any]) -> Patches:
+    """`measure` followed by ``after(snapshot, measurement)``, which returns what is released."""
+
+    def patches() -> tuple[Patch, ...]:
+        real = method.measure  # type: ignore[attr-defined]
+
+        def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
+            return after(snapshot, real(self, snapshot, *rest, **options))
+
+        return (Patch(method, "measure", measure),)
+
+    return patches
+
+
+def _true_edges(snapshot: Any, measurement: Any) -> Any:
+    return dataclasses.replace(measurement, noisy_edge_count=int(snapshot.u.size))
+
+
+def _capped_by_truth(snapshot: Any, measurement: Any) -> Any:
+    degrees = np.bincount(np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster))
+    cap = int(degrees.max(initial=0))
+    return dataclasses.replace(
+        measurement, noisy_inner_degrees=np.minimum(measurement.noisy_inner_degrees, cap)
+    )
+
+
+def _fused_with_truth(snapshot: Any, measurement: Any) -> Any:
+    degrees = np.bincount(np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster))
+    return dataclasses.replace(
+        measurement, noisy_inner_degrees=(measurement.noisy_inner_degrees + degrees) // 2
+    )
+
+
+def _roster_from_edges() -> tuple[Patch, ...]:
+    real = PSGraph.measure
+
+    def measure(self: Any, snapshot: Any, state: Any, budget: Any, engine: Any) -> Any:
+        active = np.unique(np.concatenate([snapshot.u, snapshot.v]))
+        roster = Roster(snapshot.roster.ids[active])
+        ends = (np.searchsorted(active, side) for side in (snapshot.u, snapshot.v))
+        return real(self, type(snapshot)(roster, *ends), state, budget, engine)
+
+    return (Patch(PSGraph, "measure", measure),)
+
+
+def _empty_graphs_are_skipped() -> tuple[Patch, ...]:
+    real = vars(psgraph_method)["find_communities"]
+
+    def find(snapshot: Any, budget: Any, engine: Any, **options: Any) -> Any:
+        if engine.edge_count(snapshot) == 0:
+            return np.arange(len(snapshot.roster), dtype=np.int32)
+        return real(snapshot, budget, engine, **options)
+
+    return (Patch(psgraph_method, "find_communities", find),)
+
+
+def _communities_are_free() -> tuple[Patch, ...]:
+    real = vars(psgraph_method)["find_communities"]
+
+    def find(snapshot: Any, budget: Any, engine: Any, **options: Any) -> Any:
+        free = type(budget).__mro__[1](Fraction(1000), budget._sampler)
+        return real(snapshot, free, engine, **options)
+
+    return (Patch(psgraph_method, "find_communities", find),)
+
+
+def _keeps_by_truth() -> tuple[Patch, ...]:
+    real = PSGraph.measure
+
+    def measure(self: Any, snapshot: Any, state: Any, budget: Any, engine: Any) -> Any:
+        self._true_count = int(snapshot.u.size)
+        return real(self, snapshot, state, budget, engine)
+
+    def keeps(self: Any, state: Any, noisy_edge_count: int, roster: Any) -> bool:
+        del noisy_edge_count, roster
+        return bool(self._true_count % 2 == 0 and state.communities > 0)
+
+    return (Patch(PSGraph, "measure", measure), Patch(PSGraph, "_keeps", keeps))
+
+
+def _schedule_by_truth() -> tuple[Patch, ...]:
+    real_measure, real_request = PSGraphPlus.measure, PSGraphPlus.request
+
+    def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
+        self._true_count = int(snapshot.u.size)
+        return real_measure(self, snapshot, *rest, **options)
+
+    def request(self: Any, state: Any, spending: Any) -> Fraction:
+        wanted = real_request(self, state, spending)
+        little = Fraction(getattr(self, "_true_count", 0) % 2, 10**6)
+        return min(wanted + little, spending.remaining)
+
+    return (Patch(PSGraphPlus, "measure", measure), Patch(PSGraphPlus, "request", request))
+
+
+def _hubs_by_truth() -> tuple[Patch, ...]:
+    real = vars(plus_method)["measure_structure"]
+
+    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any) -> Any:
+        degrees = np.bincount(
+            np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
+        )
+        order = np.argsort(-degrees, kind="stable")[: hubs.size]
+        return real(snapshot, classes, order, *rest)
+
+    return (Patch(plus_method, "measure_structure", structure),)
+
+
+def _classes_by_truth() -> tuple[Patch, ...]:
+    real = vars(plus_method)["measure_structure"]
+
+    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any) -> Any:
+        degrees = np.bincount(
+            np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
+        )
+        return real(snapshot, np.minimum(degrees, 11).astype(classes.dtype), hubs, *rest)
+
+    return (Patch(plus_method, "measure_structure", structure),)
+
+
+def _true_reach(snapshot: Any, measurement: Any) -> Any:
+    structure = measurement.structure
+    if structure.noisy_reach is None:
+        return measurement
+    matrix = np.zeros((len(snapshot.roster),) * 2, dtype=np.int64)
+    matrix[snapshot.u, snapshot.v] = matrix[snapshot.v, snapshot.u] = 1
+    common = matrix @ matrix
+    np.fill_diagonal(common, 0)
+    reach = int(common.max(initial=0))
+    return dataclasses.replace(
+        measurement, structure=dataclasses.replace(structure, noisy_reach=reach)
+    )
+
+
+def _nothing_reserved() -> tuple[Patch, ...]:
+    from psgraph.audit import transcripts
+
+    return (Patch(transcripts._Listening, "reserve", lambda _self, _epsilon, **_label: None),)
+
+
+def _graph_follows_truth() -> tuple[Patch, ...]:
+    real_measure, real_update = PSGraphPlus.measure, PSGraphPlus.update
+
+    def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
+        self._truth = snapshot
+        return real_measure(self, snapshot, *rest, **options)
+
+    def update(self: Any, state: Any, measurement: Any) -> Any:
+        made = real_update(self, state, measurement)
+        return dataclasses.replace(made, u=self._truth.u, v=self._truth.v)
+
+    return (Patch(PSGraphPlus, "measure", measure), Patch(PSGraphPlus, "update", update))
+
+
+def _sharp_splits() -> tuple[Patch, ...]:
+    real = splits.choose_splits
+
+    def sharp(*arguments: Any, epsilon: Fraction, **options: Any) -> Any:
+        return real(*arguments, epsilon=4 * epsilon, **options)
+
+    return (Patch(splits, "choose_splits", sharp),)
+
+
+METHODS = (
+    Mutant(
+        "degrees have sensitivity 1",
+        "psgraph",
+        _edit(
+            perturbation,
+            "measure_structure",
+            "LaplaceCounts(inner_degrees, per_edge(2))",
+            "LaplaceCounts(inner_degrees, per_edge(1))",
+        ),
+        ("enumeration", "replay"),
+    ),
+    Mutant(
+        "outer degrees and community edges have all of ε each",
+        "psgraph",
+        lambda: (
+            Patch(perturbation, "structure_epsilons", lambda epsilon: (epsilon, epsilon, epsilon)),
+        ),
+        ("enumeration", "replay"),
+    ),
+    Mutant(
+        "the true edge count is released", "psgraph", _measuring(PSGraph, _true_edges), ("replay",)
+    ),
+    Mutant(
+        "degrees are capped at the true maximum",
+        "psgraph",
+        _measuring(PSGraph, _capped_by_truth),
+        ("replay",),
+    ),
+    Mutant(
+        "degrees are fused with the true ones",
+        "psgraph",
+        _measuring(PSGraph, _fused_with_truth),
+        ("replay",),
+    ),
+    Mutant(
+        "the roster is read off the edges unannounced", "psgraph", _roster_from_edges, ("replay",)
+    ),
+    Mutant(
+        "graphs without edges take a shortcut", "psgraph", _empty_graphs_are_skipped, ("replay",)
+    ),
+    Mutant(
+        "communities are found on a budget of their own",
+        "psgraph",
+        _communities_are_free,
+        ("replay",),
+        (("supernode_size", 2),),
+    ),
+    Mutant(
+        "the true count decides whether communities are kept",
+        "psgraph",
+        _keeps_by_truth,
+        ("replay",),
+    ),
+    Mutant("the schedule looks at the true count", "psgraph-plus", _schedule_by_truth, ("replay",)),
+    Mutant("hubs are chosen by true degree", "psgraph-plus", _hubs_by_truth, ("replay",)),
+    Mutant("degree classes come from true degrees", "psgraph-plus", _classes_by_truth, ("replay",)),
+    Mutant(
+        "the true reach of the ladder is released",
+        "psgraph-plus",
+        _measuring(PSGraphPlus, _true_reach),
+        ("replay",),
+    ),
+    Mutant(
+        "persistence is not charged to the timestamp before",
+        "psgraph-plus",
+        _nothing_reserved,
+        ("replay",),
+    ),
+    Mutant(
+        "the synthetic graph is the true one", "psgraph-plus", _graph_follows_truth, ("replay",)
+    ),
+    Mutant(
+        "the degree curve has sensitivity 1",
+        "psgraph-plus",
+        lambda: (Patch(queries, "LABELS", {**queries.LABELS, "curve": ("degree curve", 1)}),),
+        ("replay",),
+    ),
+    Mutant(
+        "persistence counts edges twice",
+        "psgraph-plus",
+        _edit(
+            plus_method,
+            "measure_sizes",
+            "kept = engine.common_edges(snapshot, previous)",
+            "kept = 2 * engine.common_edges(snapshot, previous)",
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "TmF's linear filter is called private",
+        "tmf",
+        lambda: (
+            Patch(linear_filter.UnprovenLinearFilter, "proven", True),
+            Patch(TmF, "caveat", None),
+        ),
+        ("bounds",),
+        (("filter", "linear"),),
+    ),
+    Mutant(
+        "LDPGen's degrees have sensitivity 1",
+        "ldpgen",
+        lambda: (Patch(ldpgen.LDPGen, "_sensitivity", 1),),
+        ("replay",),
+    ),
+    Mutant(
+        "DER's split choice is twice as sharp",
+        "der",
+        _sharp_splits,
+        ("samplers",),
+    ),
+)

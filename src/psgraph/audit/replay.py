@@ -1,0 +1,217 @@
+"""Gray-box replay: two neighbouring streams, one transcript.
+
+The method runs on a stream. Then it runs on a neighbour, with every mechanism's output forced to
+that of the first run. If the method reads private edges through mechanisms alone, and each states
+its sensitivity rightly, then
+
+* both runs request the same ε, and call the same mechanisms with the same ε, sensitivities and
+  shapes in the same order;
+* the private values inside each call are no further apart than its sensitivity;
+* measurements, states and synthetic graphs are equal;
+* what the calls lose together stays within what the differing timestamps were charged, and what
+  is charged within ε in every window.
+
+This sees any dependence on the edges that the pair brings out, without statistics. It can't see a
+mechanism whose own distribution is wrong: see `psgraph.audit.enumeration` and `black_box`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from psgraph.audit.neighbours import Neighbours
+from psgraph.audit.transcripts import Divergence, Recorder, Transcript
+from psgraph.engines.local import LocalEngine
+from psgraph.errors import PsgraphError
+from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods.base import Method
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import Charge
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.measuring import Measuring
+from psgraph.testing.cases import leaves
+
+__all__ = ["Replayed", "composed", "replay", "replay_all"]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What the replay of many pairs found.
+
+    Attributes
+    ----------
+    pairs
+        How many were compared.
+    divergences
+        What went wrong, as name of the pair and sentence.
+    largest_loss
+        The largest privacy loss between two neighbours, in multiples of ε.
+    """
+
+    pairs: int
+    divergences: tuple[str, ...]
+    largest_loss: float
+
+    @property
+    def holds(self) -> bool:
+        return not self.divergences
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What a run left behind at each timestamp."""
+
+    transcripts: list[Transcript]
+    spent: list[Fraction]
+    traces: list[tuple[Charge, ...]]
+    results: list[tuple[Any, Any, SyntheticGraph]]
+
+
+def replay_all(
+    method: Method[Any, Any],
+    pairs: Iterable[Neighbours],
+    *,
+    epsilon: Fraction = Fraction(2),
+    most: int = 10,
+) -> Replayed:
+    """Replay every pair; stops after `most` divergences.
+
+    Examples
+    --------
+    >>> from psgraph.audit.neighbours import neighbouring_streams
+    >>> from psgraph.methods.tmf import TmF
+    >>> replayed = replay_all(TmF(), neighbouring_streams(9))
+    >>> replayed.holds, replayed.largest_loss <= 1
+    (True, True)
+    """
+    compared, found, largest = 0, [], Fraction(0)
+    for pair in pairs:
+        compared += 1
+        try:
+            largest = max(largest, replay(method, pair, epsilon=epsilon, seed=compared))
+        except Divergence as divergence:
+            found.append(f"{pair.name}: {divergence}")
+        except (PsgraphError, AssertionError, IndexError, ValueError) as error:
+            found.append(f"{pair.name}: {type(error).__name__}: {error}".splitlines()[0])
+        if len(found) == most:
+            break
+    return Replayed(compared, tuple(found), float(largest / epsilon))
+
+
+def replay(
+    method: Method[Any, Any], pair: Neighbours, *, epsilon: Fraction, seed: int = 0
+) -> Fraction:
+    """Replay one pair; returns the privacy loss between the two, at most.
+
+    Raises
+    ------
+    Divergence
+        At the first thing that depends on the edges and should not, or is not paid for.
+    """
+    guarantee = WEventPrivacy(epsilon, window=pair.window)
+    one = _run(method, pair.one, guarantee, Recorder(seed=seed))
+    other = _run(method, pair.other, guarantee, Recorder(one.transcripts))
+    _same_results(one, other)
+    _within_window(other.spent, guarantee)
+    for timestamp, transcript in enumerate(other.transcripts):
+        _within_sensitivity(method, pair, timestamp, other.transcripts)
+        if composed(other.traces[timestamp]) > transcript.granted:
+            raise Divergence(f"timestamp {timestamp} draws more than it is charged")
+    loss = sum((transcript.loss for transcript in other.transcripts), start=Fraction(0))
+    paid = sum((other.spent[timestamp] for timestamp in pair.differing), start=Fraction(0))
+    if loss > paid:
+        raise Divergence(f"the differing timestamps are charged {paid} and lose {loss}")
+    return loss
+
+
+def _run(
+    method: Method[Any, Any],
+    stream: Sequence[Snapshot],
+    guarantee: WEventPrivacy,
+    recorder: Recorder,
+) -> _Run:
+    own, engine = copy.deepcopy(method), LocalEngine()
+    accountant, state, previous = Accountant(guarantee), None, None
+    run = _Run(recorder.transcripts, [], [], [])
+    with recorder.listening():
+        runner = Measuring(own, engine, seed=1, noise="exact")
+        for snapshot in stream:
+            measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
+            accountant, state = accountant.record(measured.spent), measured.state
+            rng = np.random.Generator(np.random.PCG64(measured.seed))
+            graph = own.synthesise(state, rng, engine)
+            run.spent.append(measured.spent)
+            run.traces.append(measured.charges)
+            run.results.append((measured.measurement, state, graph))
+            previous = snapshot
+    recorder.check_complete()
+    return run
+
+
+def _same_results(one: _Run, other: _Run) -> None:
+    names = ("the measurement", "the state", "the synthetic graph")
+    for timestamp, results in enumerate(zip(one.results, other.results, strict=True)):
+        for name, mine, theirs in zip(names, *results, strict=True):
+            if not _same(mine, theirs):
+                raise Divergence(f"{name} of timestamp {timestamp} depends on the edges")
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, SyntheticGraph):
+        return (
+            np.array_equal(mine.u, theirs.u)
+            and np.array_equal(mine.v, theirs.v)
+            and mine.roster == theirs.roster
+        )
+    one, other = leaves(mine), leaves(theirs)
+    return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+
+
+def _equal(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, np.ndarray):
+        same_kind = isinstance(theirs, np.ndarray) and mine.dtype == theirs.dtype
+        if not same_kind:
+            return False
+        return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    return type(mine) is type(theirs) and bool(mine == theirs)
+
+
+def _within_window(spent: list[Fraction], guarantee: WEventPrivacy) -> None:
+    """Every window, recomputed from the spends without the accountant."""
+    for start in range(len(spent)):
+        if sum(spent[start : start + guarantee.window]) > guarantee.epsilon:
+            raise Divergence(f"the window from timestamp {start} spends more than ε")
+
+
+def _within_sensitivity(
+    method: Method[Any, Any], pair: Neighbours, timestamp: int, transcripts: list[Transcript]
+) -> None:
+    """Each call moves by at most its sensitivity for every differing snapshot it can read."""
+    readable = {timestamp}
+    if method.remembers_snapshot and timestamp and transcripts[timestamp - 1].reserves:
+        readable.add(timestamp - 1)
+    differing = len(readable & pair.differing)
+    for call in transcripts[timestamp].calls:
+        if call.mechanism is None:
+            continue
+        allowed = differing * call.mechanism.sensitivity.amount
+        if call.distance > allowed:
+            raise Divergence(
+                f"{call.facts[1]!r} moves by {call.distance}, "
+                f"where its sensitivity allows {allowed}"
+            )
+
+
+def composed(trace: Iterable[Charge]) -> Fraction:
+    """What a trace costs: sequential charges add up, of parallel parts the largest counts."""
+    parts: dict[str, Fraction] = {}
+    for charge in trace:
+        parts[charge.part] = parts.get(charge.part, Fraction(0)) + charge.epsilon
+    sequential = parts.pop("", Fraction(0))
+    return sequential + max(parts.values(), default=Fraction(0))

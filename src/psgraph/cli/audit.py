@@ -1,0 +1,111 @@
+"""``psgraph audit``: try to break the promise."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psgraph.cli.help import Command
+from psgraph.cli.screen import facts, print_json, results, table, waiting
+from psgraph.cli.shared import json_option, report_option
+
+if TYPE_CHECKING:
+    from psgraph.audit.findings import Audit
+
+__all__ = ["command"]
+
+
+@click.command(
+    "audit",
+    cls=Command,
+    short_help="Try to break the promise, with every method or one of your own.",
+    examples=[
+        "psgraph audit --quick",
+        "psgraph audit --method psgraph-plus --report audit.html",
+        "psgraph audit --method mine --json",
+    ],
+)
+@click.option(
+    "--method",
+    "methods",
+    metavar="NAME",
+    multiple=True,
+    help="A method to audit, psgraph's or a plug-in; may be repeated. All of them unless given.",
+)
+@click.option(
+    "--quick/--full",
+    "quick",
+    default=True,
+    help="A few minutes, or up to an hour with 10,000 pairs of neighbours for each method.",
+    show_default="quick",
+)
+@report_option
+@json_option
+def command(methods: tuple[str, ...], quick: bool, report: Path | None, as_json: bool) -> int:
+    """Try to break the promise with made-up graphs. Reads no data and spends nothing.
+
+    Runs methods on neighbouring streams with forced outputs, bounds the ε they really spend,
+    enumerates small cases exactly, tests every sampler, compares published files byte by byte,
+    and then puts deliberate bugs into the running code to see that they are found.
+
+    What fails is not private. What passes is not proven: the proofs are in proofs/.
+
+    Exit code 0 if everything held and every deliberate bug was found, 1 otherwise.
+    """
+    from psgraph.audit.auditing import FULL, QUICK, audit
+    from psgraph.methods.base import find_method
+
+    for name in methods:
+        find_method(name)
+    current = "the rules of the kernel"
+
+    def progress(title: str) -> None:
+        nonlocal current
+        current = title
+
+    with waiting(lambda: f"Auditing: {current} …"):
+        found = audit(methods, effort=QUICK if quick else FULL, progress=progress)
+    if report is not None:
+        from psgraph.reports.audit import audit_page
+
+        typed = shlex.join(["psgraph", *sys.argv[1:]])
+        audit_page(found, command=typed).write(report)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _show(found, report)
+    return 0 if found.passed else 1
+
+
+def _show(found: Audit, report: Path | None) -> None:
+    console = results()
+    kinds = dict.fromkeys(check.kind for check in found.checks)
+    rows = []
+    for kind in kinds:
+        checks = [check for check in found.checks if check.kind == kind]
+        held = sum(check.passed for check in checks)
+        tries = sum(check.effort for check in checks)
+        rows.append((kind, f"{len(checks)}", f"{tries:,}" if tries else "–", f"{held}"))
+    if found.hunts:
+        caught = len(found.hunts) - len(found.survivors)
+        rows.append(("deliberate bugs", f"{len(found.hunts)}", "–", f"{caught}"))
+    console.print(table(("attack", "checks", "tries", "held or found"), rows))
+    for check in found.failures:
+        console.print(f"FAILED {check.method} {check.name}: {check.figure}", style="red")
+    for name in found.survivors:
+        console.print(f"NOT FOUND: {name}", style="red")
+    verdict = "nothing found" if found.passed else "FAILED"
+    console.print(
+        facts(
+            [
+                ("Verdict", verdict),
+                ("Methods", ", ".join(found.methods)),
+                ("Seconds", f"{found.seconds:,.0f}"),
+                *([("Report", str(report))] if report else []),
+            ]
+        )
+    )
