@@ -84,13 +84,15 @@ def fit_curve(
     problem = CurveProblem(
         grid, values, counts, scale, curve, curve_variance, mean_degree, mean_variance
     )
-    solutions, theta = [], _start(grid, before)
+    best = None
     for smoothness in SMOOTHNESS:
-        solutions.append(problem.solve(theta, smoothness))
-        theta = solutions[-1].theta
-    best = max(solutions, key=lambda solution: solution.log_evidence)
+        if best is None:
+            best = problem.solve(_start(grid, before), smoothness)
+        else:
+            found = problem.solve(best.theta, smoothness, least=best.log_evidence)
+            best = found if found and found.log_evidence > best.log_evidence else best
     theta = np.round(best.theta - best.theta.max(), ROUNDING)
-    return DegreeCurve(nodes, theta, problem.resolved_shares(theta, best.penalty))
+    return DegreeCurve(nodes, theta, problem.resolved_shares(theta, best.factor))
 
 
 def _grouped(noisy: Integers, scale: float, nodes: int) -> tuple[Floats, Floats]:
