@@ -21,7 +21,7 @@ __all__ = ["CurveProblem", "Solution", "density_of"]
 Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 8
-LONGEST_STEP = 3.0
+LONGEST_STEP = 6.0
 SMALLEST_GAIN = 0.1  # in log-likelihood
 RESOLVED = 2.0  # standard deviations, and
 FEWEST = 4.0  # nodes: a point of the curve below either is not used

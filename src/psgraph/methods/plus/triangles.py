@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
-from psgraph.engines.triangles import node_triangles
+from psgraph.engines.triangles import degree_ranks, triangle_count
 
 __all__ = [
     "count_triangles",
@@ -45,7 +45,7 @@ def count_triangles(edges: Edges, nodes: int) -> int:
     >>> count_triangles(_example(), 4)
     1
     """
-    return int(node_triangles(edges.u, edges.v, nodes).sum()) // 3
+    return triangle_count(edges.u, edges.v, nodes)
 
 
 def wedge_count(edges: Edges, nodes: int) -> int:
@@ -94,10 +94,7 @@ def largest_common_neighbours(edges: Edges, nodes: int) -> int:
     >>> largest_common_neighbours(_example(), 4)
     1
     """
-    degree = _degrees(edges, nodes)
-    by_degree = np.argsort(-degree, kind="stable")
-    rank = np.empty(nodes, dtype=np.int32)
-    rank[by_degree] = np.arange(nodes, dtype=np.int32)
+    rank = np.int32(nodes - 1) - degree_ranks(edges.u, edges.v, nodes)
     starts, neighbours = _ranked_adjacency(rank[edges.u], rank[edges.v], nodes)
     return int(_search(starts, neighbours, nodes))
 
