@@ -23,7 +23,7 @@ Positions = NDArray[np.int32]
 Bitmaps = NDArray[np.uint64]
 Integer = int | np.integer[Any]
 
-Lists = tuple[Integers, Positions, Positions, Bitmaps]
+Lists = tuple[Positions, Positions, Positions, Bitmaps]
 """Begin of every list, the lists, the bitmap row of every node or -1, and the bitmaps."""
 
 _BITS_PER_ENTRY = 64  # the bitmaps take at most 8 bytes per node and edge,
@@ -49,7 +49,7 @@ def neighbour_lists(edges: Edges, nodes: int) -> Lists:
     rows[hubs] = np.arange(hubs.size, dtype=np.int32)
     bitmaps = np.zeros((hubs.size, nodes // 64 + 1), dtype=np.uint64)
     _fill_bitmaps(starts, neighbours, hubs, bitmaps)
-    return starts, neighbours, rows, bitmaps
+    return starts.astype(np.int32), neighbours, rows, bitmaps
 
 
 def to_edges(lists: Lists) -> Edges:
@@ -151,10 +151,10 @@ def _bit(bitmaps: Bitmaps, row: Integer, y: Integer) -> int:
 
 
 @kernel
-def _list_edges(starts: Integers, neighbours: Positions) -> tuple[Positions, Positions]:
+def _list_edges(starts: Positions, neighbours: Positions) -> tuple[Positions, Positions]:
     """Edges in ascending order from lists in any order: each node is appended to smaller ones."""
     nodes = starts.size - 1
-    free = np.zeros(nodes + 1, dtype=np.int64)
+    free = np.zeros(nodes + 1, dtype=np.int32)
     for node in range(nodes):
         for index in range(starts[node], starts[node + 1]):
             free[node + 1] += neighbours[index] > node

@@ -26,7 +26,9 @@ from psgraph.methods.plus.neighbours import (
     to_edges,
 )
 from psgraph.methods.plus.swap_choices import (
+    State,
     Swap,
+    below,
     large_neighbour,
     large_wedge,
     small_wedge,
@@ -42,11 +44,11 @@ Integer = int | np.integer[Any]
 
 _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
-_SMALL = 0.25  # share of the wedges tried that begin at a small node
+_SMALL_IN = 4  # one in so many wedges begins at a small node
 _PARTNERS = 4  # pairs of edges tried for one wedge
-_READS_PER_EDGE = 15  # work limit: adjacency reads per edge, up to four times as many
+_READS_PER_EDGE = 8  # work limit: adjacency reads per edge, up to four times as many
 _READS_PER_TRY = 16
-_MORE_READS = 120_000  # and a constant, below 1 ms, that lets small graphs reach their number
+_MORE_READS = 100_000  # and a constant, below 1 ms, that lets small graphs reach their number
 _MOST_READS = 20_000_000  # about half a second on a graph that does not fit the cache
 
 
@@ -77,7 +79,7 @@ def swap_triangles(
     tolerance
         The share of the wanted number that it may be off before anything is swapped.
     work
-        Adjacency reads to spend at most. Default: 120,000 plus 15 per edge, up to 60 where
+        Adjacency reads to spend at most. Default: 100,000 plus 8 per edge, up to 32 where
         triangles are to be multiplied, and at most 2·10⁷.
 
     Returns
@@ -105,7 +107,8 @@ def swap_triangles(
     lists = neighbour_lists(edges, nodes)
     beyond = _allowance(triangles, _OVERSHOOT)
     move = _swap_in if current < triangles else _swap_out
-    move(lists, labels, np.bincount(labels), current, triangles, beyond, work, rng)
+    state = rng.integers(1 << 63, size=1, dtype=np.uint64)
+    move(lists, labels, np.bincount(labels), current, triangles, beyond, work, state)
     return to_edges(lists)
 
 
@@ -127,7 +130,7 @@ def _swap_in(
     wanted: int,
     beyond: int,
     work: int,
-    rng: np.random.Generator,
+    state: State,
 ) -> None:
     """Close wedges x-v-b: join x and b, and join what each gives up for it.
 
@@ -137,23 +140,23 @@ def _swap_in(
     starts, neighbours = lists[0], lists[1]
     while current < wanted and work > 0:
         work -= _READS_PER_TRY
-        if rng.random() < _SMALL:
-            swap = small_wedge(lists, labels, label_sizes, rng)
+        if below(state, _SMALL_IN) == 0:
+            swap = small_wedge(lists, labels, label_sizes, state)
             gain, reads = _try_swap(lists, swap, 1, wanted + beyond - current)
             work -= reads
             current += gain
             continue
-        v = neighbours[int(rng.random() * neighbours.size)]  # in proportion to degree
+        v = neighbours[below(state, neighbours.size)]  # in proportion to degree
         if starts[v + 1] - starts[v] < 2:
             continue
-        x, b = large_neighbour(lists, v, rng), large_neighbour(lists, v, rng)
+        x, b = large_neighbour(lists, v, state), large_neighbour(lists, v, state)
         if x == b or adjacent(lists, x, b):
             continue
         for _ in range(_PARTNERS):
             x, b = b, x
             if label_sizes[labels[b]] == 1:  # no other node has the label of b
                 continue
-            swap = large_wedge(lists, x, b, v, labels, rng)
+            swap = large_wedge(lists, x, b, v, labels, state)
             gain, reads = _try_swap(lists, swap, 1, wanted + beyond - current)
             work -= reads
             current += gain
@@ -170,11 +173,11 @@ def _swap_out(
     wanted: int,
     beyond: int,
     work: int,
-    rng: np.random.Generator,
+    state: State,
 ) -> None:
     """Open triangles x-a-c: join x to a random node b instead of to c."""
     while current > wanted and work > 0:
-        swap = triangle(lists, labels, label_sizes, rng)
+        swap = triangle(lists, labels, label_sizes, state)
         gain, reads = _try_swap(lists, swap, wanted - beyond - current, -1)
         work -= _READS_PER_TRY + reads
         current += gain
