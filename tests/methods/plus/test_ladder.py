@@ -38,12 +38,13 @@ def weight_up_to(rungs: Rungs, last: int) -> float:
 @pytest.mark.parametrize("rate", RATES)
 def test_closed_forms_are_the_sums_over_rungs(reach, widest, rate):
     rungs = Rungs(reach, widest, rate)
+    weights = rungs.weights(BITS)
     scale = (1 - math.exp(-float(rate))) ** 2
     everything = weight_up_to(rungs, 800)
-    assert float(rungs.weights(BITS).total.low) == pytest.approx(scale * everything, rel=1e-9)
+    assert float(weights.total.low) == pytest.approx(scale * everything, rel=1e-9)
     for rung in range(12):
         beyond = everything - weight_up_to(rungs, rung)
-        assert float(rungs.weights(BITS).beyond(rung).low) == pytest.approx(scale * beyond, abs=1e-12)
+        assert float(weights.beyond(rung).low) == pytest.approx(scale * beyond, abs=1e-12)
 
 
 @pytest.mark.parametrize(("reach", "widest"), LADDERS)

@@ -84,13 +84,9 @@ def fit_curve(
     problem = CurveProblem(
         grid, values, counts, scale, curve, curve_variance, mean_degree, mean_variance
     )
-    best = None
-    for smoothness in SMOOTHNESS:
-        if best is None:
-            best = problem.solve(_start(grid, before), smoothness)
-        else:
-            found = problem.solve(best.theta, smoothness, least=best.log_evidence)
-            best = found if found and found.log_evidence > best.log_evidence else best
+    best = problem.solve(_start(grid, before), SMOOTHNESS[0])
+    for smoothness in SMOOTHNESS[1:]:
+        best = problem.better(best, smoothness)
     theta = np.round(best.theta - best.theta.max(), ROUNDING)
     return DegreeCurve(nodes, theta, problem.resolved_shares(theta, best.factor))
 

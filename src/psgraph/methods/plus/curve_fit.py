@@ -51,6 +51,17 @@ def _penalty(nodes: int) -> tuple[Floats, Floats]:
     return gram(bends, np.ones(before.size)), ridge
 
 
+def _prior(nodes: int, smoothness: float) -> tuple[Floats, float]:
+    """Return the penalty for a smoothness τ, and half the logarithm of its determinant."""
+    curvature, ridge = _penalty(nodes)
+    penalty = curvature / smoothness**2 + ridge
+    return penalty, _half_log_det(cholesky(penalty))
+
+
+def _half_log_det(factor: Floats) -> float:
+    return float(np.log(np.diag(factor)).sum())
+
+
 @dataclass(frozen=True)
 class _Moments:
     """The posteriors of the nodes under a density, and what they imply for the other sources."""
@@ -164,21 +175,14 @@ class CurveProblem:
         weights = np.array([self.nodes, -self.nodes, 1 / at.mean_spread, *precision])
         return gradient, cholesky(products + gram(rows, weights) + penalty)
 
-    def solve(self, theta: Floats, smoothness: float, least: float = -np.inf) -> Solution | None:
-        """Maximise the penalised objective; None if its evidence would stay below `least`."""
-        curvature, ridge = _penalty(int(self.grid.high[-1]))
-        penalty = curvature / smoothness**2 + ridge
-        half_log_prior = float(np.log(np.diag(cholesky(penalty))).sum())
+    def solve(self, theta: Floats, smoothness: float) -> Solution:
+        """Maximise the penalised objective."""
+        penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
         at = self.moments(theta)
         value = at.objective - 0.5 * float(theta @ penalty @ theta)
         for _ in range(NEWTON_STEPS):
             gradient, factor = self.newton(at, theta, penalty)
             step = solve(factor, gradient[:, None])[:, 0]
-            half_log_det = float(np.log(np.diag(factor)).sum())
-            # A quadratic would gain ½·step·gradient more.
-            within_reach = value + float(step @ gradient) - half_log_det + half_log_prior
-            if within_reach < least:
-                return None
             step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
             length, gain = 1.0, 0.0
             while length >= 0.01:
@@ -192,7 +196,23 @@ class CurveProblem:
                 length /= 2
             if gain < SMALLEST_GAIN:
                 break
-        return Solution(theta, factor, value - half_log_det + half_log_prior)
+        return Solution(theta, factor, value - _half_log_det(factor) + half_log_prior)
+
+    def better(self, known: Solution, smoothness: float) -> Solution:
+        """Return the solution for another smoothness if its evidence is higher.
+
+        It is not computed where one Newton step says that it cannot be: a quadratic objective
+        would gain half of step · gradient, and twice as much is allowed for.
+        """
+        penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
+        at = self.moments(known.theta)
+        gradient, factor = self.newton(at, known.theta, penalty)
+        gain = float(gradient @ solve(factor, gradient[:, None])[:, 0])
+        value = at.objective - 0.5 * float(known.theta @ penalty @ known.theta)
+        if value + gain - _half_log_det(factor) + half_log_prior < known.log_evidence:
+            return known
+        other = self.solve(known.theta, smoothness)
+        return other if other.log_evidence > known.log_evidence else known
 
     def resolved_shares(self, theta: Floats, factor: Floats) -> Floats:
         """Return c_1, …, c_{k*}: the curve of the population up to the last point that is known."""

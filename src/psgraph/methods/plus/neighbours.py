@@ -100,7 +100,7 @@ def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
     """Put `new` into the list of x instead of `old`; how many entries had to be read."""
     starts, neighbours, rows, bitmaps = lists
     begin, end = starts[x], starts[x + 1]
-    at = _index_of(neighbours, begin, end, old)
+    at = _index_of(neighbours, begin, int(end), old)
     if rows[x] >= 0:
         neighbours[at] = new
         _flip(bitmaps, rows[x], old)

@@ -79,9 +79,7 @@ def large_wedge(
 
 
 @kernel
-def small_wedge(
-    lists: Lists, labels: Positions, label_sizes: Integers, state: State
-) -> Swap:
+def small_wedge(lists: Lists, labels: Positions, label_sizes: Integers, state: State) -> Swap:
     """Close a wedge x-v-b at a small b, which gives up e: e-b-v is no triangle."""
     starts, neighbours = lists[0], lists[1]
     b, v = _random_edge(lists, state)
@@ -100,9 +98,7 @@ def small_wedge(
 
 
 @kernel
-def triangle(
-    lists: Lists, labels: Positions, label_sizes: Integers, state: State
-) -> Swap:
+def triangle(lists: Lists, labels: Positions, label_sizes: Integers, state: State) -> Swap:
     """Open a triangle x-v-c at a small x, which gets a random neighbour b instead of c."""
     neighbours = lists[1]
     x, v = _random_edge(lists, state)
@@ -128,9 +124,7 @@ def _random_edge(lists: Lists, state: State) -> tuple[np.int32, np.int32]:
 
 
 @kernel
-def _other_neighbour(
-    lists: Lists, x: np.int32, v: np.int32, state: State
-) -> np.int32:
+def _other_neighbour(lists: Lists, x: np.int32, v: np.int32, state: State) -> np.int32:
     """A random neighbour of x that is not v; -1 if there is none."""
     starts, neighbours = lists[0], lists[1]
     begin, count = starts[x], starts[x + 1] - starts[x]

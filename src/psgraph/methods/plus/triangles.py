@@ -27,7 +27,6 @@ __all__ = [
     "count_triangles",
     "largest_common_neighbours",
     "second_largest_degree",
-    "transitivity",
     "wedge_count",
 ]
 
@@ -58,16 +57,6 @@ def wedge_count(edges: Edges, nodes: int) -> int:
     """
     degree = _degrees(edges, nodes)
     return int((degree * (degree - 1) // 2).sum())
-
-
-def transitivity(edges: Edges, nodes: int) -> float:
-    """Share of the wedges that close to a triangle; 0 in a graph without wedges.
-
-    >>> transitivity(_example(), 4)
-    0.6
-    """
-    wedges = wedge_count(edges, nodes)
-    return 3 * count_triangles(edges, nodes) / wedges if wedges else 0.0
 
 
 def second_largest_degree(edges: Edges, nodes: int) -> int:
