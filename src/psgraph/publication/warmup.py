@@ -62,7 +62,7 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
 
 
 def _circulant(nodes: int, *steps: int) -> Snapshot:
-    """A ring whose nodes are joined to those so many steps away."""
+    """A ring whose nodes are joined to those `steps` away."""
     around = np.tile(np.arange(nodes), len(steps))
     onwards = (around + np.repeat(steps, nodes)) % nodes
     return Snapshot(Roster.range(nodes), around, onwards)

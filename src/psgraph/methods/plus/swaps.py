@@ -44,7 +44,7 @@ Integer = int | np.integer[Any]
 
 _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
-_SMALL_IN = 4  # one in so many wedges begins at a small node
+_SMALL_IN = 4  # one wedge in four begins at a small node
 _PARTNERS = 4  # pairs of edges tried for one wedge
 _READS_PER_EDGE = 14  # work limit: adjacency reads per edge, up to four times as many
 _READS_PER_TRY = 16
@@ -190,7 +190,7 @@ def _swap_out(
 
 @kernel
 def _try_swap(lists: Lists, swap: Swap, least: int, most: int) -> tuple[Integer, Integer]:
-    """Make a swap if it gains at least and at most so many triangles; its gain and the reads."""
+    """Make a swap if it gains `least` to `most` triangles; its gain, and the reads."""
     x, b, c, e = swap
     if e < 0:
         return 0, _READS_PER_TRY
