@@ -1,4 +1,9 @@
-"""Triangles through every node, from one pass over the edges."""
+"""Triangles of a graph, and through every node, from one pass over the edges.
+
+Nodes are ranked by ascending degree and every edge points to the higher rank. No node then has
+more than √(2m) outgoing edges, each triangle is met once, and the hubs, where most steps end, are
+adjacent in memory. Below 2³¹ edges.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["node_triangles"]
+__all__ = ["degree_ranks", "node_triangles", "triangle_count"]
 
 Counts = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -16,49 +21,125 @@ Positions = NDArray[np.int32]
 def node_triangles(u: Positions, v: Positions, nodes: int) -> Counts:
     """Number of triangles through every node of a simple graph. O(m^1.5).
 
-    Nodes are numbered by ascending degree and every edge points to the higher number. No node then
-    has more than √(2m) outgoing edges, each triangle is met once, and the hubs, where most steps
-    end, are adjacent in memory.
-
     Examples
     --------
     >>> u, v = np.array([0, 1, 0, 0], dtype=np.int32), np.array([1, 2, 2, 3], dtype=np.int32)
     >>> node_triangles(u, v, 4)
     array([1, 1, 1, 0])
     """
-    degree = np.bincount(u, minlength=nodes) + np.bincount(v, minlength=nodes)
-    by_degree = np.argsort(degree, kind="stable")
-    rank = np.empty(nodes, dtype=np.int32)
-    rank[by_degree] = np.arange(nodes, dtype=np.int32)
-    return _triangles_by_rank(rank[u], rank[v], nodes)[rank]
+    ranks = degree_ranks(u, v, nodes)
+    return _node_counts(*_outgoing(u, v, ranks))[ranks]
+
+
+def triangle_count(u: Positions, v: Positions, nodes: int) -> int:
+    """Number of triangles of a simple graph. O(m^1.5), half the time of `node_triangles`.
+
+    Examples
+    --------
+    >>> u, v = np.array([0, 1, 0, 0], dtype=np.int32), np.array([1, 2, 2, 3], dtype=np.int32)
+    >>> triangle_count(u, v, 4)
+    1
+    """
+    return int(_count(*_outgoing(u, v, degree_ranks(u, v, nodes))))
 
 
 @kernel
-def _triangles_by_rank(u: Positions, v: Positions, nodes: int) -> Counts:
-    offsets = np.zeros(nodes + 1, dtype=np.int64)
-    for edge in range(u.size):
-        offsets[min(u[edge], v[edge]) + 1] += 1
-    for node in range(nodes):
-        offsets[node + 1] += offsets[node]
-    free = offsets[:-1].copy()
-    heads = np.empty(u.size, dtype=np.int32)
-    for edge in range(u.size):
-        tail = min(u[edge], v[edge])
-        heads[free[tail]] = max(u[edge], v[edge])
-        free[tail] += 1
+def degree_ranks(u: Positions, v: Positions, nodes: int) -> Positions:
+    """The rank of every node by ascending degree; equal degrees keep the order of the nodes.
 
-    counts = np.zeros(nodes, dtype=np.int64)
-    seen_from = np.full(nodes, -1, dtype=np.int32)
+    >>> degree_ranks(np.array([0, 0], dtype=np.int32), np.array([1, 3], dtype=np.int32), 4)
+    array([3, 1, 0, 2], dtype=int32)
+    """
+    degrees = np.zeros(nodes, dtype=np.int32)
+    for edge in range(u.size):
+        degrees[u[edge]] += 1
+        degrees[v[edge]] += 1
+    largest = 0
     for node in range(nodes):
-        if offsets[node + 1] - offsets[node] < 2:
+        largest = max(largest, degrees[node])
+    free = np.zeros(largest + 2, dtype=np.int32)
+    for node in range(nodes):
+        free[degrees[node] + 1] += 1
+    for degree in range(largest + 1):
+        free[degree + 1] += free[degree]
+    ranks = np.empty(nodes, dtype=np.int32)
+    for node in range(nodes):
+        ranks[node] = free[degrees[node]]
+        free[degrees[node]] += 1
+    return ranks
+
+
+@kernel
+def _outgoing(u: Positions, v: Positions, ranks: Positions) -> tuple[Positions, Positions]:
+    """Where the outgoing edges of each rank begin, and the ranks they lead to."""
+    starts = np.zeros(ranks.size + 1, dtype=np.int32)
+    for edge in range(u.size):
+        starts[min(ranks[u[edge]], ranks[v[edge]]) + 1] += 1
+    for rank in range(ranks.size):
+        starts[rank + 1] += starts[rank]
+    heads = np.empty(u.size, dtype=np.int32)
+    # Each end is counted down to the begin of its list.
+    for edge in range(u.size - 1, -1, -1):
+        x, y = ranks[u[edge]], ranks[v[edge]]
+        tail = min(x, y)
+        starts[tail + 1] -= 1
+        heads[starts[tail + 1]] = max(x, y)
+    return _shifted(starts, u.size), heads
+
+
+@kernel
+def _shifted(begins: Positions, end: int) -> Positions:
+    """Turn the begins of all lists, which are at 1, …, n, into boundaries from 0 to `end`."""
+    starts = np.empty(begins.size, dtype=np.int32)
+    starts[:-1] = begins[1:]
+    starts[-1] = end
+    return starts
+
+
+@kernel
+def _count(starts: Positions, heads: Positions) -> int:
+    nodes = starts.size - 1
+    longest = 0
+    for node in range(nodes):
+        longest = max(longest, starts[node + 1] - starts[node])
+    begins, ends = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
+    near = np.zeros(nodes, dtype=np.uint8)
+    found = 0
+    for node in range(nodes):
+        first, last = starts[node], starts[node + 1]
+        if last - first < 2:
             continue
-        for index in range(offsets[node], offsets[node + 1]):
-            seen_from[heads[index]] = node
-        for index in range(offsets[node], offsets[node + 1]):
+        # Looked up ahead of the scan, so that the processor waits for all of them at once.
+        for index in range(first, last):
+            head = heads[index]
+            near[head] = 1
+            begins[index - first], ends[index - first] = starts[head], starts[head + 1]
+        for at in range(last - first):
+            for inner in range(begins[at], ends[at]):
+                found += near[heads[inner]]
+        for index in range(first, last):
+            near[heads[index]] = 0
+    return found
+
+
+@kernel
+def _node_counts(starts: Positions, heads: Positions) -> Counts:
+    nodes = starts.size - 1
+    counts = np.zeros(nodes, dtype=np.int64)
+    near = np.zeros(nodes, dtype=np.uint8)
+    for node in range(nodes):
+        first, last = starts[node], starts[node + 1]
+        if last - first < 2:
+            continue
+        for index in range(first, last):
+            near[heads[index]] = 1
+        for index in range(first, last):
             middle = heads[index]
-            for inner in range(offsets[middle], offsets[middle + 1]):
-                if seen_from[heads[inner]] == node:
+            for inner in range(starts[middle], starts[middle + 1]):
+                if near[heads[inner]]:
                     counts[node] += 1
                     counts[middle] += 1
                     counts[heads[inner]] += 1
+        for index in range(first, last):
+            near[heads[index]] = 0
     return counts

@@ -49,18 +49,23 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
     if method is None:
         method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
-    before = _ring(_NODES)
+    before, odd, near = _circulant(_NODES, 1), range(1, 16, 2), range(1, 9)
     for variant in method.rehearsals():
-        publisher = Publisher(variant, WEventPrivacy("8", window=1), seed=0, engine=engine)
-        publisher.publish(before)
-        publisher.publish(_ring(_NODES + 1))  # with a past and a new node
+        publisher = Publisher(variant, WEventPrivacy("8", window=2), seed=0, engine=engine)
+        # Two windows, with a past and new nodes: no triangles at first, then many.
+        publisher.publish(_circulant(_NODES, *odd))
+        publisher.publish(_circulant(_NODES + 2, *odd))
+        publisher.publish(_circulant(_NODES + 2, *near))
+        publisher.publish(_circulant(_NODES + 2, *near))
     _warm_up_sparse_counts(engine, before)
     _warm_up_repair(engine, before)
 
 
-def _ring(nodes: int) -> Snapshot:
-    around = np.arange(nodes)
-    return Snapshot(Roster.range(nodes), around, (around + 1) % nodes)
+def _circulant(nodes: int, *steps: int) -> Snapshot:
+    """A ring whose nodes are joined to those `steps` away."""
+    around = np.tile(np.arange(nodes), len(steps))
+    onwards = (around + np.repeat(steps, nodes)) % nodes
+    return Snapshot(Roster.range(nodes), around, onwards)
 
 
 def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:

@@ -38,6 +38,7 @@ from psgraph_lab.bench.cases import Case
 __all__ = ["GUARANTEE", "time_case", "time_method"]
 
 GUARANTEE = WEventPrivacy("1", window=5)
+_MOST_SECONDS = 15.0  # of passes of one method before the last begins
 
 Draws = list[tuple[int, Fraction]]
 
@@ -81,11 +82,21 @@ def time_case(case: Case, source: Path, scratch: Path) -> dict[str, Any]:
 
 
 def time_method(name: str, case: Case, source: Path, scratch: Path) -> dict[str, Any]:
-    """Time one pass of a method over a case; returns its seconds and peak memory."""
+    """Time a method over a case; returns the seconds of its fastest pass and its peak memory.
+
+    A slow method gets one pass, others as many as the case has while they took below 15 s.
+    """
     method = find_method(name)()
     warm_up(method)
-    run = _publish(method, case, source, scratch / f"run-{name}")
-    return {"seconds": run["seconds"], "peak_bytes": peak_bytes()}
+    passes: list[dict[str, float]] = []
+    while len(passes) < case.repeats and sum(run["total"] for run in passes) < _MOST_SECONDS:
+        run = _publish(method, case, source, scratch / f"run-{name}-{len(passes)}")
+        passes.append(run["seconds"])
+    return {
+        "seconds": min(passes, key=lambda seconds: seconds["total"]),
+        "passes": [seconds["total"] for seconds in passes],
+        "peak_bytes": peak_bytes(),
+    }
 
 
 def _open(case: Case, source: Path) -> Stream:

@@ -25,6 +25,10 @@ from psgraph_lab.bench.cases import CASES, LARGE, METHOD_CASES, Case
 __all__ = ["command"]
 
 
+def _names(cases: tuple[Case, ...]) -> str:
+    return ", ".join(case.name for case in cases)
+
+
 @click.command(
     "bench",
     cls=Command,
@@ -44,7 +48,7 @@ __all__ = ["command"]
     type=click.Choice([case.name for case in (*CASES, LARGE)]),
     metavar="CASE",
     multiple=True,
-    help=f"Time only this case; repeatable. {', '.join(case.name for case in CASES)}.",
+    help=f"Time only this case; repeatable. {_names(CASES)}.",
 )
 @click.option(
     "--methods",
@@ -52,7 +56,10 @@ __all__ = ["command"]
     help="Time all installed methods on As-733 and As-caida, relative to PSGraph.",
 )
 @click.option(
-    "--large", is_flag=True, help="Include ten million nodes: 10 GB of memory, several minutes."
+    "--large",
+    is_flag=True,
+    help="Include ten million nodes: 10 GB of memory, several minutes. With --methods: a million "
+    "nodes, and only the methods that scale.",
 )
 @click.option("--quick", is_flag=True, help="Use a twentieth of every stream, without targets.")
 @json_option
@@ -74,14 +81,16 @@ def command(
     if data is not None and not data.is_dir():
         raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
     load = os.getloadavg()[0]
-    cases = METHOD_CASES if methods else (*CASES, LARGE)
-    names = only or [case.name for case in (METHOD_CASES if methods else CASES)]
-    if methods and (large or not set(names) <= {case.name for case in METHOD_CASES}):
-        raise click.UsageError("--methods times as-733 and as-caida only")
+    if methods and LARGE.name in only:
+        raise click.UsageError(f"--methods does not time {LARGE.name}: {_names(CASES)}")
+    if only:
+        wanted = [case for case in (*CASES, LARGE) if case.name in only]
+    else:
+        wanted = list(METHOD_CASES if methods and not large else CASES)
+    if large and not methods and LARGE not in wanted:
+        wanted.append(LARGE)
     rows: list[dict[str, Any]] = []
-    for case in cases:
-        if case.name not in names and not (large and case is LARGE):
-            continue
+    for case in wanted:
         if methods:
             rows += _time_methods(case, data, quick=quick)
             continue
@@ -140,7 +149,8 @@ def _time_methods(case: Case, data: Path | None, *, quick: bool) -> list[dict[st
     targets = {"psgraph": wanted.most_seconds, **dict(wanted.method_seconds)}
     rows: list[dict[str, Any]] = []
     with _prepared(case, data, quick=quick) as (about, time):
-        for name in sorted(method_names(), key=lambda name: (name != "psgraph", name)):
+        names = wanted.methods or method_names()
+        for name in sorted(names, key=lambda name: (name != "psgraph", name)):
             with waiting(f"Timing {name} on {case.title} …", after=0.0):
                 timed = time("--method", name)
             unit = (rows[0] if rows else timed)["seconds"]["total"]

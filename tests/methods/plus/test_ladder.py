@@ -38,19 +38,20 @@ def weight_up_to(rungs: Rungs, last: int) -> float:
 @pytest.mark.parametrize("rate", RATES)
 def test_closed_forms_are_the_sums_over_rungs(reach, widest, rate):
     rungs = Rungs(reach, widest, rate)
+    weights = rungs.weights(BITS)
     scale = (1 - math.exp(-float(rate))) ** 2
     everything = weight_up_to(rungs, 800)
-    assert float(rungs.total(BITS).low) == pytest.approx(scale * everything, rel=1e-9)
+    assert float(weights.total.low) == pytest.approx(scale * everything, rel=1e-9)
     for rung in range(12):
         beyond = everything - weight_up_to(rungs, rung)
-        assert float(rungs.beyond(rung, BITS).low) == pytest.approx(scale * beyond, abs=1e-12)
+        assert float(weights.beyond(rung).low) == pytest.approx(scale * beyond, abs=1e-12)
 
 
 @pytest.mark.parametrize(("reach", "widest"), LADDERS)
 def test_enclosures_are_tight_and_contain_each_other(reach, widest):
     rungs = Rungs(reach, widest, Fraction(1, 3))
     for rung in (0, 1, 7, 60):
-        coarse, fine = rungs.beyond(rung, 100), rungs.beyond(rung, 300)
+        coarse, fine = (rungs.weights(bits).beyond(rung) for bits in (100, 300))
         assert coarse.low <= fine.low <= fine.high <= coarse.high
         assert fine.high - fine.low < Fraction(1, 2**250)
 
@@ -103,7 +104,8 @@ def test_no_output_tells_neighbouring_graphs_apart_by_more_than_epsilon(nodes, e
             steps = rung_of(value, count, one) - rung_of(value, other_count, other)
             # pmf/pmf′ = e^(−steps·ε/2)·total′/total, and each factor is at most e^(ε/2).
             assert abs(steps) <= 1
-        assert other.total(BITS).high * half.high <= one.total(BITS).low * (1 + Fraction(1, 10**30))
+        ours, theirs = one.weights(BITS).total, other.weights(BITS).total
+        assert theirs.high * half.high <= ours.low * (1 + Fraction(1, 10**30))
 
 
 @pytest.mark.parametrize(("count", "reach", "nodes"), [(4, 2, 6), (1, 0, 9), (10, 3, 5)])

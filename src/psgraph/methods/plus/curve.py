@@ -84,13 +84,11 @@ def fit_curve(
     problem = CurveProblem(
         grid, values, counts, scale, curve, curve_variance, mean_degree, mean_variance
     )
-    solutions, theta = [], _start(grid, before)
-    for smoothness in SMOOTHNESS:
-        solutions.append(problem.solve(theta, smoothness))
-        theta = solutions[-1].theta
-    best = max(solutions, key=lambda solution: solution.log_evidence)
+    best = problem.solve(_start(grid, before), SMOOTHNESS[0])
+    for smoothness in SMOOTHNESS[1:]:
+        best = problem.better(best, smoothness)
     theta = np.round(best.theta - best.theta.max(), ROUNDING)
-    return DegreeCurve(nodes, theta, problem.resolved_shares(theta, best.penalty))
+    return DegreeCurve(nodes, theta, problem.resolved_shares(theta, best.factor))
 
 
 def _grouped(noisy: Integers, scale: float, nodes: int) -> tuple[Floats, Floats]:

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.methods.plus.grid import Grid, degree_grid, log_likelihood, thresholds
-from psgraph.methods.plus.linear import cholesky, gram, solve, weighted_product
+from psgraph.methods.plus.linear import cholesky, gram, solve
 
 __all__ = ["CurveProblem", "Solution", "density_of"]
 
 Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 8
-LONGEST_STEP = 3.0
+LONGEST_STEP = 6.0
 SMALLEST_GAIN = 0.1  # in log-likelihood
 RESOLVED = 2.0  # standard deviations, and
 FEWEST = 4.0  # nodes: a point of the curve below either is not used
@@ -38,16 +38,28 @@ def _penalty(nodes: int) -> tuple[Floats, Floats]:
     """K0 (curvature in u over the cells i ≥ 1) and K1 (a loose tie of cell 0, and a ridge)."""
     u = degree_grid(nodes).position
     size = u.size
-    curvature = np.zeros((size, size))
-    for j in range(2, size - 1):
-        before, after = u[j] - u[j - 1], u[j + 1] - u[j]
-        span = (before + after) / 2
-        row = np.zeros(size)
-        row[j - 1], row[j], row[j + 1] = 1 / before, -1 / before - 1 / after, 1 / after
-        curvature += np.outer(row, row) / span
+    gap = np.diff(u[1:])
+    before, after = gap[:-1], gap[1:]
+    bends = np.zeros((before.size, size))
+    cell = np.arange(before.size)
+    scale = np.sqrt(2 / (before + after))
+    bends[cell, cell + 1] = scale / before
+    bends[cell, cell + 2] = -scale * (1 / before + 1 / after)
+    bends[cell, cell + 3] = scale / after
     ridge = 1e-3 * np.eye(size)
     ridge[:2, :2] += np.array([[1.0, -1.0], [-1.0, 1.0]]) / 9
-    return curvature, ridge
+    return gram(bends, np.ones(before.size)), ridge
+
+
+def _prior(nodes: int, smoothness: float) -> tuple[Floats, float]:
+    """Return the penalty for a smoothness τ, and half the logarithm of its determinant."""
+    curvature, ridge = _penalty(nodes)
+    penalty = curvature / smoothness**2 + ridge
+    return penalty, _half_log_det(cholesky(penalty))
+
+
+def _half_log_det(factor: Floats) -> float:
+    return float(np.log(np.diag(factor)).sum())
 
 
 @dataclass(frozen=True)
@@ -69,10 +81,10 @@ class _Moments:
 
 @dataclass(frozen=True)
 class Solution:
-    """A maximiser, the penalty it was found with, and how well both explain what was released."""
+    """A maximiser, the Cholesky factor found with it, and how well it explains the releases."""
 
     theta: Floats
-    penalty: Floats
+    factor: Floats
     log_evidence: float
 
 
@@ -138,17 +150,18 @@ class CurveProblem:
             objective=objective,
         )
 
-    def sensitivities(self, at: _Moments) -> tuple[Floats, Floats]:
-        """B and Bm: how the expected curve and mean degree move with θ."""
-        curve = at.population[:, None] * self.beyond
-        curve -= weighted_product(at.posterior, self.weights, at.at_least)
-        mean = at.population * self.grid.middle
-        mean -= weighted_product(at.posterior, self.weights, at.mean[:, None])[:, 0]
-        return curve, mean
+    def sensitivities(self, at: _Moments) -> tuple[Floats, Floats, Floats]:
+        """Return Σ pᵀp over the nodes; B and Bm: how the expected curve and mean move with θ."""
+        products = gram(at.posterior, self.counts)
+        # s is a sum over cells of p, so Σ pᵀs is one of Σ pᵀp.
+        tails = np.cumsum(products[:, ::-1], axis=1)[:, ::-1][:, self.cells]
+        curve = at.population[:, None] * self.beyond - tails / self.nodes
+        mean = at.population * self.grid.middle - (self.weights * at.mean) @ at.posterior
+        return products, curve, mean
 
     def newton(self, at: _Moments, theta: Floats, penalty: Floats) -> tuple[Floats, Floats]:
         """Return the gradient and the factorised Gauss–Newton matrix."""
-        curve, mean = self.sensitivities(at)
+        products, curve, mean = self.sensitivities(at)
         precision = np.where(self.measured, 1 / (self.variance + at.spread), 0.0)
         gradient = (
             self.nodes * (at.population - at.density)
@@ -156,22 +169,15 @@ class CurveProblem:
             + mean * (at.mean_residual / at.mean_spread)
             - penalty @ theta
         )
-        cross = self.nodes * np.outer(at.population, at.density)
-        matrix = (
-            gram(at.posterior, self.counts)
-            - cross
-            - cross.T
-            + self.nodes * np.outer(at.density, at.density)
-            + weighted_product(curve.T, precision, curve.T)
-            + np.outer(mean, mean) / at.mean_spread
-            + penalty
-        )
-        return gradient, cholesky(matrix)
+        apart = at.population - at.density
+        # Σ pᵀp − n·(Nfᵀ + fNᵀ − ffᵀ), and one row for each value that was released.
+        rows = np.stack([apart, at.population, mean, *curve.T])
+        weights = np.array([self.nodes, -self.nodes, 1 / at.mean_spread, *precision])
+        return gradient, cholesky(products + gram(rows, weights) + penalty)
 
     def solve(self, theta: Floats, smoothness: float) -> Solution:
         """Maximise the penalised objective."""
-        curvature, ridge = _penalty(int(self.grid.high[-1]))
-        penalty = curvature / smoothness**2 + ridge
+        penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
         at = self.moments(theta)
         value = at.objective - 0.5 * float(theta @ penalty @ theta)
         for _ in range(NEWTON_STEPS):
@@ -190,16 +196,28 @@ class CurveProblem:
                 length /= 2
             if gain < SMALLEST_GAIN:
                 break
-        _, factor = self.newton(at, theta, penalty)
-        log_det = 2 * float(np.log(np.diag(factor)).sum())
-        log_prior = 2 * float(np.log(np.diag(cholesky(penalty))).sum())
-        return Solution(theta, penalty, value - 0.5 * log_det + 0.5 * log_prior)
+        return Solution(theta, factor, value - _half_log_det(factor) + half_log_prior)
 
-    def resolved_shares(self, theta: Floats, penalty: Floats) -> Floats:
+    def better(self, known: Solution, smoothness: float) -> Solution:
+        """Return the solution for another smoothness if its evidence is higher.
+
+        It is not computed where one Newton step says that it cannot be: a quadratic objective
+        would gain half of step · gradient, and twice as much is allowed for.
+        """
+        penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
+        at = self.moments(known.theta)
+        gradient, factor = self.newton(at, known.theta, penalty)
+        gain = float(gradient @ solve(factor, gradient[:, None])[:, 0])
+        value = at.objective - 0.5 * float(known.theta @ penalty @ known.theta)
+        if value + gain - _half_log_det(factor) + half_log_prior < known.log_evidence:
+            return known
+        other = self.solve(known.theta, smoothness)
+        return other if other.log_evidence > known.log_evidence else known
+
+    def resolved_shares(self, theta: Floats, factor: Floats) -> Floats:
         """Return c_1, …, c_{k*}: the curve of the population up to the last point that is known."""
         at = self.moments(theta)
-        curve, _ = self.sensitivities(at)
-        _, factor = self.newton(at, theta, penalty)
+        _, curve, _ = self.sensitivities(at)
         spread = at.spread + (curve * solve(factor, curve)).sum(axis=0)
         deviation = np.sqrt(np.maximum(spread, 0) + 0.05 / self.nodes**2)
         edges = np.concatenate([self.grid.low, self.grid.high[-1:]])

@@ -7,7 +7,7 @@ true count T: rung 0 is T itself, rung j ≥ 1 the next I_{j−1} integers on ei
 I_j = min(LS + j, n − 2) and LS is the largest number of common neighbours of any two nodes. Every
 integer of rung j has weight exp(−ε·j/2).
 
-All arithmetic is on integers and rationals. The rung is found by comparing a uniform number, drawn
+All arithmetic is on integers. The rung is found by comparing a uniform number, drawn
 bit by bit, with enclosures of its distribution function that are refined until they decide.
 Proof: proofs/ladder.md.
 
@@ -28,42 +28,50 @@ from psgraph.privacy.binomial import enclose_exp
 from psgraph.privacy.mechanism import Mechanism, per_edge
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Interval", "Ladder", "Rungs"]
+__all__ = ["Interval", "Ladder", "RungWeights", "Rungs"]
 
 FIRST_BITS = 128
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Rational bounds of a non-negative number."""
+    """Bounds of a non-negative number, as integers that are multiples of 2^−bits."""
 
-    low: Fraction
-    high: Fraction
+    below: int
+    above: int
+    bits: int
 
     @classmethod
     def exp(cls, exponent: Fraction, bits: int) -> Interval:
         """Bounds of exp(−exponent) that are 2^−bits apart, or little more."""
-        low, high = enclose_exp(exponent, bits)
-        return cls(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
+        return cls(*enclose_exp(exponent, bits), bits)
 
-    @classmethod
-    def of(cls, value: int) -> Interval:
-        """An integer."""
-        return cls(Fraction(value), Fraction(value))
+    @property
+    def low(self) -> Fraction:
+        return Fraction(self.below, 1 << self.bits)
+
+    @property
+    def high(self) -> Fraction:
+        return Fraction(self.above, 1 << self.bits)
 
     def __add__(self, other: Interval) -> Interval:
-        return Interval(self.low + other.low, self.high + other.high)
+        return Interval(self.below + other.below, self.above + other.above, self.bits)
 
     def __sub__(self, other: Interval) -> Interval:
-        return Interval(max(self.low - other.high, Fraction(0)), self.high - other.low)
+        return Interval(max(self.below - other.above, 0), self.above - other.below, self.bits)
 
     def __mul__(self, other: Interval) -> Interval:
-        return Interval(self.low * other.low, self.high * other.high)
+        below, above = self.below * other.below, self.above * other.above
+        return Interval(below >> self.bits, -(-above >> self.bits), self.bits)
+
+    def times(self, factor: int) -> Interval:
+        """Multiply by a non-negative integer, which is exact."""
+        return Interval(factor * self.below, factor * self.above, self.bits)
 
 
 @dataclass(frozen=True)
 class Rungs:
-    """The rungs of a ladder and their probabilities.
+    """The rungs of a ladder.
 
     Parameters
     ----------
@@ -96,26 +104,38 @@ class Rungs:
             self.reach * growing + growing * (growing - 1) // 2 + self.widest * (before - growing)
         )
 
-    def total(self, bits: int) -> Interval:
-        """Return (1 − q)² times the weight of all rungs, q = exp(−rate)."""
-        q = Interval.exp(self.rate, bits)
-        rest = Interval.of(1) - q
-        last = Interval.exp(self.rate * (self.widest - self.reach + 2), bits)
-        tail = Interval.of(2) * (q * q - last)
-        return rest * rest + Interval.of(2 * self.reach) * q * rest + tail
+    def weights(self, bits: int) -> RungWeights:
+        """Return the weights of rungs with enclosures of the given precision."""
+        return RungWeights(self, bits)
 
-    def beyond(self, rung: int, bits: int) -> Interval:
-        """Return (1 − q)² times the weight of all rungs after `rung`."""
-        rest = Interval.of(1) - Interval.exp(self.rate, bits)
-        next_weight = Interval.exp(self.rate * (rung + 1), bits)
-        growing = self.widest - self.reach + 1  # the last rung that is wider than the one before
-        if rung > growing:
-            return Interval.of(2 * self.widest) * rest * next_weight
-        slope = Interval.of(1) + Interval.of(max(self.reach + rung - 1, 0)) * rest
-        if self.reach + rung == 0:  # rung 0 of a graph in which no two nodes have a neighbour
-            slope = Interval.of(1) - rest
-        last = Interval.exp(self.rate * (growing + 1), bits)
-        return Interval.of(2) * (next_weight * slope - last)
+
+class RungWeights:
+    """Weights of rungs times (1 − q)², q = exp(−rate), as enclosures."""
+
+    def __init__(self, rungs: Rungs, bits: int) -> None:
+        self.rungs, self.bits = rungs, bits
+        self._growing = rungs.widest - rungs.reach + 1  # the last rung wider than the one before
+        self._one = Interval(1 << bits, 1 << bits, bits)
+        self._q = Interval.exp(rungs.rate, bits)
+        self._rest = self._one - self._q
+        self._last = Interval.exp(rungs.rate * (self._growing + 1), bits)
+
+    @property
+    def total(self) -> Interval:
+        """The weight of all rungs."""
+        q, rest = self._q, self._rest
+        first = (q * rest).times(2 * self.rungs.reach)
+        return rest * rest + first + (q * q - self._last).times(2)
+
+    def beyond(self, rung: int) -> Interval:
+        """Return the weight of all rungs after `rung`."""
+        next_weight = Interval.exp(self.rungs.rate * (rung + 1), self.bits)
+        if rung > self._growing:
+            return (self._rest * next_weight).times(2 * self.rungs.widest)
+        slope = self._one + self._rest.times(max(self.rungs.reach + rung - 1, 0))
+        if self.rungs.reach + rung == 0:  # rung 0 of a graph in which no two nodes have a neighbour
+            slope = self._q
+        return (next_weight * slope - self._last).times(2)
 
 
 @dataclass(frozen=True)
@@ -199,16 +219,15 @@ def _draw_rung(sampler: Sampler, rungs: Rungs) -> int:
 
 
 def _first_rung(rungs: Rungs, drawn: int, bits: int) -> int:
-    low, high = Fraction(drawn, 1 << bits), Fraction(drawn + 1, 1 << bits)
     # Exponents of tiny rates lose bits in 1 − q; those of long ladders in q^j.
-    precision = bits + 2 * rungs.rate.denominator.bit_length() + 64
-    total = rungs.total(precision)
+    weights = rungs.weights(bits + 2 * rungs.rate.denominator.bit_length() + 64)
+    total = weights.total
 
     def exceeds(rung: int) -> bool:
-        beyond = rungs.beyond(rung, precision)
-        if high * total.high <= beyond.low:
+        beyond = weights.beyond(rung)
+        if (drawn + 1) * total.above <= beyond.below << bits:
             return True
-        if low * total.low >= beyond.high:
+        if drawn * total.below >= beyond.above << bits:
             return False
         raise _Undecided
 

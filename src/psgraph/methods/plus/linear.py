@@ -1,7 +1,8 @@
 """Small dense linear algebra on one core.
 
 The matrices have a hundred rows. A threaded BLAS gains nothing on them, loses a lot on a busy
-machine, and gives other last bits with another number of threads.
+machine, and gives other last bits with another number of threads. The inner loops add four
+multiples of a row at a time, so that a row of the result is read and written a quarter as often.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["cholesky", "gram", "solve", "weighted_product"]
+__all__ = ["cholesky", "gram", "solve"]
 
 Floats = NDArray[np.float64]
 
@@ -19,33 +20,33 @@ NEGLIGIBLE = 1e-9
 
 
 @kernel
-def weighted_product(left: Floats, weights: Floats, right: Floats) -> Floats:
-    """Return leftᵀ · diag(weights) · right."""
-    out = np.zeros((left.shape[1], right.shape[1]))
-    for row in range(left.shape[0]):
-        for i in range(left.shape[1]):
-            factor = weights[row] * left[row, i]
-            if abs(factor) > NEGLIGIBLE * weights[row]:
-                for j in range(right.shape[1]):
-                    out[i, j] += factor * right[row, j]
-    return out
-
-
-@kernel
 def gram(rows: Floats, weights: Floats) -> Floats:
-    """Return rowsᵀ · diag(weights) · rows for non-negative rows, without their negligible ends."""
-    size = rows.shape[1]
+    """Return rowsᵀ · diag(weights) · rows, without the negligible ends of the rows."""
+    count, size = rows.shape
     out = np.zeros((size, size))
-    for row in range(rows.shape[0]):
-        first, last = 0, size
-        while first < last and rows[row, first] <= NEGLIGIBLE:
-            first += 1
-        while first < last and rows[row, last - 1] <= NEGLIGIBLE:
-            last -= 1
-        for i in range(first, last):
-            factor = weights[row] * rows[row, i]
-            for j in range(first, i + 1):
-                out[i, j] += factor * rows[row, j]
+    for row in range(0, count, 4):
+        first, last = size, 0
+        for near in range(row, min(row + 4, count)):
+            begin, end = 0, size
+            while begin < end and abs(rows[near, begin]) <= NEGLIGIBLE:
+                begin += 1
+            while begin < end and abs(rows[near, end - 1]) <= NEGLIGIBLE:
+                end -= 1
+            first, last = min(first, begin), max(last, end)
+        if row + 4 <= count:
+            p, q, r, s = rows[row], rows[row + 1], rows[row + 2], rows[row + 3]
+            for i in range(first, last):
+                line = out[i]
+                a, b = weights[row] * p[i], weights[row + 1] * q[i]
+                c, d = weights[row + 2] * r[i], weights[row + 3] * s[i]
+                for j in range(first, i + 1):
+                    line[j] += a * p[j] + b * q[j] + c * r[j] + d * s[j]
+        else:
+            for near in range(row, count):
+                for i in range(first, last):
+                    a = weights[near] * rows[near, i]
+                    for j in range(first, i + 1):
+                        out[i, j] += a * rows[near, j]
     for i in range(size):
         for j in range(i):
             out[j, i] = out[i, j]
@@ -58,19 +59,26 @@ def cholesky(matrix: Floats) -> Floats:
 
     A pivot that rounding made non-positive is replaced by a tiny one.
     """
-    factor = matrix.copy()
-    size = factor.shape[0]
-    for k in range(size):
-        pivot = max(factor[k, k], 1e-12 * abs(matrix[k, k]) + 1e-300) ** 0.5
-        for j in range(k + 1, size):
-            factor[k, j] /= pivot
-        factor[k, k] = pivot
-        for j in range(k):
-            factor[k, j] = 0.0
-        for i in range(k + 1, size):
-            scale = factor[k, i]
+    size = matrix.shape[0]
+    factor = np.zeros((size, size))
+    for i in range(size):
+        line = factor[i]
+        for j in range(i, size):
+            line[j] = matrix[i, j]
+        quads = i - i % 4
+        for k in range(0, quads, 4):
+            p, q, r, s = factor[k], factor[k + 1], factor[k + 2], factor[k + 3]
+            a, b, c, d = p[i], q[i], r[i], s[i]
             for j in range(i, size):
-                factor[i, j] -= scale * factor[k, j]
+                line[j] -= a * p[j] + b * q[j] + c * r[j] + d * s[j]
+        for k in range(quads, i):
+            a = factor[k, i]
+            for j in range(i, size):
+                line[j] -= a * factor[k, j]
+        pivot = max(line[i], 1e-12 * abs(matrix[i, i]) + 1e-300) ** 0.5
+        line[i] = pivot
+        for j in range(i + 1, size):
+            line[j] /= pivot
     return factor
 
 

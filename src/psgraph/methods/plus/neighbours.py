@@ -1,8 +1,8 @@
 """Neighbour lists whose edges can be swapped without changing a degree.
 
-The lists keep their length and stay sorted. The largest nodes also have a bitmap of their
-neighbours, so that the common neighbours of a hub and any other node take as many reads as that
-node has neighbours. Compiled code passes the four arrays around as one tuple.
+The largest nodes have a bitmap of their neighbours, so that the common neighbours of a hub and any
+other node take as many reads as that node has neighbours. The lists of all other nodes are sorted
+and stay so. Compiled code passes the four arrays around as one tuple.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ Positions = NDArray[np.int32]
 Bitmaps = NDArray[np.uint64]
 Integer = int | np.integer[Any]
 
-Lists = tuple[Integers, Positions, Positions, Bitmaps]
+Lists = tuple[Positions, Positions, Positions, Bitmaps]
 """Begin of every list, the lists, the bitmap row of every node or -1, and the bitmaps."""
 
 _BITS_PER_ENTRY = 64  # the bitmaps take at most 8 bytes per node and edge,
 _FEWEST_BITS = 1 << 25  # or 4 MB
 _SMALLEST_HUB = 16  # degree from which a bitmap pays
+_BLOCK = 32
 
 
 def neighbour_lists(edges: Edges, nodes: int) -> Lists:
@@ -48,7 +49,7 @@ def neighbour_lists(edges: Edges, nodes: int) -> Lists:
     rows[hubs] = np.arange(hubs.size, dtype=np.int32)
     bitmaps = np.zeros((hubs.size, nodes // 64 + 1), dtype=np.uint64)
     _fill_bitmaps(starts, neighbours, hubs, bitmaps)
-    return starts, neighbours, rows, bitmaps
+    return starts.astype(np.int32), neighbours, rows, bitmaps
 
 
 def to_edges(lists: Lists) -> Edges:
@@ -96,11 +97,15 @@ def common_neighbours(lists: Lists, x: Integer, y: Integer) -> tuple[int, int]:
 
 @kernel
 def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
-    """Put `new` into the list of x instead of `old`; how many entries had to move."""
+    """Put `new` into the list of x instead of `old`; how many entries had to be read."""
     starts, neighbours, rows, bitmaps = lists
     begin, end = starts[x], starts[x + 1]
-    first = begin + np.searchsorted(neighbours[begin:end], old)
-    at = first
+    at = _index_of(neighbours, begin, int(end), old)
+    if rows[x] >= 0:
+        neighbours[at] = new
+        _flip(bitmaps, rows[x], old)
+        _flip(bitmaps, rows[x], new)
+        return (end - begin) // _BLOCK
     while at + 1 < end and neighbours[at + 1] < new:
         neighbours[at] = neighbours[at + 1]
         at += 1
@@ -108,10 +113,22 @@ def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
         neighbours[at] = neighbours[at - 1]
         at -= 1
     neighbours[at] = new
-    if rows[x] >= 0:
-        _flip(bitmaps, rows[x], old)
-        _flip(bitmaps, rows[x], new)
-    return abs(at - first)
+    return end - begin
+
+
+@kernel
+def _index_of(neighbours: Positions, begin: Integer, end: Integer, y: Integer) -> Integer:
+    """Where y is in a list; searched in blocks, which the processor compares at once."""
+    while begin + _BLOCK <= end:
+        found = 0
+        for offset in range(_BLOCK):
+            found += neighbours[begin + offset] == y
+        if found > 0:
+            break
+        begin += _BLOCK
+    while neighbours[begin] != y:
+        begin += 1
+    return begin
 
 
 @kernel
@@ -134,13 +151,21 @@ def _bit(bitmaps: Bitmaps, row: Integer, y: Integer) -> int:
 
 
 @kernel
-def _list_edges(starts: Integers, neighbours: Positions) -> tuple[Positions, Positions]:
+def _list_edges(starts: Positions, neighbours: Positions) -> tuple[Positions, Positions]:
+    """Edges in ascending order from lists in any order: each node is appended to smaller ones."""
+    nodes = starts.size - 1
+    free = np.zeros(nodes + 1, dtype=np.int32)
+    for node in range(nodes):
+        for index in range(starts[node], starts[node + 1]):
+            free[node + 1] += neighbours[index] > node
+    for node in range(nodes):
+        free[node + 1] += free[node]
     u = np.empty(neighbours.size // 2, dtype=np.int32)
     v = np.empty(neighbours.size // 2, dtype=np.int32)
-    found = 0
-    for node in range(starts.size - 1):
+    for node in range(nodes):
         for index in range(starts[node], starts[node + 1]):
-            if neighbours[index] > node:
-                u[found], v[found] = node, neighbours[index]
-                found += 1
+            smaller = neighbours[index]
+            if smaller < node:
+                u[free[smaller]], v[free[smaller]] = smaller, node
+                free[smaller] += 1
     return u, v

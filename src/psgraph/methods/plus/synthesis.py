@@ -30,7 +30,7 @@ from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.tracking import Track, laplace_variance
-from psgraph.methods.plus.triangles import second_largest_degree, transitivity, wedge_count
+from psgraph.methods.plus.triangles import count_triangles, second_largest_degree, wedge_count
 
 __all__ = ["DrawnGraph", "draw_graph"]
 
@@ -73,9 +73,13 @@ def draw_graph(
         edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
     with phase("clustering"):
         clustering = Clustering.start() if state is None else state.clustering
-        plain = None if candidates[0].size else edges
-        clustering = _measured_clustering(clustering, target, plain, sizes, structure)
-        edges = _swapped(edges, clustering, target, kept, sizes.seed)
+        triangles = None
+        if structure.noisy_triangles is not None:
+            plain = edges if not candidates[0].size else _plain(target, sizes.seed)
+            counted = count_triangles(plain, target.degrees.size)
+            clustering = _measured_clustering(clustering, plain, counted, sizes, structure)
+            triangles = counted if plain is edges else None
+        edges = _swapped(edges, triangles, clustering, target, kept, sizes.seed)
     return DrawnGraph(edges, track, rows, block_seed, clustering)
 
 
@@ -132,41 +136,53 @@ def _hub_rows(
     return advance(before, still, hubs, mixing, step.wanted, classes, kept=kept, noisy=noisy)
 
 
+def _plain(target: Target, seed: int) -> Edges:
+    """Return a graph with the wanted degrees and mixing that keeps no edges."""
+    none = np.zeros(0, dtype=np.int32)
+    return realise(target, kept=(none, none), rng=generator(seed, 4))
+
+
 def _measured_clustering(
     clustering: Clustering,
-    target: Target,
-    plain: Edges | None,
+    plain: Edges,
+    triangles: int,
     sizes: SizeReadings,
     structure: StructureReadings,
 ) -> Clustering:
-    """Update the clustering target where triangles were measured.
+    """Update the clustering target with the measured triangles, if there are any readings.
 
-    They are compared with a graph that has the same degrees and mixing, but keeps no edges:
-    `plain`, or one that is built here.
+    They are compared with `triangles`, those of a `plain` graph: one that has the same degrees
+    and mixing, and has not been swapped.
     """
     if structure.noisy_triangles is None or structure.noisy_reach is None:
         return clustering
-    nodes = target.degrees.size
-    if plain is None:
-        none = np.zeros(0, dtype=np.int32)
-        plain = realise(target, kept=(none, none), rng=generator(sizes.seed, 4))
+    nodes = len(sizes.roster)
     reach = min(
         float(second_largest_degree(plain, nodes)),
         max(structure.noisy_reach, 0) + float(1 / sizes.shares.common),
     )
     noise = ladder_variance(reach, nodes=nodes, epsilon=float(sizes.shares.triangles))
+    wedges = wedge_count(plain, nodes)
     return clustering.measured(
         structure.noisy_triangles,
         noise,
-        wedges=wedge_count(plain, nodes),
-        unclustered=transitivity(plain, nodes),
+        wedges=wedges,
+        unclustered=3 * triangles / wedges if wedges else 0.0,
     )
 
 
-def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, seed: int) -> Edges:
+def _swapped(
+    edges: Edges,
+    triangles: int | None,
+    clustering: Clustering,
+    target: Target,
+    kept: float,
+    seed: int,
+) -> Edges:
     """Swap edges towards the wanted number of triangles, unless it is close enough.
 
-    A swap replaces two edges: the more edges stay in truth, the more it costs.
+    A swap replaces two edges: the more edges stay in truth, the more it costs. `triangles` is how
+    many there are, if known.
     """
     nodes = target.degrees.size
     share = clustering.target
@@ -179,4 +195,5 @@ def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, 
         triangles=round(share * wedge_count(edges, nodes) / 3),
         tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steadiness(kept)),
         rng=generator(seed, 5),
+        current=triangles,
     )

@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
-from psgraph.engines.triangles import node_triangles
+from psgraph.engines.triangles import degree_ranks, triangle_count
 
 __all__ = [
     "count_triangles",
     "largest_common_neighbours",
     "second_largest_degree",
-    "transitivity",
     "wedge_count",
 ]
 
@@ -45,7 +44,7 @@ def count_triangles(edges: Edges, nodes: int) -> int:
     >>> count_triangles(_example(), 4)
     1
     """
-    return int(node_triangles(edges.u, edges.v, nodes).sum()) // 3
+    return triangle_count(edges.u, edges.v, nodes)
 
 
 def wedge_count(edges: Edges, nodes: int) -> int:
@@ -58,16 +57,6 @@ def wedge_count(edges: Edges, nodes: int) -> int:
     """
     degree = _degrees(edges, nodes)
     return int((degree * (degree - 1) // 2).sum())
-
-
-def transitivity(edges: Edges, nodes: int) -> float:
-    """Share of the wedges that close to a triangle; 0 in a graph without wedges.
-
-    >>> transitivity(_example(), 4)
-    0.6
-    """
-    wedges = wedge_count(edges, nodes)
-    return 3 * count_triangles(edges, nodes) / wedges if wedges else 0.0
 
 
 def second_largest_degree(edges: Edges, nodes: int) -> int:
@@ -94,10 +83,7 @@ def largest_common_neighbours(edges: Edges, nodes: int) -> int:
     >>> largest_common_neighbours(_example(), 4)
     1
     """
-    degree = _degrees(edges, nodes)
-    by_degree = np.argsort(-degree, kind="stable")
-    rank = np.empty(nodes, dtype=np.int32)
-    rank[by_degree] = np.arange(nodes, dtype=np.int32)
+    rank = np.int32(nodes - 1) - degree_ranks(edges.u, edges.v, nodes)
     starts, neighbours = _ranked_adjacency(rank[edges.u], rank[edges.v], nodes)
     return int(_search(starts, neighbours, nodes))
 
