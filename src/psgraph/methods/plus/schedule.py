@@ -30,10 +30,11 @@ Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]
 
 EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window
-EDGES_AT_ONCE = Fraction(12, 1000)  # what one timestamp should have, between these two
+EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between these two
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
-CURVE, MIXING, TRIANGLES, COMMON = (Fraction(share, 100) for share in (40, 35, 20, 5))
+CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (38, 32, 30))
+SWITCH, STAY = 3.0, 1.8  # how many times worse once per window must be, to begin and to go on
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
 NONE = Fraction(0)
@@ -59,7 +60,7 @@ class Shares:
         Its number and w.
     node_window
         What a whole window may spend on `nodes` and `hubs`.
-    edges, persistence, curve, nodes, mixing, hubs, triangles, common
+    edges, persistence, curve, nodes, mixing, hubs, triangles
         The ε of each query.
     reserved
         Booked here for the persistence query of the next timestamp, which reads this snapshot.
@@ -76,12 +77,11 @@ class Shares:
     mixing: Fraction
     hubs: Fraction
     triangles: Fraction
-    common: Fraction
 
     @property
     def fixed(self) -> Fraction:
         """All but `nodes` and `hubs`: known from the number of the timestamp alone."""
-        structure = self.curve + self.mixing + self.triangles + self.common
+        structure = self.curve + self.mixing + self.triangles
         return self.edges + self.persistence + self.reserved + structure
 
     @property
@@ -152,7 +152,6 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
         "curve": CURVE if parts.curve else NONE,
         "mixing": MIXING,
         "triangles": TRIANGLES if parts.clustering else NONE,
-        "common": COMMON if parts.clustering else NONE,
     }
     unit = STRUCTURE * rest / sum(asked.values()) if opens else NONE
     return Shares(
@@ -224,9 +223,7 @@ def next_mode(
     between = moved * (window - 1) / 2
     periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
     periodic += new_share * (window - 1) / 2
-    if mode == "steady":
-        return "steady" if periodic > 1.8 * steady and periodic > 0.03 else "periodic"
-    return "steady" if periodic > 3 * steady and periodic > 0.05 else "periodic"
+    return "steady" if periodic > (STAY if mode == "steady" else SWITCH) * steady else "periodic"
 
 
 def _settled(drift: Floats, noise: float) -> Floats:

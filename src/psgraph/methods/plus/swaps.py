@@ -52,6 +52,7 @@ def swap_triangles(
     labels: Labels,
     triangles: int,
     rng: np.random.Generator,
+    current: int | None = None,
     tolerance: float = 0.02,
     work: int | None = None,
 ) -> Edges:
@@ -69,6 +70,8 @@ def swap_triangles(
         Wanted number of triangles.
     rng
         Source of all random choices.
+    current
+        Number of triangles that `edges` has, counted if not given.
     tolerance
         The share of the wanted number that it may be off before anything is swapped.
     work
@@ -91,7 +94,8 @@ def swap_triangles(
     >>> count_triangles(after, 6)
     2
     """
-    current = count_triangles(edges, nodes)
+    if current is None:
+        current = count_triangles(edges, nodes)
     close = abs(current - triangles) <= _allowance(triangles, (_CLOSE_ENOUGH, tolerance))
     if close or edges.u.size < 2:
         return edges

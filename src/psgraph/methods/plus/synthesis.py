@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
-from psgraph.methods.plus.clustering import Clustering, ladder_variance
+from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.degrees import DegreeStep, generator
 from psgraph.methods.plus.hubs import HubRows, advance, hub_count, hub_matrices, with_hubs
 from psgraph.methods.plus.mixing import (
@@ -30,7 +30,7 @@ from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.tracking import Track, laplace_variance
-from psgraph.methods.plus.triangles import second_largest_degree, transitivity, wedge_count
+from psgraph.methods.plus.triangles import count_triangles, second_largest_degree, wedge_count
 
 __all__ = ["DrawnGraph", "draw_graph"]
 
@@ -144,23 +144,20 @@ def _measured_clustering(
     They are compared with a graph that has the same degrees and mixing, but keeps no edges:
     `plain`, or one that is built here.
     """
-    if structure.noisy_triangles is None or structure.noisy_reach is None:
+    if structure.noisy_triangles is None:
         return clustering
     nodes = target.degrees.size
     if plain is None:
         none = np.zeros(0, dtype=np.int32)
         plain = realise(target, kept=(none, none), rng=generator(sizes.seed, 4))
-    reach = min(
-        float(second_largest_degree(plain, nodes)),
-        max(structure.noisy_reach, 0) + float(1 / sizes.shares.common),
+    counts = Unclustered(
+        nodes,
+        wedge_count(plain, nodes),
+        count_triangles(plain, nodes),
+        second_largest_degree(plain, nodes),
     )
-    noise = ladder_variance(reach, nodes=nodes, epsilon=float(sizes.shares.triangles))
-    return clustering.measured(
-        structure.noisy_triangles,
-        noise,
-        wedges=wedge_count(plain, nodes),
-        unclustered=transitivity(plain, nodes),
-    )
+    epsilon = float(sizes.shares.triangles)
+    return clustering.measured(structure.noisy_triangles, counts, epsilon=epsilon)
 
 
 def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, seed: int) -> Edges:
@@ -169,14 +166,17 @@ def _swapped(edges: Edges, clustering: Clustering, target: Target, kept: float, 
     A swap replaces two edges: the more edges stay in truth, the more it costs.
     """
     nodes = target.degrees.size
-    share = clustering.target
-    if share is None:
+    wedges, triangles = wedge_count(edges, nodes), count_triangles(edges, nodes)
+    steady = steadiness(kept)
+    wanted = clustering.target(3 * triangles / max(wedges, 1), kept=kept, steady=steady)
+    if wanted is None:
         return edges
     return swap_triangles(
         edges,
         nodes=nodes,
         labels=target.labels,
-        triangles=round(share * wedge_count(edges, nodes) / 3),
-        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steadiness(kept)),
+        triangles=round(wanted * wedges / 3),
+        current=triangles,
+        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
         rng=generator(seed, 5),
     )
