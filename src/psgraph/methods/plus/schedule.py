@@ -33,7 +33,7 @@ EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the windo
 EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between these two
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
-CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (38, 32, 30))
+CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
 SWITCH, STAY = 3.0, 1.8  # how many times worse once per window must be, to begin and to go on
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
@@ -116,10 +116,10 @@ def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
     """Return what each kind of timestamp spends, by a description of it."""
     spending, window = Accountant(guarantee), guarantee.window
     first = shares_of(parts, spending, "undecided")
-    if window == 1:
-        return {"every timestamp": first}
     cases = {"first timestamp": first}
     spending = spending.record(first.total)
+    if window == 1:
+        return {**cases, "every later timestamp": shares_of(parts, spending, "undecided")}
     cases["second timestamp"] = shares_of(parts, spending, "undecided")
     modes: tuple[tuple[Mode, str], ...] = (
         ("steady", "degrees every timestamp"),
@@ -144,10 +144,11 @@ def _fixed_total(parts: Parts, guarantee: WEventPrivacy, phase: int) -> Fraction
 def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
     """The shares of a timestamp without those of the nodes."""
     epsilon, window = guarantee.epsilon, guarantee.window
-    persistence = PERSISTENCE * epsilon if parts.persistence and window > 1 else NONE
+    persistence = PERSISTENCE * epsilon if parts.persistence else NONE
     edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
     rest = epsilon - edges - persistence
     opens = timestamp % window == 0
+    follows = timestamp > 0 and (timestamp - 1) % window == 0
     asked = {
         "curve": CURVE if parts.curve else NONE,
         "mixing": MIXING,
@@ -159,7 +160,7 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
         window=window,
         node_window=rest - STRUCTURE * rest,
         edges=edges / window,
-        persistence=persistence / 2 if timestamp % window == 1 else NONE,
+        persistence=persistence / 2 if follows else NONE,
         reserved=persistence / 2 if opens else NONE,
         nodes=NONE,
         hubs=NONE,
