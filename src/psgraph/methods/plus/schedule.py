@@ -34,7 +34,7 @@ EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between th
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-SWITCH, STAY = 3.0, 1.8  # how many times worse once per window must be, to begin and to go on
+SWITCH, STAY = 3.0, 1.8  # ratios of errors at which degrees are asked, and stay asked, every time
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
 NONE = Fraction(0)
