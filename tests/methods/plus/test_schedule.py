@@ -124,7 +124,7 @@ def test_degrees_that_change_fast_are_asked_at_every_timestamp():
 
 
 def test_the_mode_changes_back_later_than_it_came():
-    between = drift(0, 0.005)
+    between = drift(0, 0.02)
     assert mode_of(between, mode="periodic") == "periodic"
     assert mode_of(between, mode="steady") == "steady"
 
@@ -134,6 +134,12 @@ def test_drift_is_followed_at_every_timestamp_where_the_budget_is_large():
     slow = drift(0, 0.0005)
     assert mode_of(slow, node_window=Fraction(1, 4)) == "periodic"
     assert mode_of(slow, node_window=Fraction(30)) == "steady"
+
+
+def test_hub_rows_are_not_given_up_for_a_small_error():
+    slow = drift(0, 0.01)
+    assert mode_of(slow, node_window=Fraction(2)) == "periodic"  # 0.4 at a time: no hub rows
+    assert mode_of(slow, node_window=Fraction(5)) == "steady"
 
 
 def test_nothing_is_decided_before_drift_is_known():

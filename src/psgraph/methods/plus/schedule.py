@@ -34,7 +34,9 @@ EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between th
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-SWITCH, STAY = 3.0, 1.8  # ratios of errors at which degrees are asked, and stay asked, every time
+# Degrees are asked at every timestamp where once per window is so many times worse and, if hub rows
+# are lost by that, has this relative squared error; they stay asked down to the second pair.
+SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
 NONE = Fraction(0)
@@ -224,7 +226,10 @@ def next_mode(
     between = moved * (window - 1) / 2
     periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
     periodic += new_share * (window - 1) / 2
-    return "steady" if periodic > (STAY if mode == "steady" else SWITCH) * steady else "periodic"
+    ratio, error = STAY if mode == "steady" else SWITCH
+    if node_window < ENOUGH_FOR_HUBS or node_window >= ENOUGH_FOR_HUBS * window:
+        error = 0.0  # both have hub rows, or neither has
+    return "steady" if periodic > max(ratio * steady, error) else "periodic"
 
 
 def _settled(drift: Floats, noise: float) -> Floats:
