@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
 NEAR_ONE = 0.15  # half of the prior is within this of no excess
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
+ROUNDING = 9  # decimals of a probability
 REACHES = 12  # how many possible values of the largest number of common neighbours are averaged
 
 
@@ -56,10 +58,11 @@ def ladder_log_likelihood(
     return np.asarray(-rate * rung - np.log1p(2 * sides))
 
 
-def _smoothed(density: Floats, width: float) -> Floats:
-    """Spread a density on the grid by a normal distribution."""
-    kernel = np.exp(-0.5 * (np.subtract.outer(LOG_EXCESS, LOG_EXCESS) / width) ** 2)
-    return np.asarray((kernel / kernel.sum(axis=0)) @ density)
+@lru_cache(maxsize=2)
+def _spread(width: float) -> Floats:
+    """Return normal distributions around every value of the grid, one in each column."""
+    weights = np.exp(-0.5 * (np.subtract.outer(LOG_EXCESS, LOG_EXCESS) / width) ** 2)
+    return np.asarray(weights / weights.sum(axis=0))
 
 
 def _prior() -> Floats:
@@ -118,7 +121,7 @@ class Clustering:
             return self
         belief = self.belief
         if self.unclustered is not None:
-            belief = (1 - FORGOTTEN) * _smoothed(belief, DRIFT) + FORGOTTEN * _prior()
+            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ belief) + FORGOTTEN * _prior()
         expected = max(plain.triangles, 1 / 3)
         largest = max(plain.second_largest_degree, 2)
         reach = np.exp(np.linspace(0, math.log(largest), REACHES))
@@ -130,7 +133,9 @@ class Clustering:
             epsilon=epsilon,
         )
         likelihood = np.exp(log_likelihood - log_likelihood.max()).sum(axis=1)
-        belief = np.maximum(belief * _smoothed(likelihood, ONE_STEP), 1e-300)
+        belief = np.maximum(belief * (_spread(ONE_STEP) @ likelihood), 1e-300)
+        # Rounded, so that the last bits of a product don't matter when a release is made again.
+        belief = np.round(belief / belief.sum(), ROUNDING)
         return Clustering(belief / belief.sum(), 3 * expected / plain.wedges)
 
     def target(self, transitivity: float, *, kept: float, steady: float) -> float | None:
