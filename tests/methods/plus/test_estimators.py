@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import fit_curve
+from psgraph.methods.plus.degrees import degree_step
 from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
@@ -22,8 +24,12 @@ from psgraph.methods.plus.mixing import (
     rake,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
+from psgraph.methods.plus.schedule import Parts, shares_of
+from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.guarantee import WEventPrivacy
 
 
 @pytest.fixture
@@ -398,6 +404,20 @@ def test_hub_rows_fade_and_are_dropped(rng):
         rows = advance(rows, hubs, hubs, mixing, degrees, classes, kept=0.4, noisy=None)
         steps += 1
     assert steps == 3  # 0.4, 0.16, 0.064
+
+
+# ---- edge count ----
+
+
+@pytest.mark.parametrize(("edges", "nodes", "found"), [("0.01", "10", 300), ("10", "0.01", 200)])
+def test_the_edge_count_follows_the_better_of_two_readings(edges, nodes, found):
+    """200 edges were read, and degrees that add up to 300."""
+    first = shares_of(Parts(), Accountant(WEventPrivacy("1", window=5)), "undecided")
+    shares = replace(first, edges=Fraction(edges), nodes=Fraction(nodes), curve=Fraction(0))
+    degrees = np.full(100, 6)
+    sizes = SizeReadings(Roster.range(100), shares, 1, 200, None, None, degrees)
+    step = degree_step(None, sizes, resets=True, use_curve=True)
+    assert step.edge_count == pytest.approx(found, rel=0.03)
 
 
 # ---- clustering ----
