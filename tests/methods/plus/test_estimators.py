@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from psgraph.graph import Roster
-from psgraph.methods.plus.clustering import Clustering
+from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import fit_curve
+from psgraph.methods.plus.degrees import degree_step
 from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
@@ -22,8 +24,12 @@ from psgraph.methods.plus.mixing import (
     rake,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
+from psgraph.methods.plus.schedule import Parts, shares_of
+from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.guarantee import WEventPrivacy
 
 
 @pytest.fixture
@@ -399,19 +405,59 @@ def test_hub_rows_fade_and_are_dropped(rng):
     assert steps == 3  # 0.4, 0.16, 0.064
 
 
+# ---- edge count ----
+
+
+@pytest.mark.parametrize(("edges", "nodes", "found"), [("0.01", "10", 300), ("10", "0.01", 200)])
+def test_the_edge_count_follows_the_better_of_two_readings(edges, nodes, found):
+    """200 edges were read, and degrees that add up to 300."""
+    first = shares_of(Parts(), Accountant(WEventPrivacy("1", window=5)), "undecided")
+    shares = replace(first, edges=Fraction(edges), nodes=Fraction(nodes), curve=Fraction(0))
+    degrees = np.full(100, 6)
+    sizes = SizeReadings(Roster.range(100), shares, 1, 200, None, None, degrees)
+    step = degree_step(None, sizes, resets=True, use_curve=True)
+    assert step.edge_count == pytest.approx(found, rel=0.03)
+
+
 # ---- clustering ----
 
 
-def test_a_good_triangle_count_decides_the_target():
-    found = Clustering.start().measured(3000, 1.0, wedges=30_000, unclustered=0.05)
-    assert found.target == pytest.approx(0.3, rel=0.01)
+def plain(triangles: int, wedges: int = 30_000) -> Unclustered:
+    return Unclustered(1000, wedges, triangles, 40)
+
+
+def target(clustering: Clustering, transitivity: float = 0.05, kept=0.0, steady=0.0) -> float:
+    return clustering.target(transitivity, kept=kept, steady=steady)
+
+
+def test_good_triangle_counts_decide_the_target():
+    found = Clustering.start()
+    for _ in range(4):
+        found = found.measured(3000, plain(500), epsilon=50.0)
+    assert target(found) == pytest.approx(0.3, rel=0.1)
 
 
 def test_a_drowned_triangle_count_leaves_the_target_near_that_of_the_degrees():
-    found = Clustering.start().measured(90_000, 1e12, wedges=30_000, unclustered=0.05)
-    assert 0.05 < found.target < 0.1
+    found = Clustering.start().measured(90_000, plain(500), epsilon=0.01)
+    assert target(found) == pytest.approx(0.05, rel=0.1)
+
+
+def test_the_target_follows_the_degrees_inside_a_window_unless_edges_stay():
+    found = Clustering.start().measured(1500, plain(500), epsilon=50.0)
+    assert target(found, 0.02) == pytest.approx(target(found, 0.05) * 0.4)
+    assert target(found, 0.02, steady=1.0) == target(found, 0.05, steady=1.0)
+
+
+def test_triangles_kept_from_the_last_graph_are_not_multiplied_again():
+    found = Clustering.start().measured(1500, plain(500), epsilon=50.0)
+    wanted = target(found)
+    assert target(found, wanted, kept=1.0) == pytest.approx(wanted)
+
+
+def test_without_a_count_there_is_no_target():
+    assert target(Clustering.start()) is None
 
 
 def test_a_graph_without_wedges_says_nothing_about_clustering():
     start = Clustering.start()
-    assert start.measured(5, 1.0, wedges=0, unclustered=0.0) is start
+    assert start.measured(5, plain(0, wedges=0), epsilon=1.0) is start

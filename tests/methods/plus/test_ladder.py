@@ -12,7 +12,7 @@ import pytest
 from psgraph.engines.base import Edges
 from psgraph.errors import MethodError
 from psgraph.methods.plus import ladder
-from psgraph.methods.plus.clustering import ladder_variance
+from psgraph.methods.plus.clustering import ladder_log_likelihood
 from psgraph.methods.plus.ladder import Interval, Ladder, Rungs
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 from psgraph.privacy.budget import Budget
@@ -138,18 +138,22 @@ def test_a_rung_is_decided_bit_by_bit(monkeypatch):
     assert sum(rung >= 4 for rung in drawn) / 3000 == pytest.approx(beyond, abs=0.03)
 
 
-def test_the_variance_used_by_the_estimator_is_that_of_the_mechanism():
-    sampler, epsilon = Sampler(RandomSource.seeded(3)), Fraction(1)
-    drawn = np.array([Ladder(50, 4, 40).draw(sampler, epsilon) for _ in range(3000)]) - 50
-    expected = ladder_variance(4.0, nodes=40, epsilon=1.0)
-    assert drawn.mean() == pytest.approx(0, abs=4 * math.sqrt(expected / 3000))
-    assert drawn.var() == pytest.approx(expected, rel=0.25)
-
-
-def test_grouped_rungs_have_nearly_the_same_variance(monkeypatch):
-    exact = ladder_variance(30.0, nodes=5000, epsilon=0.02)
-    monkeypatch.setattr("psgraph.methods.plus.clustering.SUMMED_RUNGS", 500)
-    assert ladder_variance(30.0, nodes=5000, epsilon=0.02) == pytest.approx(exact, rel=0.01)
+@pytest.mark.parametrize(("reach", "nodes"), [(4, 40), (1, 3), (37, 40), (1, 9)])
+def test_the_likelihood_of_the_estimator_is_that_of_the_mechanism(reach, nodes):
+    offsets = np.arange(-3000, 3001)
+    logs = [
+        ladder_log_likelihood(
+            50, np.array([50.0 - offset]), np.array([float(reach)]), nodes=nodes, epsilon=1.0
+        )[0]
+        for offset in offsets
+    ]
+    chance = np.exp(np.array(logs))
+    assert chance.sum() == pytest.approx(1)
+    sampler = Sampler(RandomSource.seeded(3))
+    drawn = [Ladder(50, reach, nodes).draw(sampler, Fraction(1)) - 50 for _ in range(1500)]
+    for limit in (0, reach, 5 * reach):
+        expected = chance[np.abs(offsets) <= limit].sum()
+        assert np.mean(np.abs(drawn) <= limit) == pytest.approx(expected, abs=0.05)
 
 
 def test_two_nodes_have_no_triangle_and_still_pay():

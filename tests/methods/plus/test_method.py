@@ -106,6 +106,11 @@ def test_edges_persist_as_they_do_in_truth():
     assert overlap(states[6], states[7]) < 0.1
 
 
+def test_edges_persist_in_windows_of_one_too():
+    states = [row[3] for row in publish(PSGraphPlus(), [BIG] * 4, epsilon="40", window=1)]
+    assert overlap(states[2], states[3]) > 0.7
+
+
 def test_nothing_is_kept_where_persistence_is_switched_off():
     method = PSGraphPlus(persistence=False)
     states = [row[3] for row in publish(method, [BIG] * 4, epsilon="40", window=4)]
@@ -188,7 +193,8 @@ def test_the_plan_names_the_queries_of_each_kind_of_timestamp():
     assert len(cases) == 6
     assert {row.label for row in rows} >= {"edges", "degrees", "degree curve", "edges kept"}
     assert {row.case for row in PSGraphPlus().plan(WEventPrivacy("1", window=1), nodes=9)} == {
-        "every timestamp"
+        "first timestamp",
+        "every later timestamp",
     }
 
 

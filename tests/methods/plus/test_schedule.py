@@ -63,10 +63,12 @@ def test_structure_is_asked_once_per_window():
     assert [row.timestamp for row in rows if row.triangles] == [0, 3, 6]
 
 
-def test_a_window_of_one_asks_everything_but_edges_kept():
-    (row, *_) = spends(Parts(), WEventPrivacy("1", window=1), ["undecided"] * 2)
-    assert row.persistence == row.reserved == 0
-    assert min(row.edges, row.curve, row.nodes, row.mixing, row.triangles, row.common) > 0
+def test_a_window_of_one_asks_everything_and_pays_for_edges_kept_in_halves():
+    first, second = spends(Parts(), WEventPrivacy("1", window=1), ["undecided"] * 2)
+    assert first.persistence == 0  # there is no snapshot before
+    assert first.reserved == second.persistence == second.reserved == Fraction(1, 100)
+    assert min(second.edges, second.curve, second.nodes, second.mixing, second.triangles) > 0
+    assert second.total == 1
 
 
 def test_long_windows_and_small_budgets_give_more_to_the_number_of_edges():
@@ -74,7 +76,7 @@ def test_long_windows_and_small_budgets_give_more_to_the_number_of_edges():
         spends(Parts(), WEventPrivacy(epsilon, window=window), ["undecided"])[0].edges
         for epsilon, window in (("1", 1), ("1", 5), ("1/2", 5), ("1", 50))
     ]
-    assert [share * 1000 for share in shares] == [80, 16, 12, Fraction(16, 5)]
+    assert [share * 1000 for share in shares] == [80, 16, 16, Fraction(16, 5)]
 
 
 def test_hub_rows_are_asked_only_where_the_budget_is_large():
@@ -101,13 +103,13 @@ def drift(first: float, second: float) -> Drift:
     )
 
 
-def mode_of(drift, *, mode="undecided", new_share=0.0, window=5):
+def mode_of(drift, *, mode="undecided", new_share=0.0, window=5, node_window=Fraction(2)):
     return next_mode(
         mode,
         top=np.array([50.0, 200.0]),
         drift=drift,
         new_share=new_share,
-        node_window=Fraction(2),
+        node_window=node_window,
         window=window,
     )
 
@@ -125,6 +127,19 @@ def test_the_mode_changes_back_later_than_it_came():
     between = drift(0, 0.02)
     assert mode_of(between, mode="periodic") == "periodic"
     assert mode_of(between, mode="steady") == "steady"
+
+
+def test_drift_is_followed_at_every_timestamp_where_the_budget_is_large():
+    """Once per window is compared with every timestamp, not with a fixed error."""
+    slow = drift(0, 0.0005)
+    assert mode_of(slow, node_window=Fraction(1, 4)) == "periodic"
+    assert mode_of(slow, node_window=Fraction(30)) == "steady"
+
+
+def test_hub_rows_are_not_given_up_for_a_small_error():
+    slow = drift(0, 0.01)
+    assert mode_of(slow, node_window=Fraction(2)) == "periodic"  # 0.4 at a time: no hub rows
+    assert mode_of(slow, node_window=Fraction(5)) == "steady"
 
 
 def test_nothing_is_decided_before_drift_is_known():

@@ -1,91 +1,159 @@
 """How many triangles the published graph should have.
 
-A graph with the right degrees and mixing has triangles of its own. The noisy number of triangles
-is trusted as far as its noise allows, and otherwise the target stays near what such a graph has.
+A graph with the right degrees and mixing has triangles of its own, and in most streams about as
+many as the original. What is estimated is the *excess*, the ratio of the true transitivity to that
+of such a graph. It is believed to be near 1, with heavy tails, until noisy triangle counts say
+otherwise: the belief about its logarithm is a density on a grid, updated with the exact likelihood
+of the ladder mechanism. All of it is post-processing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from psgraph.methods.plus.tracking import Track
+__all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 
-__all__ = ["Clustering", "ladder_variance"]
+Floats = NDArray[np.float64]
 
-SUMMED_RUNGS = 1 << 16
+LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
+NEAR_ONE = 0.15  # half of the prior is within this of no excess
+ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
+DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
+ROUNDING = 9  # decimals of a probability
+REACHES = 12  # how many possible values of the largest number of common neighbours are averaged
 
 
-def ladder_variance(reach: float, *, nodes: int, epsilon: float) -> float:
-    """Return the variance of the ladder mechanism's noise; see `ladder`.
+def ladder_log_likelihood(
+    noisy: int, triangles: Floats, reach: Floats, *, nodes: int, epsilon: float
+) -> Floats:
+    """Return the log-probability of a noisy count of the ladder mechanism; see `ladder`.
 
-    Sums over enough rungs for the rest to be negligible; very long ladders are summed in groups of
-    neighbouring rungs.
+    Parameters
+    ----------
+    triangles, reach
+        Possible true counts and possible largest numbers of common neighbours, at least 1.
 
-    >>> round(ladder_variance(1.0, nodes=3, epsilon=2.0), 2)  # discrete Laplace of scale 1
-    1.84
+    Examples
+    --------
+    >>> at = ladder_log_likelihood(7, np.array([7.0, 9.0]), np.ones(1), nodes=3, epsilon=2.0)
+    >>> (at[0] - at[1]).round(6)  # on a ladder of width 1: two rungs of ε/2 each
+    np.float64(2.0)
     """
-    widest = max(nodes - 2, 0)
-    if widest == 0:
-        return 0.0
-    rate = epsilon / 2
-    last = math.ceil(60 / rate) + 2
-    stride = max(1, -(-last // SUMMED_RUNGS))
-    rung = np.arange(1, last + 1, stride, dtype=np.float64) + (stride - 1) / 2
-    width = np.minimum(reach + rung - 1, widest)
-    before = rung - 1
-    growing = np.minimum(before, max(widest - reach, 0))
-    inside = reach * growing + growing * (growing - 1) / 2 + widest * (before - growing)
-    weight = 2 * width * np.exp(-rate * rung) * stride
-    square = inside**2 + inside * (width + 1) + (width + 1) * (2 * width + 1) / 6
-    return float((weight * square).sum() / (1 + weight.sum()))
+    rate, widest = epsilon / 2, float(max(nodes - 2, 1))
+    reach = np.minimum(reach, widest)
+    distance = np.abs(noisy - np.rint(triangles))
+    growing = widest - reach
+    inside = reach * growing + growing * (growing - 1) / 2  # integers on the rungs that widen
+    twice = 2 * reach - 1
+    rung = np.ceil((np.sqrt(twice**2 + 8 * np.minimum(distance, inside)) - twice) / 2)
+    rung = rung + np.ceil(np.maximum(distance - inside, 0) / widest)
+    # Σ min(reach + j − 1, widest)·exp(−rate·j) over j ≥ 1, in closed form
+    odds = 1 / math.expm1(rate)
+    sides = odds * reach - odds**2 * np.expm1(-rate * growing)
+    return np.asarray(-rate * rung - np.log1p(2 * sides))
+
+
+@lru_cache(maxsize=2)
+def _spread(width: float) -> Floats:
+    """Return normal distributions around every value of the grid, one in each column."""
+    weights = np.exp(-0.5 * (np.subtract.outer(LOG_EXCESS, LOG_EXCESS) / width) ** 2)
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def _prior() -> Floats:
+    density = 1 / (1 + (LOG_EXCESS / NEAR_ONE) ** 2)
+    return density / density.sum()
+
+
+@dataclass(frozen=True)
+class Unclustered:
+    """Counts of a graph with the right degrees and mixing and no clustering beyond that."""
+
+    nodes: int
+    wedges: int
+    triangles: int
+    second_largest_degree: int
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """The filtered transitivity and the target of the current window.
+    """What is believed about the excess of triangles.
 
     Attributes
     ----------
-    transitivity
-        The share of wedges that are closed, as measured.
-    target
-        What published graphs should have until the next measurement; None before the first.
+    belief
+        The probability of each value of `LOG_EXCESS`.
+    unclustered
+        The transitivity of a graph without excess where triangles were last counted; None
+        before that.
     """
 
-    transitivity: Track
-    target: float | None
+    belief: Floats
+    unclustered: float | None
 
     @classmethod
     def start(cls) -> Clustering:
         """Begin without a measurement."""
-        return cls(Track.unseen(1, drift=0.04), None)
+        return cls(_prior(), None)
 
-    def measured(
-        self, triangles: int, noise: float, *, wedges: int, unclustered: float
-    ) -> Clustering:
+    @property
+    def excess(self) -> float:
+        """The median of the ratio of the true transitivity to that without excess."""
+        index = int(np.searchsorted(np.cumsum(self.belief), 0.5))
+        return math.exp(LOG_EXCESS[min(index, LOG_EXCESS.size - 1)])
+
+    def measured(self, noisy: int, plain: Unclustered, *, epsilon: float) -> Clustering:
         """Update with a noisy number of triangles.
 
         Parameters
         ----------
-        noise
-            The variance of the noise on it.
-        wedges, unclustered
-            Paths of two edges, and the transitivity, of a graph with the right degrees and
-            mixing and no clustering beyond that.
+        plain
+            What a graph without excess has.
+        epsilon
+            What the ladder mechanism spent.
         """
-        if wedges == 0:
+        if plain.wedges == 0:
             return self
-        level = self.transitivity.level[0] if self.transitivity.seen[0] else 0.0
-        scale = max(level, unclustered, 0.001) ** 2
-        track = self.transitivity.observe(
-            np.array([3 * triangles / wedges]), max(9 * noise / wedges**2, 1e-12), np.array([scale])
+        belief = self.belief
+        if self.unclustered is not None:
+            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ belief) + FORGOTTEN * _prior()
+        expected = max(plain.triangles, 1 / 3)
+        largest = max(plain.second_largest_degree, 2)
+        reach = np.exp(np.linspace(0, math.log(largest), REACHES))
+        log_likelihood = ladder_log_likelihood(
+            noisy,
+            expected * np.exp(LOG_EXCESS)[:, None],
+            reach[None, :],
+            nodes=plain.nodes,
+            epsilon=epsilon,
         )
-        # Sparse real graphs have more triangles than their mixing implies.
-        prior = unclustered * (1 + 0.5 * max(0.0, 1 - 2 * unclustered))
-        deviation, variance = float(track.level[0]) - prior, float(track.variance[0])
-        spread = max((0.5 * prior + 0.003) ** 2, deviation**2 - 4 * variance)
-        wanted = prior + spread / (spread + variance) * deviation
-        return Clustering(track, float(np.clip(wanted, 0.3 * unclustered, 1)))
+        likelihood = np.exp(log_likelihood - log_likelihood.max()).sum(axis=1)
+        belief = np.maximum(belief * (_spread(ONE_STEP) @ likelihood), 1e-300)
+        # Rounded, so that the last bits of a product don't matter when a release is made again.
+        belief = np.round(belief / belief.sum(), ROUNDING)
+        return Clustering(belief / belief.sum(), 3 * expected / plain.wedges)
+
+    def target(self, transitivity: float, *, kept: float, steady: float) -> float | None:
+        """Return the transitivity that a graph should have, None if nothing is known.
+
+        Parameters
+        ----------
+        transitivity
+            What the graph has now.
+        kept
+            The share of its edges that come from the last graph, with the triangles that were
+            swapped into it.
+        steady
+            0: the target follows the degrees of the timestamp; 1: it stays until the next count.
+        """
+        if self.unclustered is None:
+            return None
+        excess = self.excess
+        now = transitivity / (1 + kept**3 * (excess - 1))
+        level = self.unclustered if now == 0 else now ** (1 - steady) * self.unclustered**steady
+        return min(excess * level, 1.0)

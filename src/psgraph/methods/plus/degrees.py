@@ -148,16 +148,31 @@ def degree_step(
 def _edges_per_node(state: PlusState | None, sizes: SizeReadings) -> Track:
     nodes = len(sizes.roster)
     if state is None:
-        track, scale = Track.start(1.5, variance=1.0, drift=0.0025), 1.0
+        track, scale = Track.start(1.5, variance=1.0, drift=0.05), 1.0
     else:
         track = state.edges_per_node
         scale = max(float(track.level[0]), 0.5) ** 2
     if nodes == 0:
         return track
-    noise = laplace_variance(float(1 / sizes.shares.edges)) / nodes**2
-    observed = np.array([sizes.noisy_edge_count / nodes])
-    track = track.observe(observed, noise, np.array([scale]), most=(nodes - 1) / 2)
+    edges, noise = _measured_edges(sizes)
+    observed = np.array([edges / nodes])
+    track = track.observe(observed, noise / nodes**2, np.array([scale]), most=(nodes - 1) / 2)
     return track.clipped(0.5 / nodes, np.inf)
+
+
+def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
+    """Return the noisy number of edges and its variance.
+
+    Noisy degrees add up to twice the number of edges as well. With few nodes their sum is the
+    better reading; the two are weighted by their precision.
+    """
+    noise = laplace_variance(float(1 / sizes.shares.edges))
+    if sizes.noisy_degrees is None:
+        return sizes.noisy_edge_count, noise
+    other = sizes.noisy_degrees.size * laplace_variance(float(2 / sizes.shares.nodes)) / 4
+    share = other / (noise + other)
+    halves = float(sizes.noisy_degrees.sum()) / 2
+    return share * sizes.noisy_edge_count + (1 - share) * halves, share * noise
 
 
 def _edge_count(per_node: Track, nodes: int) -> int:

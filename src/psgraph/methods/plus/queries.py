@@ -1,4 +1,4 @@
-"""The eight questions PSGraph+ asks about private edges. All noise is exact.
+"""The seven questions PSGraph+ asks about private edges. All noise is exact.
 
 | | question | sensitivity to one edge | asked |
 |---|---|---|---|
@@ -9,7 +9,6 @@
 | V | edges between degree classes | 1 | once per window |
 | H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
 | T | triangles (ladder mechanism) | – | once per window |
-| L | largest number of common neighbours | 1 | once per window |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
 proofs/psgraph-plus.md.
@@ -50,7 +49,6 @@ LABELS = {
     "mixing": ("edges between degree classes", 1),
     "hubs": ("edges of hubs", 1),
     "triangles": ("triangles", 1),
-    "common": ("common neighbours", 1),
 }
 
 #: What one noisy value of each query with Laplace noise is about.
@@ -61,7 +59,6 @@ SUBJECTS = {
     "nodes": "a node's degree",
     "mixing": "the edges between two degree classes",
     "hubs": "the edges of a hub with another hub or a degree class",
-    "common": "the largest number of common neighbours of two nodes",
 }
 
 
@@ -104,13 +101,13 @@ def measure_structure(
     budget: Budget,
     engine: Engine,
 ) -> StructureReadings:
-    """Ask V, H, T and L.
+    """Ask V, H and T.
 
     Privacy: each costs its share for one edge. `classes` and `hubs` must come from released
     values; an edge is then in one cell of V and in at most one of H. proofs/psgraph-plus.md,
     proofs/ladder.md.
     """
-    noisy_classes = noisy_hubs = noisy_triangles = noisy_reach = None
+    noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
         cells = _block_counts(snapshot, classes, CLASSES, engine)
         noisy_classes = _counts(cells, "mixing", shares.mixing, budget)
@@ -128,9 +125,8 @@ def measure_structure(
             epsilon=shares.triangles,
             label=LABELS["triangles"][0],
         )
-        noisy_reach = _count(reach, "common", shares.common, budget)
     return StructureReadings(
-        noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles, noisy_reach
+        noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles
     )
 
 

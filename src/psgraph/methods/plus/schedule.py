@@ -30,10 +30,13 @@ Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]
 
 EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window
-EDGES_AT_ONCE = Fraction(12, 1000)  # what one timestamp should have, between these two
+EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between these two
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
-CURVE, MIXING, TRIANGLES, COMMON = (Fraction(share, 100) for share in (40, 35, 20, 5))
+CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
+# Degrees are asked at every timestamp where once per window is so many times worse and, if hub rows
+# are lost by that, has this relative squared error; they stay asked down to the second pair.
+SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
 NONE = Fraction(0)
@@ -59,7 +62,7 @@ class Shares:
         Its number and w.
     node_window
         What a whole window may spend on `nodes` and `hubs`.
-    edges, persistence, curve, nodes, mixing, hubs, triangles, common
+    edges, persistence, curve, nodes, mixing, hubs, triangles
         The ε of each query.
     reserved
         Booked here for the persistence query of the next timestamp, which reads this snapshot.
@@ -76,12 +79,11 @@ class Shares:
     mixing: Fraction
     hubs: Fraction
     triangles: Fraction
-    common: Fraction
 
     @property
     def fixed(self) -> Fraction:
         """All but `nodes` and `hubs`: known from the number of the timestamp alone."""
-        structure = self.curve + self.mixing + self.triangles + self.common
+        structure = self.curve + self.mixing + self.triangles
         return self.edges + self.persistence + self.reserved + structure
 
     @property
@@ -116,10 +118,10 @@ def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
     """Return what each kind of timestamp spends, by a description of it."""
     spending, window = Accountant(guarantee), guarantee.window
     first = shares_of(parts, spending, "undecided")
-    if window == 1:
-        return {"every timestamp": first}
     cases = {"first timestamp": first}
     spending = spending.record(first.total)
+    if window == 1:
+        return {**cases, "every later timestamp": shares_of(parts, spending, "undecided")}
     cases["second timestamp"] = shares_of(parts, spending, "undecided")
     modes: tuple[tuple[Mode, str], ...] = (
         ("steady", "degrees every timestamp"),
@@ -144,15 +146,15 @@ def _fixed_total(parts: Parts, guarantee: WEventPrivacy, phase: int) -> Fraction
 def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
     """The shares of a timestamp without those of the nodes."""
     epsilon, window = guarantee.epsilon, guarantee.window
-    persistence = PERSISTENCE * epsilon if parts.persistence and window > 1 else NONE
+    persistence = PERSISTENCE * epsilon if parts.persistence else NONE
     edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
     rest = epsilon - edges - persistence
     opens = timestamp % window == 0
+    follows = timestamp > 0 and (timestamp - 1) % window == 0
     asked = {
         "curve": CURVE if parts.curve else NONE,
         "mixing": MIXING,
         "triangles": TRIANGLES if parts.clustering else NONE,
-        "common": COMMON if parts.clustering else NONE,
     }
     unit = STRUCTURE * rest / sum(asked.values()) if opens else NONE
     return Shares(
@@ -160,7 +162,7 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
         window=window,
         node_window=rest - STRUCTURE * rest,
         edges=edges / window,
-        persistence=persistence / 2 if timestamp % window == 1 else NONE,
+        persistence=persistence / 2 if follows else NONE,
         reserved=persistence / 2 if opens else NONE,
         nodes=NONE,
         hubs=NONE,
@@ -224,9 +226,10 @@ def next_mode(
     between = moved * (window - 1) / 2
     periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
     periodic += new_share * (window - 1) / 2
-    if mode == "steady":
-        return "steady" if periodic > 1.8 * steady and periodic > 0.03 else "periodic"
-    return "steady" if periodic > 3 * steady and periodic > 0.05 else "periodic"
+    ratio, error = STAY if mode == "steady" else SWITCH
+    if node_window < ENOUGH_FOR_HUBS or node_window >= ENOUGH_FOR_HUBS * window:
+        error = 0.0  # both have hub rows, or neither has
+    return "steady" if periodic > max(ratio * steady, error) else "periodic"
 
 
 def _settled(drift: Floats, noise: float) -> Floats:

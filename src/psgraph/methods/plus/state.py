@@ -67,15 +67,14 @@ class StructureReadings:
         The positions of the hubs, the largest first. None if not asked.
     noisy_hub_edges
         H: hubs × classes, then pairs of hubs i < j row by row.
-    noisy_triangles, noisy_reach
-        T and L: triangles, and the largest number of common neighbours. None if not asked.
+    noisy_triangles
+        T. None if not asked.
     """
 
     noisy_class_edges: Integers | None
     hubs: Integers | None
     noisy_hub_edges: Integers | None
     noisy_triangles: int | None
-    noisy_reach: int | None
 
 
 @dataclass(frozen=True)

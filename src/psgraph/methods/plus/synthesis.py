@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
-from psgraph.methods.plus.clustering import Clustering, ladder_variance
+from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.degrees import DegreeStep, generator
 from psgraph.methods.plus.hubs import HubRows, advance, hub_count, hub_matrices, with_hubs
 from psgraph.methods.plus.mixing import (
@@ -154,21 +154,14 @@ def _measured_clustering(
     They are compared with `triangles`, those of a `plain` graph: one that has the same degrees
     and mixing, and has not been swapped.
     """
-    if structure.noisy_triangles is None or structure.noisy_reach is None:
+    if structure.noisy_triangles is None:
         return clustering
     nodes = len(sizes.roster)
-    reach = min(
-        float(second_largest_degree(plain, nodes)),
-        max(structure.noisy_reach, 0) + float(1 / sizes.shares.common),
+    counts = Unclustered(
+        nodes, wedge_count(plain, nodes), triangles, second_largest_degree(plain, nodes)
     )
-    noise = ladder_variance(reach, nodes=nodes, epsilon=float(sizes.shares.triangles))
-    wedges = wedge_count(plain, nodes)
-    return clustering.measured(
-        structure.noisy_triangles,
-        noise,
-        wedges=wedges,
-        unclustered=3 * triangles / wedges if wedges else 0.0,
-    )
+    epsilon = float(sizes.shares.triangles)
+    return clustering.measured(structure.noisy_triangles, counts, epsilon=epsilon)
 
 
 def _swapped(
@@ -185,15 +178,19 @@ def _swapped(
     many there are, if known.
     """
     nodes = target.degrees.size
-    share = clustering.target
-    if share is None:
+    wedges = wedge_count(edges, nodes)
+    if triangles is None:
+        triangles = count_triangles(edges, nodes)
+    steady = steadiness(kept)
+    wanted = clustering.target(3 * triangles / max(wedges, 1), kept=kept, steady=steady)
+    if wanted is None:
         return edges
     return swap_triangles(
         edges,
         nodes=nodes,
         labels=target.labels,
-        triangles=round(share * wedge_count(edges, nodes) / 3),
-        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steadiness(kept)),
+        triangles=round(wanted * wedges / 3),
+        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
         rng=generator(seed, 5),
         current=triangles,
     )
