@@ -26,6 +26,7 @@ Labels = NDArray[np.int32]
 TRUST = 0.5  # how far a pair of communities may be from the common ratio, relative to it
 LEAST = 0.02  # of what degrees alone would give
 ROUNDS = 3
+SHARP = 1.5
 
 
 def affinity(blocks: Track, labels: Labels, degrees: Integers, count: int) -> Floats:
@@ -49,6 +50,7 @@ def affinity(blocks: Track, labels: Labels, degrees: Integers, count: int) -> Fl
     spread = (TRUST * common) ** 2
     gain = np.divide(spread, spread + variance, out=np.zeros_like(spread), where=spread > 0)
     cells = np.maximum(common + gain * (measured - common), LEAST * chance)
+    cells = np.divide(cells,chance,out=np.ones_like(chance),where=chance>0)**SHARP*chance
     cells = rake(cells, stubs, sizes)
     return np.divide(cells, chance, out=np.ones_like(chance), where=chance > 0)
 

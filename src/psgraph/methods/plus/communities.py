@@ -38,14 +38,16 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-OF_WINDOW, OF_TIMESTAMP = Fraction(6, 10), Fraction(2, 3)  # the most that a search may take
+FIRST, LATER = Fraction(6, 10), Fraction(7, 10)  # of a window, until and after something is found
+OF_TIMESTAMP = Fraction(3, 4)  # the most that a search may take of what is granted for nodes
 BLOCKS = Fraction(5, 100)  # of a search; the rest goes to its passes
 UP = Fraction(2, 10)  # of the passes of a later search
-ENOUGH, ENOUGH_IF_FOUND = 8.0, 4.0  # ε times mean degree: noise scales in a typical row
+ENOUGH, ENOUGH_IF_FOUND = 12.0, 6.0  # ε times mean degree: noise scales in a typical row
 MOST_DOUBT = 0.025  # standard deviation of the modularity, from the noise on blocks
 KEPT = 0.6  # of the evidence, from one search to the next
 DEALT = 32  # nodes that get labels in turn where a first search begins
-REHEARSALS = 4
+REHEARSALS, LEAST_SPREAD = 4, 0.003
+MARGIN = 1.05  # graphs without communities still have some structure that a pass finds
 LEAST_WEIGHT = 0.1
 
 
@@ -112,11 +114,16 @@ class Search:
         How many searches in a row found nothing.
     next_window
         The number of the first window that may search again.
+    again
+        Whether the next timestamp should search again with all that the window has left, because
+        communities were just found for the first time.
     """
 
     found: Communities | None = None
     failures: int = 0
     next_window: int = 0
+    used: bool = False
+    again: bool = False
 
     def failed(self, window: int) -> Search:
         return Search(None, self.failures + 1, window + 2 ** (self.failures + 1))
@@ -153,7 +160,8 @@ def community_share(
     granted, node_window
         What this timestamp, and what a whole window, may spend on nodes.
     """
-    share = min(OF_WINDOW * node_window, OF_TIMESTAMP * granted)
+    most = FIRST if search.found is None else LATER
+    share = min(most * node_window, OF_TIMESTAMP * granted)
     if share == 0 or sizes.edges < 1 or sizes.nodes < DEALT:
         return Fraction(0)
     if search.found is None and window < search.next_window:
@@ -239,12 +247,14 @@ def searched(
     plan = Plan(order, np.maximum(degrees, LEAST_WEIGHT), np.zeros_like(found.evidence), DEALT)
     without = np.array([_rehearsed(plan, graph, float(growth), rng) for graph in graphs])
     doubt = math.sqrt(found.count * noise) / edges
-    bar = 1.1 * without.mean() + 3 * max(without.std(), 0.002) + 2 * doubt
-    if level < bar:
+    spread = math.hypot(max(float(without.std()), LEAST_SPREAD), doubt)
+    bar = MARGIN * float(without.mean()) + 3 * spread
+    if level < bar and (search.found is not None or level < bar - spread):
         return search.failed(window)
     scale = np.maximum(found.blocks.level, 0.003) ** 2
     track = found.blocks.observe(readings.noisy_blocks / edges, noise / edges**2, scale)
-    return Search(Communities(found.roster, found.labels, found.evidence, track))
+    new = Communities(found.roster, found.labels, found.evidence, track)
+    return Search(new, used=level >= bar, again=search.found is None)
 
 
 def _by_chance(labels: Labels, degrees: Integers, edges: int) -> float:

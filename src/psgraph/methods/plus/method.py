@@ -143,7 +143,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return self._shares(state, spending).total
 
     def _shares(self, state: PlusState | None, spending: Accountant) -> Shares:
-        return shares_of(self._parts, spending, "undecided" if state is None else state.mode)
+        if state is None:
+            return shares_of(self._parts, spending, "undecided")
+        again = state.search.again and state.mode != "steady"
+        return shares_of(self._parts, spending, state.mode, all_that_is_free=again)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it

@@ -36,8 +36,6 @@ STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES, COMMON = (Fraction(share, 100) for share in (40, 35, 20, 5))
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
-import os
-START = Fraction(os.environ.get("START", "1/2"))
 NONE = Fraction(0)
 
 
@@ -104,8 +102,12 @@ class Shares:
         return self.timestamp % self.window == 0
 
 
-def shares_of(parts: Parts, spending: Accountant, mode: Mode) -> Shares:
+def shares_of(
+    parts: Parts, spending: Accountant, mode: Mode, *, all_that_is_free: bool = False
+) -> Shares:
     """Return what the next timestamp spends.
+
+    With `all_that_is_free` it spends on nodes whatever the window has left.
 
     >>> spending = Accountant(WEventPrivacy("1", window=5))
     >>> shares = shares_of(Parts(), spending, "undecided")
@@ -119,7 +121,8 @@ def shares_of(parts: Parts, spending: Accountant, mode: Mode) -> Shares:
     for back, total in enumerate(reversed(recent), start=1):
         spent += total - _fixed_total(parts, spending.guarantee, (timestamp - back) % window)
     free = max(fixed.node_window - spent, NONE)
-    return _with_nodes(fixed, min(_wanted(fixed, mode, free), free), hubs=parts.hubs)
+    wanted = free if all_that_is_free else min(_wanted(fixed, mode, free), free)
+    return _with_nodes(fixed, wanted, hubs=parts.hubs)
 
 
 def with_search(shares: Shares, *, growth: Fraction, blocks: Fraction, hubs: bool) -> Shares:
@@ -192,7 +195,7 @@ def _wanted(shares: Shares, mode: Mode, free: Fraction) -> Fraction:
     if window == 1:
         return shares.node_window
     if timestamp == 0:
-        return shares.node_window * START
+        return shares.node_window / 2
     if mode == "periodic":
         return free if shares.opens_window else NONE
     if timestamp < window:

@@ -45,7 +45,8 @@ def search_shares(
 
     Privacy: all arguments are public or released; the sum of the shares does not change.
     """
-    if not shares.opens_window or (state is not None and state.mode == "steady"):
+    again = state is not None and state.search.again
+    if not (shares.opens_window or again) or (state is not None and state.mode == "steady"):
         return shares
     connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
     share = community_share(
@@ -88,7 +89,7 @@ def next_search(
     if readings is None:
         if shares.opens_window and state is not None and state.mode == "steady":
             found = None
-        return Search(found, search.failures, search.next_window)
+        return Search(found, search.failures, search.next_window, used=search.used)
     sealed = iter(readings.noisy_rows)
 
     def release(plan: Plan, epsilon: Fraction) -> Rows:

@@ -74,7 +74,7 @@ def draw_graph(
         target = _target(step, classes, mixing, rows, block_seed)
     with phase("communities"):
         search = next_search(state, measurement, step, target)
-        if search.found is not None:
+        if search.used and search.found is not None:
             target = _target(step, classes, mixing, rows, block_seed, search.found)
     with phase("realisation"):
         candidates = old_edges(state, sizes.roster, kept, generator(sizes.seed, 2))
