@@ -26,32 +26,37 @@ Labels = NDArray[np.int32]
 TRUST = 0.5  # how far a pair of communities may be from the common ratio, relative to it
 LEAST = 0.02  # of what degrees alone would give
 ROUNDS = 3
-SHARP = 1.5
+# Edges between noisy labels show the affinity of communities weakened: this exponent restores it.
+SHARPNESS = 1.5
 
 
 def affinity(blocks: Track, labels: Labels, degrees: Integers, count: int) -> Floats:
     """Return edges between communities relative to what their degrees alone would give.
 
-    Noisy cells are shrunk towards one common ratio inside and one between communities, and raked
-    to the wanted degrees.
+    Noisy cells are shrunk towards one common ratio inside and one between communities, sharpened
+    and raked to the wanted degrees.
     """
     stubs = np.bincount(labels, weights=degrees, minlength=count).astype(np.float64)
     sizes = np.bincount(labels, minlength=count)
     total = max(float(stubs.sum()), 1.0)
     chance = np.outer(stubs, stubs) / total
     a, b = pair_of(np.arange(blocks.level.size), count, inside=True)
-    measured, variance = np.zeros((2, count, count))
+    measured, variance = np.zeros((count, count)), np.zeros((count, count))
     measured[a, b] = blocks.level * total / 2
     variance[a, b] = blocks.variance * (total / 2) ** 2
     # The diagonal of a mixing matrix counts edges twice; `measured` counts each once.
-    measured, variance = measured + measured.T, variance + variance.T + 2 * np.diag(variance.diagonal())
+    variance = variance + variance.T + 2 * np.diag(variance.diagonal())
+    measured = measured + measured.T
     same = np.eye(count, dtype=bool)
     common = np.where(same, *(_ratio(measured, chance, part) for part in (same, ~same))) * chance
     spread = (TRUST * common) ** 2
     gain = np.divide(spread, spread + variance, out=np.zeros_like(spread), where=spread > 0)
     cells = np.maximum(common + gain * (measured - common), LEAST * chance)
-    cells = np.divide(cells,chance,out=np.ones_like(chance),where=chance>0)**SHARP*chance
-    cells = rake(cells, stubs, sizes)
+    sharp = _over(cells, chance) ** SHARPNESS * chance
+    return _over(rake(sharp, stubs, sizes), chance)
+
+
+def _over(cells: Floats, chance: Floats) -> Floats:
     return np.divide(cells, chance, out=np.ones_like(chance), where=chance > 0)
 
 

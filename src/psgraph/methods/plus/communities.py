@@ -1,53 +1,52 @@
-"""The search for communities: when to ask, what was found, and whether it is worth anything.
+"""The search for communities: when to ask, and what is known.
 
-A search runs growth passes (`labelling`) where a window opens. Evidence is kept between windows:
-the first search passes down from the largest node, later ones first pass up at a small price, which
-corrects the hubs, and then down. What is found is used only if edges inside communities are
-clearly more than the same pass finds in synthetic graphs without communities. A search that fails
-is repeated 2, 4, 8, … windows later.
+A search runs growth passes (see `labelling`) where a window opens, if released sizes say that it
+can succeed. The first search passes down from the largest node. Evidence is kept between searches:
+later ones first pass up at a small price, which corrects the hubs, and then down. Whether what
+was found is used is decided in `decision`. A search that fails is repeated 2, 4, 8, … windows
+later.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.engines.base import Edges
-from psgraph.engines.counting import adjacency
-from psgraph.engines.pairs import pair_count, pair_of
+from psgraph.engines.pairs import pair_count
 from psgraph.graph import Roster
-from psgraph.methods.plus.labelling import Evidence, Plan, Progress, Rows, follow, rehearse
+from psgraph.methods.plus.labelling import Evidence, Plan, Progress, Rows, follow
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
 __all__ = [
+    "BLOCKS",
     "Communities",
     "CommunityReadings",
     "Search",
     "Sizes",
     "community_share",
     "run_passes",
-    "searched",
+    "starting_plan",
 ]
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-FIRST, LATER = Fraction(6, 10), Fraction(7, 10)  # of a window, until and after something is found
+FIRST, LATER = (
+    Fraction(6, 10),
+    Fraction(7, 10),
+)  # of a window, before and after communities are used
 OF_TIMESTAMP = Fraction(3, 4)  # the most that a search may take of what is granted for nodes
 BLOCKS = Fraction(5, 100)  # of a search; the rest goes to its passes
 UP = Fraction(2, 10)  # of the passes of a later search
-ENOUGH, ENOUGH_IF_FOUND = 12.0, 6.0  # ε times mean degree: noise scales in a typical row
+ENOUGH, ENOUGH_IF_USED = 12.0, 6.0  # ε times mean degree: noise scales in a typical row
 MOST_DOUBT = 0.025  # standard deviation of the modularity, from the noise on blocks
 KEPT = 0.6  # of the evidence, from one search to the next
 DEALT = 32  # nodes that get labels in turn where a first search begins
-REHEARSALS, LEAST_SPREAD = 4, 0.003
-MARGIN = 1.05  # graphs without communities still have some structure that a pass finds
 LEAST_WEIGHT = 0.1
 
 
@@ -84,15 +83,26 @@ class Communities:
     evidence: Evidence
     blocks: Track
 
+    @classmethod
+    def after(cls, progress: Progress, roster: Roster, before: Communities | None) -> Communities:
+        """Return what a search found, with the edges between communities as known before it."""
+        cells = pair_count(progress.plan.labels, inside=True)
+        blocks = Track.unseen(cells, drift=0.0025) if before is None else before.blocks
+        return cls(roster, progress.found, progress.evidence, blocks)
+
     @property
     def count(self) -> int:
+        """How many communities there are; some may be empty."""
         return int(self.evidence.shape[1])
 
     def on(self, roster: Roster, rng: np.random.Generator) -> Communities:
         """Move to another roster; a node that was not there gets the label of a random one."""
         if roster is self.roster or roster == self.roster:
             return self
-        there = self.roster.positions(roster.ids)
+        if len(roster) and len(self.roster) and roster.strings != self.roster.strings:
+            there = np.full(len(roster), -1, dtype=np.int32)
+        else:
+            there = self.roster.positions(roster.ids)
         known = there >= 0
         evidence = np.zeros((len(roster), self.count), dtype=np.float32)
         evidence[known] = self.evidence[there[known]]
@@ -109,14 +119,17 @@ class Search:
     Attributes
     ----------
     found
-        None where no communities are used.
+        What the searches so far found, None if nothing.
+    used
+        Whether graphs have these communities. A first search may find enough to try again and too
+        little to be used.
     failures
         How many searches in a row found nothing.
     next_window
         The number of the first window that may search again.
     again
-        Whether the next timestamp should search again with all that the window has left, because
-        communities were just found for the first time.
+        Whether the next timestamp searches again with all that the window has left, because
+        something was just found for the first time.
     """
 
     found: Communities | None = None
@@ -125,7 +138,13 @@ class Search:
     used: bool = False
     again: bool = False
 
+    @property
+    def in_use(self) -> Communities | None:
+        """The communities that graphs have."""
+        return self.found if self.used else None
+
     def failed(self, window: int) -> Search:
+        """Wait twice as long as the last time before searching again."""
         return Search(None, self.failures + 1, window + 2 ** (self.failures + 1))
 
 
@@ -160,13 +179,12 @@ def community_share(
     granted, node_window
         What this timestamp, and what a whole window, may spend on nodes.
     """
-    most = FIRST if search.found is None else LATER
+    most, enough = (LATER, ENOUGH_IF_USED) if search.used else (FIRST, ENOUGH)
     share = min(most * node_window, OF_TIMESTAMP * granted)
     if share == 0 or sizes.edges < 1 or sizes.nodes < DEALT:
         return Fraction(0)
     if search.found is None and window < search.next_window:
         return Fraction(0)
-    enough = ENOUGH if search.found is None else ENOUGH_IF_FOUND
     count = label_count(share) if search.found is None else search.found.count
     doubt = math.sqrt(count * laplace_variance(float(1 / (BLOCKS * share)))) / sizes.edges
     asked = float(share) * sizes.mean_degree >= enough and doubt <= MOST_DOUBT
@@ -201,73 +219,21 @@ def run_passes(
     release
         Returns the noisy rows of a pass: drawn from private edges, or read from a measurement.
     """
-    weights = np.maximum(degrees, LEAST_WEIGHT)
     if found is None:
-        count = label_count(growth / (1 - BLOCKS))
-        evidence = np.zeros((order.size, count), dtype=np.float32)
-        shares, dealt = [(order, growth)], DEALT
-    else:
-        evidence = found.evidence * np.float32(KEPT)
-        shares = [(order[::-1].copy(), UP * growth), (order, (1 - UP) * growth)]
-        dealt = 0
-    for way, epsilon in shares:
-        plan = Plan(way, weights, evidence, dealt)
-        progress = follow(plan, release(plan, epsilon), float(epsilon))
-        evidence = progress.evidence
-    return progress
+        plan = starting_plan(order, degrees, label_count(growth / (1 - BLOCKS)))
+        return follow(plan, release(plan, growth), float(growth))
+    weights = _weights(degrees)
+    plan = Plan(order[::-1].copy(), weights, found.evidence * np.float32(KEPT), dealt=0)
+    up = follow(plan, release(plan, UP * growth), float(UP * growth))
+    plan = Plan(order, weights, up.evidence, dealt=0)
+    return follow(plan, release(plan, (1 - UP) * growth), float((1 - UP) * growth))
 
 
-def searched(
-    search: Search,
-    found: Communities,
-    readings: CommunityReadings,
-    *,
-    degrees: Integers,
-    order: Integers,
-    growth: Fraction,
-    blocks: Fraction,
-    window: int,
-    graphs: Iterator[Edges],
-    rng: np.random.Generator,
-) -> Search:
-    """Decide whether what was found is used, and update the edges between communities.
-
-    Parameters
-    ----------
-    found
-        Labels and evidence after the passes, with the blocks as known before.
-    graphs
-        Synthetic graphs with the same degrees and no communities.
-    """
-    edges = max(int(degrees.sum()) // 2, 1)
-    noise = laplace_variance(float(1 / blocks))
-    a, b = pair_of(np.arange(pair_count(found.count, inside=True)), found.count, inside=True)
-    inside = int(readings.noisy_blocks[a == b].sum())
-    level = inside / edges - _by_chance(found.labels, degrees, edges)
-    plan = Plan(order, np.maximum(degrees, LEAST_WEIGHT), np.zeros_like(found.evidence), DEALT)
-    without = np.array([_rehearsed(plan, graph, float(growth), rng) for graph in graphs])
-    doubt = math.sqrt(found.count * noise) / edges
-    spread = math.hypot(max(float(without.std()), LEAST_SPREAD), doubt)
-    bar = MARGIN * float(without.mean()) + 3 * spread
-    if level < bar and (search.found is not None or level < bar - spread):
-        return search.failed(window)
-    scale = np.maximum(found.blocks.level, 0.003) ** 2
-    track = found.blocks.observe(readings.noisy_blocks / edges, noise / edges**2, scale)
-    new = Communities(found.roster, found.labels, found.evidence, track)
-    return Search(new, used=level >= bar, again=search.found is None)
+def starting_plan(order: Integers, degrees: Integers, labels: int) -> Plan:
+    """Return the plan of a first pass, without evidence."""
+    evidence = np.zeros((order.size, labels), dtype=np.float32)
+    return Plan(order, _weights(degrees), evidence, DEALT)
 
 
-def _by_chance(labels: Labels, degrees: Integers, edges: int) -> float:
-    """Return the share of edges inside communities if edges fell at random."""
-    stubs = np.bincount(labels, weights=degrees)
-    return float((stubs**2).sum()) / (2 * edges) ** 2
-
-
-def _rehearsed(plan: Plan, graph: Edges, epsilon: float, rng: np.random.Generator) -> float:
-    """Return the modularity of what a pass finds in a synthetic graph."""
-    nodes = plan.order.size
-    starts, neighbours = adjacency(graph.u, graph.v, nodes)
-    labels = rehearse(plan, starts, neighbours, epsilon, rng)
-    edges = max(graph.u.size, 1)
-    inside = np.count_nonzero(labels[graph.u] == labels[graph.v])
-    return inside / edges - _by_chance(labels, np.diff(starts), edges)
+def _weights(degrees: Integers) -> NDArray[np.float64]:
+    return np.maximum(degrees, LEAST_WEIGHT)

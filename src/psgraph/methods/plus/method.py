@@ -131,9 +131,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     @property
     def _parts(self) -> Parts:
-        return Parts(
-            self.curve, self.hubs, self.persistence, self.clustering, self.communities
-        )
+        return Parts(self.curve, self.hubs, self.persistence, self.clustering, self.communities)
 
     def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
         """Ask for much where a window opens and little elsewhere; see `schedule`.
@@ -229,9 +227,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
             if not self.communities:
                 return shares
-            return search_shares(
-                state, shares, nodes, noisy_edges, noisy_curve, hubs=self.hubs
-            )
+            return search_shares(state, shares, nodes, noisy_edges, noisy_curve, hubs=self.hubs)
 
         return divide
 
@@ -283,5 +279,5 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "edges_kept": round(kept_share(state.persistence), 4),
             "node_degrees": state.mode,
             "hub_rows": state.hub_rows is not None,
-            "communities": state.search.found is not None,
+            "communities": state.search.used,
         }

@@ -24,7 +24,16 @@ from psgraph.methods.plus.nodes import Drift
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["Mode", "Parts", "Shares", "next_mode", "shares_of", "top_count", "typical_shares", "with_search"]
+__all__ = [
+    "Mode",
+    "Parts",
+    "Shares",
+    "next_mode",
+    "shares_of",
+    "top_count",
+    "typical_shares",
+    "with_search",
+]
 
 Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]

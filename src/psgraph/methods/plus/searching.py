@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.base import Edges
-from psgraph.engines.pairs import pair_count
 from psgraph.methods.plus.communities import (
     BLOCKS,
-    REHEARSALS,
     Communities,
     Search,
     Sizes,
     community_share,
     run_passes,
-    searched,
 )
+from psgraph.methods.plus.decision import bar_without_communities, decide
 from psgraph.methods.plus.degrees import DegreeStep, generator
-from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import Shares, with_search
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings
-from psgraph.methods.plus.tracking import Track
 
 __all__ = ["known_communities", "next_search", "search_shares"]
 
 Integers = NDArray[np.int64]
+
+REHEARSALS = 4
 
 
 def search_shares(
@@ -82,39 +80,32 @@ def next_search(
     plain
         What a graph without communities should look like.
     """
-    sizes, readings = measurement.sizes, measurement.communities
+    sizes, readings, shares = measurement.sizes, measurement.communities, measurement.sizes.shares
     search = Search() if state is None else state.search
     found = known_communities(state, sizes)
-    shares = sizes.shares
     if readings is None:
         if shares.opens_window and state is not None and state.mode == "steady":
-            found = None
-        return Search(found, search.failures, search.next_window, used=search.used)
+            return Search()
+        return replace(search, found=found, again=False)
     sealed = iter(readings.noisy_rows)
-
-    def release(plan: Plan, epsilon: Fraction) -> Rows:
-        del plan, epsilon
-        return next(sealed)
-
-    progress = run_passes(found, step.order, step.wanted, shares.growth, release)
-    count = progress.plan.labels
-    blocks = Track.unseen(pair_count(count, inside=True), drift=0.0025)
-    return searched(
-        search,
-        Communities(
-            sizes.roster,
-            progress.found,
-            progress.evidence,
-            blocks if found is None else found.blocks,
-        ),
-        readings,
-        degrees=step.wanted,
-        order=step.order,
+    progress = run_passes(found, step.order, step.wanted, shares.growth, lambda *_: next(sealed))
+    bar = bar_without_communities(
+        _without_communities(plain, sizes.seed),
+        step.order,
+        step.wanted,
+        labels=progress.plan.labels,
         growth=shares.growth,
         blocks=shares.blocks,
-        window=shares.timestamp // shares.window,
-        graphs=_without_communities(plain, sizes.seed),
         rng=generator(sizes.seed, 7),
+    )
+    return decide(
+        search,
+        Communities.after(progress, sizes.roster, found),
+        readings.noisy_blocks,
+        bar,
+        degrees=step.wanted,
+        blocks=shares.blocks,
+        window=shares.timestamp // shares.window,
     )
 
 

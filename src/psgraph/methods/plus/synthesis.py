@@ -74,8 +74,8 @@ def draw_graph(
         target = _target(step, classes, mixing, rows, block_seed)
     with phase("communities"):
         search = next_search(state, measurement, step, target)
-        if search.used and search.found is not None:
-            target = _target(step, classes, mixing, rows, block_seed, search.found)
+        if search.in_use is not None:
+            target = _target(step, classes, mixing, rows, block_seed, search.in_use)
     with phase("realisation"):
         candidates = old_edges(state, sizes.roster, kept, generator(sizes.seed, 2))
         edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
