@@ -200,7 +200,9 @@ def test_the_plan_says_what_its_rows_cannot():
     assert len(off.plan_remarks(WEventPrivacy("1", window=5), nodes=9)) == 1
 
 
-@pytest.mark.parametrize("name", ["curve", "hubs", "persistence", "clustering", "resets"])
+@pytest.mark.parametrize(
+    "name", ["curve", "hubs", "persistence", "clustering", "communities", "resets"]
+)
 def test_switches_are_booleans(name):
     with pytest.raises(InvalidArgument, match=name):
         PSGraphPlus(**{name: "yes"})

@@ -57,6 +57,8 @@ class GrowthPass(Mechanism[Rows]):
         plan, nodes = self.plan, self.starts.size - 1
         if not plan.order.size == plan.weights.size == plan.evidence.shape[0] == nodes:
             raise MethodError("order, weights and evidence must have one entry per node")
+        if nodes and not (np.bincount(plan.order, minlength=nodes) == 1).all():
+            raise MethodError("a growth pass must visit every node once")
 
     @property
     def shape(self) -> tuple[int, ...]:

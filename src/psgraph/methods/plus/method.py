@@ -131,7 +131,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     @property
     def _parts(self) -> Parts:
-        return Parts(self.curve, self.hubs, self.persistence, self.clustering, self.communities)
+        return Parts(self.curve, self.hubs, self.persistence, self.clustering)
 
     def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
         """Ask for much where a window opens and little elsewhere; see `schedule`.

@@ -8,7 +8,7 @@
 | D | degrees | 2 | as scheduled |
 | V | edges between degree classes | 1 | once per window |
 | H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
-| N | edges to the nodes before in a growth pass, by label | 1 | once per window, where communities are searched |
+| N | edges to nodes earlier in a growth pass, by label | 1 | where communities are searched |
 | B | edges between communities | 1 | with N |
 | T | triangles (ladder mechanism) | – | once per window |
 | L | largest number of common neighbours | 1 | once per window |

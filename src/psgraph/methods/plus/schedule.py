@@ -56,7 +56,6 @@ class Parts:
     hubs: bool = True
     persistence: bool = True
     clustering: bool = True
-    communities: bool = True
 
 
 @dataclass(frozen=True)
