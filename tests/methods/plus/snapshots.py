@@ -60,7 +60,9 @@ def hubs_and_leaves(nodes: int, seed: int = 0) -> Snapshot:
     return Snapshot(Roster.range(nodes), u[u != v], v[u != v])
 
 
-def planted(nodes: int, communities: int, degree: int, seed: int = 0) -> tuple[Snapshot, np.ndarray]:
+def planted(
+    nodes: int, communities: int, degree: int, seed: int = 0
+) -> tuple[Snapshot, np.ndarray]:
     """A graph with hubs in which nine edges in ten stay inside a community."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, communities, nodes)

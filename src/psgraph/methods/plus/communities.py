@@ -24,6 +24,7 @@ from psgraph.methods.plus.tracking import Track, laplace_variance
 
 __all__ = [
     "BLOCKS",
+    "OF_TIMESTAMP",
     "Communities",
     "CommunityReadings",
     "Search",

@@ -40,7 +40,7 @@ class Bar:
     spread: float
 
     def at(self, deviations: float) -> float:
-        """Return the modularity so many standard deviations above the mean."""
+        """Return the modularity that is `deviations` standard deviations above the mean."""
         return MARGIN * self.mean + deviations * self.spread
 
 

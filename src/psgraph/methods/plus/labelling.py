@@ -41,8 +41,8 @@ class Plan:
     evidence
         Nodes × labels: what speaks for each label from earlier passes.
     dealt
-        So many nodes at the front get labels in turn, whatever their rows say: a pass that starts
-        with a few hubs would otherwise put most of them under one label.
+        How many nodes at the front get labels in turn, whatever their rows say. Without that most
+        hubs would end up under one label.
     """
 
     order: Integers

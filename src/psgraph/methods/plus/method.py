@@ -17,7 +17,13 @@ from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.clustering import Clustering
-from psgraph.methods.plus.communities import Communities, CommunityReadings, Search
+from psgraph.methods.plus.communities import (
+    BLOCKS,
+    OF_TIMESTAMP,
+    Communities,
+    CommunityReadings,
+    Search,
+)
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step
 from psgraph.methods.plus.hubs import HubRows, hub_count
@@ -31,7 +37,7 @@ from psgraph.methods.plus.queries import (
     measure_sizes,
     measure_structure,
 )
-from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares
+from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares, with_search
 from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw_graph
@@ -79,6 +85,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     where released degrees show that they change too fast. 8 % is spread over the timestamps for
     edge counts, up to 16 % in long windows or at small ε, and 2 % tells how many edges stay. A
     component that is switched off leaves its share to the others.
+
+    Where edges are many enough for their noise, part of the share of node degrees goes to a search
+    for communities. What it finds is used only if it is clearly more than the same search finds in
+    synthetic graphs without communities. Where released sizes say that a search can't succeed, it
+    is not made and costs nothing.
 
     The graph of a timestamp is made in `update`, from random bits that are sealed in the
     measurement, because the next timestamp builds on it; `synthesise` returns it.
@@ -129,6 +140,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         self.resets = checked_flag("resets", resets)
         self._known: _Known | None = None
 
+    def rehearsals(self) -> list[PSGraphPlus]:
+        """Return the method, and one that searches for communities whatever the sizes are."""
+        return [self, _Eager(**{name: bool(value) for name, value in self.parameters().items()})]
+
     @property
     def _parts(self) -> Parts:
         return Parts(self.curve, self.hubs, self.persistence, self.clustering)
@@ -164,6 +179,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             remarks.append(
                 "Node degrees are asked once per window, or at every timestamp where released "
                 "degrees show that they change too fast for that."
+            )
+        if self.communities:
+            remarks.append(
+                "Where released sizes say that communities can be found, a search for them takes "
+                f"up to {round(100 * OF_TIMESTAMP)} % of what a timestamp has for node degrees."
             )
         if first.triangles:
             remarks.append(
@@ -281,3 +301,20 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "hub_rows": state.hub_rows is not None,
             "communities": state.search.used,
         }
+
+
+class _Eager(PSGraphPlus):
+    """Always searches, so that the code of a search is compiled ahead of time."""
+
+    def _divider(
+        self, state: PlusState | None, snapshot: Snapshot
+    ) -> Callable[[Shares, int, Integers | None], Shares]:
+        del state, snapshot
+
+        def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
+            del noisy_edges, noisy_curve
+            search = OF_TIMESTAMP * shares.on_nodes
+            blocks = BLOCKS * search
+            return with_search(shares, growth=search - blocks, blocks=blocks, hubs=self.hubs)
+
+        return divide
