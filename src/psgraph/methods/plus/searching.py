@@ -28,6 +28,7 @@ __all__ = ["known_communities", "next_search", "search_shares"]
 Integers = NDArray[np.int64]
 
 REHEARSALS = 4
+MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
 
 
 def search_shares(
@@ -111,5 +112,6 @@ def next_search(
 
 def _without_communities(plain: Target, seed: int) -> Iterator[Edges]:
     none = np.zeros(0, dtype=np.int32)
-    for number in range(REHEARSALS):
+    rehearsals = REHEARSALS if plain.edge_count < MANY_EDGES else 1
+    for number in range(rehearsals):
         yield realise(plain, kept=(none, none), rng=generator(seed, 8 + number))
