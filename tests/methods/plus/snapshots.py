@@ -16,6 +16,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph.streams.planted import PlantedGraph, key_ends, pareto_weights
 
 ENGINE = LocalEngine()
 
@@ -57,6 +58,18 @@ def hubs_and_leaves(nodes: int, seed: int = 0) -> Snapshot:
     u = rng.integers(0, nodes, 3 * nodes)
     v = (nodes * rng.random(3 * nodes) ** 4).astype(np.int64)
     return Snapshot(Roster.range(nodes), u[u != v], v[u != v])
+
+
+def planted(
+    nodes: int, communities: int, degree: int, seed: int = 0
+) -> tuple[Snapshot, np.ndarray]:
+    """A graph with hubs in which nine edges in ten stay inside a community."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, communities, nodes)
+    weights = pareto_weights(nodes, rng, exponent=1.5, largest=20.0)
+    graph = PlantedGraph(weights, labels, rng)
+    keys = graph.extend(np.empty(0, dtype=np.int64), nodes * degree // 2, inside=0.9)
+    return Snapshot(Roster.range(nodes), *key_ends(keys)), labels
 
 
 def publish(

@@ -202,11 +202,14 @@ def test_the_plan_says_what_its_rows_cannot():
     remarks = " ".join(PSGraphPlus().plan_remarks(WEventPrivacy("1", window=5), nodes=9))
     assert "ladder mechanism" in remarks
     assert "once per window" in remarks
-    off = PSGraphPlus(clustering=False, persistence=False)
+    assert "a search for them takes up to 75 %" in remarks
+    off = PSGraphPlus(clustering=False, persistence=False, communities=False)
     assert len(off.plan_remarks(WEventPrivacy("1", window=5), nodes=9)) == 1
 
 
-@pytest.mark.parametrize("name", ["curve", "hubs", "persistence", "clustering", "resets"])
+@pytest.mark.parametrize(
+    "name", ["curve", "hubs", "persistence", "clustering", "communities", "resets"]
+)
 def test_switches_are_booleans(name):
     with pytest.raises(InvalidArgument, match=name):
         PSGraphPlus(**{name: "yes"})

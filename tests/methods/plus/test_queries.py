@@ -13,7 +13,12 @@ from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus.hubs import hub_matrices
 from psgraph.methods.plus.mixing import CLASSES
-from psgraph.methods.plus.queries import LABELS, measure_sizes, measure_structure
+from psgraph.methods.plus.queries import (
+    LABELS,
+    measure_communities,
+    measure_sizes,
+    measure_structure,
+)
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 
@@ -142,6 +147,8 @@ def test_each_query_is_charged_what_it_was_given(rng):
     measure_sizes(snapshot, snapshot, EVERYTHING, budget, ENGINE)
     classes = np.zeros(NODES, dtype=np.int32)
     measure_structure(snapshot, classes, np.arange(3), EVERYTHING, budget, ENGINE)
+    order, degrees = np.arange(NODES), np.ones(NODES, dtype=np.int64)
+    measure_communities(snapshot, None, order, degrees, EVERYTHING, budget, ENGINE)
     assert {(c.label, c.sensitivity) for c in budget.trace} == set(LABELS.values())
     assert budget.spent == EVERYTHING.total
     assert [charge.label for charge in budget.trace if charge.mechanism == "ladder"] == [

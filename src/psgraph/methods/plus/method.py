@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
@@ -16,14 +17,28 @@ from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.clustering import Clustering
+from psgraph.methods.plus.communities import (
+    BLOCKS,
+    OF_TIMESTAMP,
+    Communities,
+    CommunityReadings,
+    Search,
+)
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step
 from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.persistence import kept_share
-from psgraph.methods.plus.queries import LABELS, SUBJECTS, measure_sizes, measure_structure
-from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares
+from psgraph.methods.plus.queries import (
+    LABELS,
+    SUBJECTS,
+    measure_communities,
+    measure_sizes,
+    measure_structure,
+)
+from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares, with_search
+from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw_graph
 from psgraph.methods.plus.tracking import Track
@@ -32,6 +47,8 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PSGraphPlus"]
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,8 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         Ask how many edges stay, and keep as many of the last release.
     clustering
         Ask for the number of triangles, and swap edges towards it.
+    communities
+        Search for communities where released values say that they can be found.
     resets
         Allow a node's degree to be replaced by a fresh draw between two measurements.
 
@@ -66,6 +85,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     where released degrees show that they change too fast. 8 % is spread over the timestamps for
     edge counts, up to 16 % in long windows or at small ε, and 2 % tells how many edges stay. A
     component that is switched off leaves its share to the others.
+
+    Where edges are many enough for their noise, part of the share of node degrees goes to a search
+    for communities. What it finds is used only if it is clearly more than the same search finds in
+    synthetic graphs without communities. Where released sizes say that a search can't succeed, it
+    is not made and costs nothing.
 
     The graph of a timestamp is made in `update`, from random bits that are sealed in the
     measurement, because the next timestamp builds on it; `synthesise` returns it.
@@ -82,12 +106,15 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     name = "psgraph-plus"
     records = (
         Clustering,
+        Communities,
+        CommunityReadings,
         DegreeCurve,
         Drift,
         HubRows,
         Nodes,
         PlusMeasurement,
         PlusState,
+        Search,
         Shares,
         SizeReadings,
         StructureReadings,
@@ -102,14 +129,20 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         hubs: bool = True,
         persistence: bool = True,
         clustering: bool = True,
+        communities: bool = True,
         resets: bool = True,
     ) -> None:
         self.curve = checked_flag("curve", curve)
         self.hubs = checked_flag("hubs", hubs)
         self.persistence = checked_flag("persistence", persistence)
         self.clustering = checked_flag("clustering", clustering)
+        self.communities = checked_flag("communities", communities)
         self.resets = checked_flag("resets", resets)
         self._known: _Known | None = None
+
+    def rehearsals(self) -> list[PSGraphPlus]:
+        """Return the method, and one that searches for communities whatever the sizes are."""
+        return [self, _Eager(**{name: bool(value) for name, value in self.parameters().items()})]
 
     @property
     def _parts(self) -> Parts:
@@ -123,7 +156,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return self._shares(state, spending).total
 
     def _shares(self, state: PlusState | None, spending: Accountant) -> Shares:
-        return shares_of(self._parts, spending, "undecided" if state is None else state.mode)
+        if state is None:
+            return shares_of(self._parts, spending, "undecided")
+        again = state.search.again and state.mode != "steady"
+        return shares_of(self._parts, spending, state.mode, all_that_is_free=again)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
@@ -143,6 +179,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             remarks.append(
                 "Node degrees are asked once per window, or at every timestamp where released "
                 "degrees show that they change too fast for that."
+            )
+        if self.communities:
+            remarks.append(
+                "Where released sizes say that communities can be found, a search for them takes "
+                f"up to {round(100 * OF_TIMESTAMP)} % of what a timestamp has for node degrees."
             )
         if first.triangles:
             remarks.append(
@@ -177,7 +218,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
         with phase("sizes"):
-            sizes = measure_sizes(snapshot, previous, shares, budget, engine)
+            sizes = measure_sizes(
+                snapshot, previous, shares, budget, engine, divide=self._divider(state, snapshot)
+            )
+            shares = sizes.shares
         with phase("degrees"):
             step = self._degree_step(state, sizes)
         classes = degree_classes(step.wanted)
@@ -185,7 +229,27 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         with phase("structure"):
             structure = measure_structure(snapshot, classes, hubs, shares, budget, engine)
         divided = bool(shares.mixing or shares.hubs)
-        return PlusMeasurement(sizes, classes if divided else None, structure)
+        communities = None
+        if shares.growth:
+            with phase("communities"):
+                found = known_communities(state, sizes)
+                communities = measure_communities(
+                    snapshot, found, step.order, step.wanted, shares, budget, engine
+                )
+        return PlusMeasurement(sizes, classes if divided else None, structure, communities)
+
+    def _divider(
+        self, state: PlusState | None, snapshot: Snapshot
+    ) -> Callable[[Shares, int, Integers | None], Shares]:
+        """Return what fixes the shares of a timestamp once its first sizes are released."""
+        nodes = len(snapshot.roster)
+
+        def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
+            if not self.communities:
+                return shares
+            return search_shares(state, shares, nodes, noisy_edges, noisy_curve, hubs=self.hubs)
+
+        return divide
 
     def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
         """The degree step, computed once where `update` follows `measure` in one process."""
@@ -219,6 +283,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             clustering=drawn.clustering,
             mode=step.mode,
             new_share=step.new_share,
+            search=drawn.search,
         )
 
     def synthesise(
@@ -234,4 +299,22 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "edges_kept": round(kept_share(state.persistence), 4),
             "node_degrees": state.mode,
             "hub_rows": state.hub_rows is not None,
+            "communities": state.search.used,
         }
+
+
+class _Eager(PSGraphPlus):
+    """Always searches, so that the code of a search is compiled ahead of time."""
+
+    def _divider(
+        self, state: PlusState | None, snapshot: Snapshot
+    ) -> Callable[[Shares, int, Integers | None], Shares]:
+        del state, snapshot
+
+        def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
+            del noisy_edges, noisy_curve
+            search = OF_TIMESTAMP * shares.on_nodes
+            blocks = BLOCKS * search
+            return with_search(shares, growth=search - blocks, blocks=blocks, hubs=self.hubs)
+
+        return divide

@@ -102,7 +102,7 @@ def rake(matrix: Floats, stubs: Floats, sizes: Integers) -> Floats:
 
 
 def integer_blocks(
-    matrix: Floats, identities: NDArray[np.uint64], seed: int
+    matrix: Floats, identities: NDArray[np.uint64], seed: int, *, classes: int = CLASSES
 ) -> tuple[Labels, Labels, Integers]:
     """Round a mixing matrix at random to edges per pair of labels.
 
@@ -112,6 +112,8 @@ def integer_blocks(
         A number for each label that stays with it: the class, or a number of the hub. With the
         same seed a pair of them is always rounded in the same way, whatever labels it has, so
         that blocks are stable from one timestamp to the next.
+    classes
+        How many labels, the first ones, stand for more than one node.
 
     Returns
     -------
@@ -126,9 +128,9 @@ def integer_blocks(
     quotas = np.floor(edges + offsets).astype(np.int64)
     a, b = np.nonzero(np.triu(quotas))
     # The row of a cell is its hub; of two hubs the larger, which has the smaller label.
-    single = b >= CLASSES
-    row = np.where(single, np.where(a >= CLASSES, a, b), size + CLASSES - b)
-    within = np.where(single, order[a, b], CLASSES - a)
+    single = b >= classes
+    row = np.where(single, np.where(a >= classes, a, b), size + classes - b)
+    within = np.where(single, order[a, b], classes - a)
     index = np.lexsort((within, row))
     a, b = a[index], b[index]
     return a.astype(np.int32), b.astype(np.int32), quotas[a, b]

@@ -1,4 +1,4 @@
-"""The seven questions PSGraph+ asks about private edges. All noise is exact.
+"""The nine questions PSGraph+ asks about private edges. All noise is exact.
 
 | | question | sensitivity to one edge | asked |
 |---|---|---|---|
@@ -8,6 +8,8 @@
 | D | degrees | 2 | as scheduled |
 | V | edges between degree classes | 1 | once per window |
 | H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
+| N | edges to nodes earlier in a growth pass, by label | 1 | where communities are searched |
+| B | edges between communities | 1 | with N |
 | T | triangles (ladder mechanism) | – | once per window |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
@@ -16,6 +18,7 @@ proofs/psgraph-plus.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -23,8 +26,11 @@ from numpy.typing import NDArray
 
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
+from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
+from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
+from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.schedule import Shares
@@ -34,7 +40,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 
-__all__ = ["LABELS", "SUBJECTS", "measure_sizes", "measure_structure"]
+__all__ = ["LABELS", "SUBJECTS", "measure_communities", "measure_sizes", "measure_structure"]
 
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -48,6 +54,8 @@ LABELS = {
     "nodes": ("degrees", 2),
     "mixing": ("edges between degree classes", 1),
     "hubs": ("edges of hubs", 1),
+    "growth": ("edges to labelled nodes", 1),
+    "blocks": ("edges between communities", 1),
     "triangles": ("triangles", 1),
 }
 
@@ -59,13 +67,28 @@ SUBJECTS = {
     "nodes": "a node's degree",
     "mixing": "the edges between two degree classes",
     "hubs": "the edges of a hub with another hub or a degree class",
+    "growth": "a node's edges with the nodes labelled before it, by community",
+    "blocks": "the edges between two communities",
 }
 
 
+def _as_scheduled(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
+    del noisy_edges, noisy_curve
+    return shares
+
+
 def measure_sizes(
-    snapshot: Snapshot, previous: Snapshot | None, shares: Shares, budget: Budget, engine: Engine
+    snapshot: Snapshot,
+    previous: Snapshot | None,
+    shares: Shares,
+    budget: Budget,
+    engine: Engine,
+    *,
+    divide: Callable[[Shares, int, Integers | None], Shares] = _as_scheduled,
 ) -> SizeReadings:
     """Ask M, K, C and D.
+
+    `divide` fixes the shares of the later queries from the noisy edge count and curve.
 
     Privacy: M, C and D cost their shares for one edge. K reads two snapshots. For one edge of
     this one it moves by 1 and costs `shares.persistence`; for one edge of the snapshot before it
@@ -86,6 +109,7 @@ def measure_sizes(
         degrees, _ = engine.split_degrees(snapshot, np.zeros(nodes, dtype=np.int32))
         if shares.curve:
             noisy_curve = _counts(_at_least(degrees, nodes), "curve", shares.curve, budget)
+        shares = divide(shares, noisy_edges, noisy_curve)
         if shares.nodes:
             noisy_degrees = _counts(degrees, "nodes", shares.nodes, budget)
     return SizeReadings(
@@ -128,6 +152,34 @@ def measure_structure(
     return StructureReadings(
         noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles
     )
+
+
+def measure_communities(
+    snapshot: Snapshot,
+    found: Communities | None,
+    order: Integers,
+    degrees: Integers,
+    shares: Shares,
+    budget: Budget,
+    engine: Engine,
+) -> CommunityReadings:
+    """Ask N and B.
+
+    Privacy: each costs its share for one edge. The passes of N share theirs. `found`, `order` and
+    `degrees` must come from released values. proofs/growth-pass.md, proofs/psgraph-plus.md.
+    """
+    starts, neighbours = engine.adjacency(snapshot)
+    noisy_rows = []
+
+    def release(plan: Plan, epsilon: Fraction) -> Rows:
+        drawn = GrowthPass(starts, neighbours, plan)
+        noisy_rows.append(budget.run(drawn, epsilon=epsilon, label=LABELS["growth"][0]))
+        return noisy_rows[-1]
+
+    progress = run_passes(found, order, degrees, shares.growth, release)
+    cells = _block_counts(snapshot, progress.found, progress.plan.labels, engine)
+    noisy_blocks = _counts(cells, "blocks", shares.blocks, budget)
+    return CommunityReadings(tuple(noisy_rows), noisy_blocks)
 
 
 def _at_least(degrees: Integers, nodes: int) -> Integers:

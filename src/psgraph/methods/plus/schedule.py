@@ -12,7 +12,7 @@ spends and released values. proofs/psgraph-plus.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
@@ -24,7 +24,16 @@ from psgraph.methods.plus.nodes import Drift
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["Mode", "Parts", "Shares", "next_mode", "shares_of", "top_count", "typical_shares"]
+__all__ = [
+    "Mode",
+    "Parts",
+    "Shares",
+    "next_mode",
+    "shares_of",
+    "top_count",
+    "typical_shares",
+    "with_search",
+]
 
 Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]
@@ -61,8 +70,8 @@ class Shares:
     timestamp, window
         Its number and w.
     node_window
-        What a whole window may spend on `nodes` and `hubs`.
-    edges, persistence, curve, nodes, mixing, hubs, triangles
+        What a whole window may spend on `nodes`, `hubs`, `growth` and `blocks`.
+    edges, persistence, curve, nodes, mixing, hubs, growth, blocks, triangles
         The ε of each query.
     reserved
         Booked here for the persistence query of the next timestamp, which reads this snapshot.
@@ -78,17 +87,24 @@ class Shares:
     nodes: Fraction
     mixing: Fraction
     hubs: Fraction
+    growth: Fraction
+    blocks: Fraction
     triangles: Fraction
 
     @property
     def fixed(self) -> Fraction:
-        """All but `nodes` and `hubs`: known from the number of the timestamp alone."""
+        """All but what is spent on nodes: known from the number of the timestamp alone."""
         structure = self.curve + self.mixing + self.triangles
         return self.edges + self.persistence + self.reserved + structure
 
     @property
     def total(self) -> Fraction:
-        return self.fixed + self.nodes + self.hubs
+        return self.fixed + self.on_nodes
+
+    @property
+    def on_nodes(self) -> Fraction:
+        """What is spent on node degrees, hub rows and communities."""
+        return self.nodes + self.hubs + self.growth + self.blocks
 
     @property
     def opens_window(self) -> bool:
@@ -96,8 +112,12 @@ class Shares:
         return self.timestamp % self.window == 0
 
 
-def shares_of(parts: Parts, spending: Accountant, mode: Mode) -> Shares:
+def shares_of(
+    parts: Parts, spending: Accountant, mode: Mode, *, all_that_is_free: bool = False
+) -> Shares:
     """Return what the next timestamp spends.
+
+    With `all_that_is_free` it spends on nodes whatever the window has left.
 
     >>> spending = Accountant(WEventPrivacy("1", window=5))
     >>> shares = shares_of(Parts(), spending, "undecided")
@@ -111,7 +131,14 @@ def shares_of(parts: Parts, spending: Accountant, mode: Mode) -> Shares:
     for back, total in enumerate(reversed(recent), start=1):
         spent += total - _fixed_total(parts, spending.guarantee, (timestamp - back) % window)
     free = max(fixed.node_window - spent, NONE)
-    return _with_nodes(fixed, min(_wanted(fixed, mode, free), free), hubs=parts.hubs)
+    wanted = free if all_that_is_free else min(_wanted(fixed, mode, free), free)
+    return _with_nodes(fixed, wanted, hubs=parts.hubs)
+
+
+def with_search(shares: Shares, *, growth: Fraction, blocks: Fraction, hubs: bool) -> Shares:
+    """Return shares that spend part of what is granted for nodes on a search for communities."""
+    rest = _with_nodes(shares, shares.on_nodes - growth - blocks, hubs=hubs)
+    return replace(rest, growth=growth, blocks=blocks)
 
 
 def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
@@ -166,6 +193,8 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
         reserved=persistence / 2 if opens else NONE,
         nodes=NONE,
         hubs=NONE,
+        growth=NONE,
+        blocks=NONE,
         **{name: share * unit for name, share in asked.items()},
     )
 
@@ -186,8 +215,7 @@ def _wanted(shares: Shares, mode: Mode, free: Fraction) -> Fraction:
 
 def _with_nodes(shares: Shares, epsilon: Fraction, *, hubs: bool) -> Shares:
     for_hubs = epsilon / 2 if hubs and epsilon >= ENOUGH_FOR_HUBS else NONE
-    values = {**vars(shares), "nodes": epsilon - for_hubs, "hubs": for_hubs}
-    return Shares(**values)
+    return replace(shares, nodes=epsilon - for_hubs, hubs=for_hubs)
 
 
 def next_mode(

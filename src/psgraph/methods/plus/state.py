@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering
+from psgraph.methods.plus.communities import CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.hubs import HubRows
 from psgraph.methods.plus.nodes import Nodes
@@ -86,11 +87,14 @@ class PlusMeasurement:
     classes
         The degree class of every node, by which `structure` divides edges; from released values.
         None where it does not.
+    communities
+        None where no search was asked.
     """
 
     sizes: SizeReadings
     classes: Labels | None
     structure: StructureReadings
+    communities: CommunityReadings | None
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ class PlusState:
         How blocks are rounded to integers.
     mode, new_share
         How node degrees are asked, and the smoothed share of new nodes among the largest.
+    search
+        The communities in use, and when to look for them again.
     """
 
     roster: Roster
@@ -132,3 +138,4 @@ class PlusState:
     clustering: Clustering
     mode: Mode
     new_share: float
+    search: Search

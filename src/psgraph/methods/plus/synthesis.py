@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
+from psgraph.methods.plus.affinity import affinity, divided
 from psgraph.methods.plus.clustering import Clustering, Unclustered
+from psgraph.methods.plus.communities import Communities, Search
 from psgraph.methods.plus.degrees import DegreeStep, generator
 from psgraph.methods.plus.hubs import HubRows, advance, hub_count, hub_matrices, with_hubs
 from psgraph.methods.plus.mixing import (
@@ -27,6 +29,7 @@ from psgraph.methods.plus.mixing import (
 )
 from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
 from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.searching import next_search
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.tracking import Track, laplace_variance
@@ -48,6 +51,7 @@ class DrawnGraph:
     hub_rows: HubRows | None
     block_seed: int
     clustering: Clustering
+    search: Search
 
 
 def draw_graph(
@@ -68,6 +72,10 @@ def draw_graph(
         mixing = class_mixing(step.wanted, classes, shares, step.edge_count)
         rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
         target = _target(step, classes, mixing, rows, block_seed)
+    with phase("communities"):
+        search = next_search(state, measurement, step, target)
+        if search.in_use is not None:
+            target = _target(step, classes, mixing, rows, block_seed, search.in_use)
     with phase("realisation"):
         candidates = old_edges(state, sizes.roster, kept, generator(sizes.seed, 2))
         edges = realise(target, kept=candidates, rng=generator(sizes.seed, 3))
@@ -80,21 +88,39 @@ def draw_graph(
             clustering = _measured_clustering(clustering, plain, counted, sizes, structure)
             triangles = counted if plain is edges else None
         edges = _swapped(edges, triangles, clustering, target, kept, sizes.seed)
-    return DrawnGraph(edges, track, rows, block_seed, clustering)
+    return DrawnGraph(edges, track, rows, block_seed, clustering, search)
 
 
 def _target(
-    step: DegreeStep, classes: Labels, mixing: Mixing, rows: HubRows | None, block_seed: int
+    step: DegreeStep,
+    classes: Labels,
+    mixing: Mixing,
+    rows: HubRows | None,
+    block_seed: int,
+    found: Communities | None = None,
 ) -> Target:
-    """Return degrees, labels and integer blocks: classes, and a label for each hub with a row."""
+    """Return degrees, labels and integer blocks.
+
+    Labels are the classes, divided by community if any are found, and one for each hub with a row.
+    """
     labels, identities = classes, np.arange(CLASSES, dtype=np.uint64)
     if rows is not None:
         mixing = with_hubs(rows, mixing, step.wanted, classes)
         labels = classes.copy()
         labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
         identities = np.concatenate([identities, step.numbers[rows.hubs]])
-    blocks = integer_blocks(mixing.matrix, identities, block_seed)
-    return Target(step.wanted, labels, *blocks, step.edge_count)
+    if found is None:
+        blocks = integer_blocks(mixing.matrix, identities, block_seed)
+        return Target(step.wanted, labels, *blocks, step.edge_count)
+    ratios = affinity(found.blocks, found.labels, step.wanted, found.count)
+    parts = divided(mixing.matrix, labels, found.labels, ratios, step.wanted)
+    identities = np.where(
+        parts.parents < CLASSES,
+        identities[parts.parents] + np.uint64(CLASSES) * parts.communities.astype(np.uint64),
+        identities[parts.parents],
+    )
+    blocks = integer_blocks(parts.matrix, identities, block_seed, classes=parts.classes)
+    return Target(step.wanted, parts.labels, *blocks, step.edge_count)
 
 
 def _mixing_track(
