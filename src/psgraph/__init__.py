@@ -14,7 +14,7 @@ A guided tour::
     pg.plan(guarantee, nodes=10_000)
 
     # Publish. Every release is a synthetic graph with a certificate of what was spent, and what
-    # is sealed in the ledger (releases/ledger.sqlite) is never drawn twice.
+    # is sealed in the ledger (releases.ledger/) is never drawn twice.
     with pg.Publisher(pg.PSGraph(), guarantee, out="releases") as publisher:
         releases = list(publisher.publish_all(stream))
         publisher.spending

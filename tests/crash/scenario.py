@@ -25,8 +25,8 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import LEDGER_NAME
 from psgraph.publication.verification import verify
 
 GUARANTEE = WEventPrivacy("1", window=3)
@@ -112,7 +112,7 @@ class Observer:
         self._rows = rows
 
     def _look_at_ledger(self) -> dict[int, tuple[bytes, bytes | None]]:
-        ledger = self.out / LEDGER_NAME
+        ledger = ledger_of(self.out)
         if not ledger.exists():
             return {}
         try:

@@ -27,6 +27,7 @@ from psgraph.errors import PsgraphError
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
@@ -171,9 +172,9 @@ class Playground:
     def __init__(self, base: Path) -> None:
         self.base = base
         publish(base / "good", 3)
-        self._ledger = (base / "good" / "ledger.sqlite").read_bytes()
+        self._ledger = ledger_of(base / "good").read_bytes()
         self._certificate = (base / "good" / "000001.json").read_bytes()
-        with Ledger(base / "good" / "ledger.sqlite", writing=False) as ledger:
+        with Ledger(ledger_of(base / "good"), writing=False) as ledger:
             records = (
                 ledger.latest_state(PSGraph.records),
                 ledger.measurement_of(1, PSGraph.records),
@@ -231,9 +232,9 @@ class Playground:
         self._use_ledger(self._ledger, statements)
 
     def _use_ledger(self, content: bytes, statements: list[tuple[str, Any]]) -> None:
-        directory = self.base / "broken"
-        directory.mkdir(exist_ok=True)
-        path = directory / "ledger.sqlite"
+        out = self.base / "broken"
+        path = ledger_of(out)
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         connection = sqlite3.connect(path, isolation_level=None)
         for statement, value in statements:
@@ -246,10 +247,11 @@ class Playground:
             with nothing_told(), Ledger(path, writing=False) as ledger:
                 list(ledger.spends())
                 ledger.accountant()
-            with nothing_told(), Publisher.resume(path, out=directory / "out") as publisher:
+            with nothing_told(), Publisher.resume(path) as publisher:
                 publisher.publish(snapshot(3))
         finally:
-            shutil.rmtree(directory)
+            for directory in (out, path.parent):
+                shutil.rmtree(directory, ignore_errors=True)
 
     def record(self, given_: tuple[int, list[tuple[float, bytes]]]) -> None:
         which, changes = given_
@@ -403,7 +405,7 @@ _json = st.recursive(
 _OPTIONS = """--epsilon --window --roster --roster-from-edges --out --ledger --seed --every
 --cumulative --method --nodes --json --once --noise --set -- -x"""
 _PATHS = """edges.csv numbers.csv events.csv nodes.csv few.csv broken.csv days days/*.txt good
-good/ledger.sqlite missing"""
+good.ledger good.ledger/ledger.sqlite missing"""
 _COMMANDS = ["publish", "plan", "compare", "resume", "budget", "verify", "watch", "methods"]
 _word = st.one_of(
     st.sampled_from([*_COMMANDS, "--help"]),

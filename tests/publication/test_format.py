@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from psgraph.publication.ledger.formats import TABLES
+from psgraph.publication.locations import ledger_of
 from tests.crash.scenario import ROSTER, publish, snapshot
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
@@ -28,7 +29,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ledger(out: Path) -> dict[str, list[dict[str, Any]]]:
-    connection = sqlite3.connect(out / "ledger.sqlite")
+    connection = sqlite3.connect(ledger_of(out))
     connection.row_factory = sqlite3.Row
     return {
         table: [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]

@@ -12,6 +12,7 @@ import pytest
 from psgraph.errors import OutputError, VerificationFailed
 from psgraph.graph import Snapshot
 from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.verification import verify
@@ -28,12 +29,12 @@ class TestALedgerAndItsCopy:
     def begun(self, out: Path) -> Path:
         """Two timestamps, and a copy of the ledger beside the directory."""
         publish(out, 2)
-        shutil.copy(out / "ledger.sqlite", out.parent / "copy.ledger")
+        shutil.copy(ledger_of(out), out.parent / "copy.ledger")
         return out
 
     def open_copy(self, out: Path) -> Publisher:
         """The copy states its own place of the releases, as the original does."""
-        moved = out / "copy.ledger"
+        moved = ledger_of(out).with_name("copy.sqlite")
         shutil.copy(out.parent / "copy.ledger", moved)
         return Publisher(PSGraph(), GUARANTEE, out=out, ledger=moved)
 

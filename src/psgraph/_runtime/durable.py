@@ -82,8 +82,11 @@ def _linked(temporary: Path, path: Path) -> bool:
     return True
 
 
-def make_directory(path: Path) -> None:
-    """Make a directory, and those above it that are missing, to stay after the power fails."""
+def make_directory(path: Path, *, mode: int = 0o777) -> None:
+    """Make a directory, and those above it that are missing, to stay after the power fails.
+
+    `mode` is that of the directory itself if it is made here; the user's umask still applies.
+    """
     missing = []
     try:
         while not path.is_dir():
@@ -92,7 +95,7 @@ def make_directory(path: Path) -> None:
                 break
             path = path.parent
         for directory in reversed(missing):
-            directory.mkdir(exist_ok=True)
+            directory.mkdir(mode if directory == missing[0] else 0o777, exist_ok=True)
             _flush(directory.parent)
     except OSError as error:
         raise OutputError(

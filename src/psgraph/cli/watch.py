@@ -63,6 +63,7 @@ def command(
     method: str,
     seed: int | None,
     not_private: bool,
+    large_epsilon: bool,
     once: bool,
     settle: float,
     as_json: bool,
@@ -82,10 +83,10 @@ def command(
     """
     Source(str(inbox), roster, roster_from_edges, None, False)
 
+    from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
-    from psgraph.publication.releases import LEDGER_NAME
     from psgraph.publication.watching import Inbox, watch
     from psgraph.streams.rosters import read_roster
 
@@ -94,11 +95,12 @@ def command(
     arguments: dict[str, Any] = {
         "method": chosen,
         "guarantee": guarantee,
-        "ledger": ledger or out / LEDGER_NAME,
+        "ledger": ledger or ledger_of(out),
         "out": out,
         "seed": seed,
         "noise": "exact",
         "not_private": not_private,
+        "large_epsilon": large_epsilon,
     }
     Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
     check_history(**arguments)

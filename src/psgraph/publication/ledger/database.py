@@ -78,7 +78,7 @@ class Database:
         """Admit one writer at a time; the system releases the lock when the process ends."""
         try:
             target = self.path.resolve()  # a link to a ledger is locked like the ledger
-            make_directory(target.parent)
+            make_directory(target.parent, mode=0o700)
             lock = target.with_name(f"{target.name}.lock")
             self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
