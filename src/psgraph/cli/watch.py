@@ -55,6 +55,8 @@ __all__ = ["command"]
 def command(
     inbox: Path,
     roster: str | None,
+    roster_column: str | None,
+    roster_no_header: bool,
     roster_from_edges: bool,
     out: Path,
     ledger: Path | None,
@@ -81,7 +83,13 @@ def command(
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
-    Source(str(inbox), roster, roster_from_edges, None, False)
+    Source(
+        str(inbox),
+        roster,
+        roster_from_edges,
+        roster_column=roster_column,
+        roster_no_header=roster_no_header,
+    )
 
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
@@ -104,7 +112,8 @@ def command(
     }
     Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
     check_history(**arguments)
-    nodes = None if roster is None else read_roster(roster)
+    header = False if roster_no_header else None
+    nodes = None if roster is None else read_roster(roster, column=roster_column, header=header)
     with _stopping() as stop:
         published = known = 0
         with compile_notice(), Publisher(**arguments) as publisher:

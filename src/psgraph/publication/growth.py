@@ -41,6 +41,8 @@ class RosterGrowth:
         if roster.digest == digest or roster.declared != "given":
             return snapshot  # a roster read off the edges changes with them
         published, positions = self._positions(roster, digest, timestamp)
+        if published.declared != "given":
+            return snapshot
         u, v = positions[snapshot.u], positions[snapshot.v]
         if u.size and min(u.min(), v.min()) < 0:
             return snapshot  # such an edge can't have been there

@@ -92,7 +92,7 @@ class Promise:
         if self.seeded:
             return "NO, for research only"
         if self.large:
-            return f"in name only: {_no_protection(provides)}"
+            return f"in name only, since {_no_protection(provides)}"
         if not self.kept:
             stated, given = exact_decimal(provides.epsilon), exact_decimal(self.guarantee.epsilon)
             return f"yes, but with ε = {stated} instead of {given}"
@@ -164,15 +164,17 @@ def refuse_without_promise(
 def _no_protection(guarantee: WEventPrivacy) -> str:
     """Say what a large ε means.
 
-    >>> _no_protection(WEventPrivacy("20", window=5))
-    'ε = 20 per window: an edge can make a release e^20 ≈ 485 million times as likely: no protection'
+    >>> _no_protection(WEventPrivacy("20", window=5))[:52]
+    'ε = 20 per window is no protection: an edge can make'
+    >>> _no_protection(WEventPrivacy("20", window=5))[52:]
+    ' a release e^20 ≈ 485 million times as likely'
     """
     epsilon = exact_decimal(guarantee.epsilon)
     if len(epsilon) > 12:
         epsilon = f"{float(guarantee.epsilon):.3g}"
     return (
-        f"ε = {epsilon} per window: an edge can make a release e^{epsilon} ≈ "
-        f"{_power_of_e(guarantee.epsilon)} times as likely: no protection"
+        f"ε = {epsilon} per window is no protection: an edge can make a release e^{epsilon} ≈ "
+        f"{_power_of_e(guarantee.epsilon)} times as likely"
     )
 
 
