@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from psgraph._runtime.durable import make_directory, put_in_place
+from psgraph._runtime.durable import is_running, make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
 from psgraph.publication.ledger import formats
 
@@ -101,7 +101,7 @@ class Database:
         with suppress(OSError):
             for left in self.path.parent.iterdir():
                 match = own.fullmatch(left.name)
-                if match and not (match[1] and _is_running(int(match[1]))):
+                if match and not (match[1] and is_running(int(match[1]))):
                     with suppress(OSError):
                         left.unlink()
 
@@ -268,13 +268,3 @@ class Database:
             ) from None
         except (OverflowError, UnicodeDecodeError):  # values that no ledger holds
             raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it belongs to another user
-    return True
