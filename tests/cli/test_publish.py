@@ -20,7 +20,7 @@ from . import commands
 from .commands import PSGRAPH, psgraph, psgraph_here, small_stream, write_csv
 from .plugin import install
 
-GUARANTEE = ("--epsilon", 60, "--window", 3)
+GUARANTEE = ("--epsilon", 60, "--window", 3, "--yes-large-epsilon")
 PROMISE = {"promise", "private", "provides_epsilon"}
 KEYS = PROMISE | {
     "timestamps",

@@ -47,6 +47,12 @@ def publish(out: Path, timestamps: int) -> None:
             publisher.publish(snapshot(timestamp))
 
 
+def copied(out: Path, target: Path) -> Path:
+    """A copy of releases and of the ledger beside them."""
+    shutil.copytree(ledger_of(out).parent, ledger_of(target).parent)
+    return Path(shutil.copytree(out, target))
+
+
 @contextmanager
 def workspace() -> Iterator[Path]:
     """A directory in memory where there is one: a killed process does not need a disk."""

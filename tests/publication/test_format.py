@@ -57,7 +57,7 @@ def test_facts_rosters_and_the_chain(out: Path, ledger: dict[str, list[dict[str,
     assert facts["mark"] == mac(key, b"terms ", terms)
     fields = json.loads(terms)
     assert json.dumps(fields, sort_keys=True, separators=(",", ":")).encode() == terms
-    assert fields["out"] == "."
+    assert fields["out"] == "beside/"
     assert (fields["epsilon"], fields["window"], fields["seed"]) == ("1", 3, None)
     assert (fields["distribution_version"], fields["noise"]) == (1, "exact")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from psgraph.publication.ledger.packing import pack_roster, unpack_roster
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
-from tests.crash.scenario import GUARANTEE, publish, snapshot
+from tests.crash.scenario import GUARANTEE, copied, publish, snapshot
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(published: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(published, tmp_path / "out"))
+    return copied(published, tmp_path / "out")
 
 
 def begin(out: Path) -> Publisher:

@@ -135,9 +135,9 @@ class TestHandingBack:
             Snapshot(ROSTER, snapshot(0).u[1:], snapshot(0).v[1:], time="day 0"),
             Snapshot(ROSTER, snapshot(0).u, snapshot(0).v, time="day 00"),
             Snapshot(ROSTER, snapshot(0).u, snapshot(0).v),
-            Snapshot(Roster([*ROSTER.ids, "one more"]), snapshot(0).u, snapshot(0).v, time="day 0"),
+            Snapshot(Roster([*ROSTER.ids, "one more"]), [*snapshot(0).u, 0], [*snapshot(0).v, 12]),
         ],
-        ids=["an edge less", "another time", "no time", "another roster"],
+        ids=["an edge less", "another time", "no time", "an edge of a new node"],
     )
     def test_any_difference_is_other_data(self, out: Path, changed: Snapshot) -> None:
         with begin(out) as publisher, pytest.raises(ReplayConflict):
@@ -488,6 +488,7 @@ class TestFiles:
             ledger._database.row("DELETE FROM seals")
 
     def test_ledger_and_releases_may_move_together(self, out: Path, tmp_path: Path) -> None:
+        ledger_of(out).parent.rename(tmp_path / "elsewhere.ledger")
         moved = out.rename(tmp_path / "elsewhere")
         with Publisher.resume(ledger_of(moved)) as publisher:
             publisher.publish(snapshot(4))

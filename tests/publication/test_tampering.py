@@ -16,7 +16,7 @@ from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
-from tests.crash.scenario import publish
+from tests.crash.scenario import copied, publish
 
 from .tampering import flip
 
@@ -36,7 +36,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(published: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(published, tmp_path / "out"))
+    return copied(published, tmp_path / "out")
 
 
 def test_1500_changed_bytes(out: Path) -> None:

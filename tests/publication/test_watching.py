@@ -148,6 +148,7 @@ class TestOnce:
             run(inbox, out, roster=None)
         with pytest.raises(DataError, match="inbox"):
             run(tmp_path / "missing", out)
+        out.mkdir()
         with pytest.raises(InvalidArgument, match="published again"):
             run(out, out)
         with pytest.raises(InvalidArgument, match="ledger"):

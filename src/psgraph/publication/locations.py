@@ -8,6 +8,7 @@ Version 0.1.0 kept it inside, as ``OUT/ledger.sqlite``; such a directory is stil
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from psgraph.errors import LedgerError
@@ -109,9 +110,10 @@ def releases_of(ledger: Path, name: str | None) -> Path | None:
 
 def _beside(directory: Path) -> Path:
     """Return where a new ledger goes."""
-    if directory.is_symlink() or directory.name in ("", ".."):
-        directory = directory.resolve()  # every name of a directory leads to the same ledger
-    return directory.with_name(f"{directory.name}{_ENDING}") / LEDGER_NAME
+    with suppress(OSError, RuntimeError):  # using the path says what is wrong with it
+        if directory.is_symlink() or directory.name in ("", ".."):
+            directory = directory.resolve()  # every name of a directory leads to the same ledger
+    return directory.parent / f"{directory.name}{_ENDING}" / LEDGER_NAME
 
 
 def _without_ending(path: Path) -> Path:
