@@ -1,4 +1,4 @@
-"""``psgraph export``, ``compare`` with the ledger, and rosters with headers, as a user meets them."""
+"""``psgraph export``, ``compare`` with the ledger, and headers of rosters, as a user meets them."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import networkx as nx

@@ -123,3 +123,14 @@ def test_a_sampler_can_not_be_written_into_an_old_row(out: Path) -> None:
     connection.close()
     with pytest.raises(VerificationFailed, match="the sealed row was changed"):
         verify(out)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_ledger_inside_may_be_moved_beside_its_releases(out: Path, resume: bool) -> None:
+    beside = out.with_name("releases.ledger")
+    beside.mkdir(mode=0o700)
+    (out / "ledger.sqlite").rename(beside / "ledger.sqlite")
+    assert verify(out).ledger
+    begun = Publisher.resume(out, replay=True) if resume else None
+    with begun or Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+        assert (publisher.out, publisher.spending.timestamps) == (out, 3)

@@ -21,12 +21,14 @@ __all__ = [
     "name_in_terms",
     "releases_at",
     "releases_of",
+    "same_place",
 ]
 
 LEDGER_NAME = "ledger.sqlite"
 
 _ENDING = ".ledger"
 _BESIDE = "beside/"  # no relative path ends with a slash, so it can't be taken for one
+_INSIDE = "."
 
 
 def ledger_of(directory: Path) -> Path:
@@ -95,7 +97,8 @@ def name_in_terms(ledger: Path, directory: Path) -> str:
 
 def releases_of(ledger: Path, name: str | None) -> Path | None:
     """Return the release directory that the terms of a ledger name; the inverse of the above."""
-    if name != _BESIDE:
+    moved = name == _INSIDE and ledger.parent.name.endswith(_ENDING)
+    if name != _BESIDE and not moved:
         return None if name is None else ledger.parent / name
     directory = ledger.parent
     if not directory.name.endswith(_ENDING):
@@ -106,6 +109,11 @@ def releases_of(ledger: Path, name: str | None) -> Path | None:
             "Restore its name, or give the directory of the releases."
         )
     return _without_ending(directory)
+
+
+def same_place(begun: str | None, now: str | None) -> bool:
+    """Whether two names stand for one place: a ledger may be moved from inside to beside."""
+    return begun == now or (begun, now) == (_INSIDE, _BESIDE)
 
 
 def _beside(directory: Path) -> Path:
