@@ -30,6 +30,7 @@ KEYS = PROMISE | {
     "seconds",
     "epsilon",
     "window",
+    "ledger",
     "out",
 }
 PHASES = {"total", "read", "communities", "perturbation", "reconstruction", "write"}

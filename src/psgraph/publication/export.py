@@ -66,7 +66,10 @@ def write_folder(contents: Contents, to: Path) -> int:
         if contents.report is not None:
             (folder / "report.html").write_text(contents.report, encoding="utf-8")
         text = readme(
-            contents.certificates, contents.format, report=contents.report is not None, nodes=listed
+            contents.certificates,
+            contents.format,
+            report=contents.report is not None,
+            listed_from=listed,
         )
         (folder / "README.md").write_text(text, encoding="utf-8")
         write_checksums(folder)
@@ -91,29 +94,35 @@ def _copy_releases(contents: Contents, folder: Path) -> None:
 # ---- the node list ----
 
 
-def _write_nodes(contents: Contents, folder: Path) -> bool:
-    """Write ``nodes.csv``: every node with the timestamps it is listed for."""
+def _write_nodes(contents: Contents, folder: Path) -> int | None:
+    """Write ``nodes.csv``: every node with the timestamps it is listed for.
+
+    Returns the first timestamp that has a node list; version 0.1.0 wrote none.
+    """
     stays: list[tuple[Any, int, int | None]] = []
     since: dict[Any, int] = {}
     before: Roster | None = None
+    first = 0
     for certificate in contents.certificates:
         roster = contents.releases.roster(certificate.timestamp)
         if roster is None or roster is before:
             continue
+        if before is None:
+            first = certificate.timestamp
         known = Roster([]) if before is None else before
         for left in _without(known, roster):
             stays.append((left, since.pop(left), certificate.timestamp))
         since |= dict.fromkeys(_without(roster, known), certificate.timestamp)
         before = roster
     if before is None:
-        return False  # version 0.1.0 wrote no node lists
+        return None
     stays += [(node, start, None) for node, start in since.items()]
     stays.sort(key=lambda stay: stay[:2])
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("id", "from", "until"))
         writer.writerows(stays)
-    return True
+    return first
 
 
 def _without(roster: Roster, other: Roster) -> list[Any]:
@@ -141,6 +150,11 @@ def _write_csv(contents: Contents, folder: Path) -> None:
 
 def _write_graphml(contents: Contents, folder: Path) -> None:
     """Write ``graphml/NNNNNN.graphml``, with every node, also those without an edge."""
+    if any(each.nodes_sha256 is None for each in contents.certificates):
+        raise DataError(
+            "some releases have no node list, which GraphML needs: psgraph 0.1.0 made them\n"
+            "Export as parquet, csv or combined."
+        )
     (folder / "graphml").mkdir()
     for certificate in contents.certificates:
         graph = contents.releases[certificate.timestamp].graph

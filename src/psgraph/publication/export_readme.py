@@ -18,9 +18,12 @@ _FORMS = {
 _FILES = {"csv": "csv/", "graphml": "graphml/", "combined": "edges.parquet"}
 
 
-def readme(certificates: Sequence[Certificate], format: str, *, report: bool, nodes: bool) -> str:
+def readme(
+    certificates: Sequence[Certificate], format: str, *, report: bool, listed_from: int | None
+) -> str:
     """Describe the folder: what is promised, what the files are, how to check them."""
     last = certificates[-1]
+    more = _more_files(format, report=report, listed_from=listed_from)
     warning = "" if last.private else "**NOT PRIVATE: nothing is promised to anyone.**\n\n"
     return f"""# Synthetic graphs
 
@@ -38,7 +41,7 @@ certain about an edge in the original.
 |---|---|
 | `NNNNNN.parquet` | the graph of timestamp NNNNNN, columns `u`, `v` |
 | `NNNNNN.json` | its certificate: what was promised and spent, and the digests of its files |
-{_more_files(format, report=report, nodes=nodes)}| `SHA256SUMS` | the checksums of all files |
+{more}| `SHA256SUMS` | the checksums of all files |
 
 ## Reading
 
@@ -61,15 +64,18 @@ before it, and adds up what was spent in every window. It needs no access to the
 {_canonical(format)}"""
 
 
-def _more_files(format: str, *, report: bool, nodes: bool) -> str:
+def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:
     """The rows of the table for files that are not in every folder."""
-    lines = (
-        "| `nodes/….parquet` | the node lists, named by their SHA-256 |\n"
-        "| `nodes.csv` | every node: listed `from` a timestamp `until` (exclusive) another; blank: "
-        "to the end |\n"
-        if nodes
-        else "| (no node list) | version 0.1.0 published these releases without one |\n"
-    )
+    if listed_from is None:
+        lines = "| (no node list) | version 0.1.0 published these releases without one |\n"
+    else:
+        lines = (
+            "| `nodes/….parquet` | the node lists, named by their SHA-256 |\n"
+            "| `nodes.csv` | every node: listed `from` a timestamp `until` (exclusive) another; "
+            "blank: to the end |\n"
+        )
+    if listed_from:
+        lines += f"| (no node list) | of timestamps before {listed_from}: version 0.1.0 |\n"
     lines += _FORMS.get(format, "")
     if report:
         lines += "| `report.html` | the public report: open it in a browser |\n"
