@@ -219,7 +219,7 @@ class Playground:
         path = self.put(content, name)
         for options in ({"column": "x"}, {"header": False}):
             with nothing_told():
-                read_roster(path, **options)  # type: ignore[arg-type]
+                read_roster(path, **options)
         with nothing_told():
             roster = read_roster(path)
             if isinstance(roster, TimedRoster):

@@ -98,7 +98,7 @@ def command(
         from psgraph.reports.quality import quality_page
 
         with waiting("Drawing …"):
-            made_by = _command(source, releases, more, report)
+            made_by = _command(source, releases, more, ledger, report)
             page = quality_page(comparison, witness, published.certificates, command=made_by)
             page.write(report)
     if as_json:
@@ -129,11 +129,15 @@ def _checked_with(ledger: Path | None) -> str:
     return f"Input   checked with {ledger}: the releases were made from it"
 
 
-def _command(source: Source, releases: Path, more: tuple[str, ...], report: Path) -> str:
+def _command(
+    source: Source, releases: Path, more: tuple[str, ...], ledger: Path | None, report: Path
+) -> str:
     """Return the command line that makes the same page."""
     words = ["psgraph", "compare", source.path, str(releases), *source.options()]
     for group in more:
         words += ["--more", group]
+    if ledger is not None:
+        words += ["--ledger", str(ledger)]
     return shlex.join([*words, "--report", str(report)])
 
 
