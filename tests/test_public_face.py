@@ -36,6 +36,7 @@ NAMES = [
     "__version__",
     "compare",
     "demo_stream",
+    "export_releases",
     "plan",
     "read_releases",
     "read_roster",

@@ -14,7 +14,7 @@ A guided tour::
     pg.plan(guarantee, nodes=10_000)
 
     # Publish. Every release is a synthetic graph with a certificate of what was spent, and what
-    # is sealed in the ledger (releases/ledger.sqlite) is never drawn twice.
+    # is sealed in the ledger (releases.ledger/) is never drawn twice.
     with pg.Publisher(pg.PSGraph(), guarantee, out="releases") as publisher:
         releases = list(publisher.publish_all(stream))
         publisher.spending
@@ -25,6 +25,9 @@ A guided tour::
     # Analysts read the directory back; every file is checked against its certificate.
     pg.verify("releases")
     pg.read_releases("releases")[0].graph
+
+    # The folder to hand out: all that is public, and nothing else.
+    pg.export_releases("releases", to="for-analysts")
 
     # For the curator only, since it contains the truth: how good are they?
     pg.compare(stream, releases).mean
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.reading import read_releases
     from psgraph.publication.verification import verify
+    from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
     from psgraph.streams.rosters import read_roster
@@ -91,6 +95,7 @@ __all__ = [
     "__version__",
     "compare",
     "demo_stream",
+    "export_releases",
     "plan",
     "read_releases",
     "read_roster",
@@ -121,6 +126,7 @@ _HOME = {
     "WEventPrivacy": "privacy.guarantee",
     "compare": "metrics.report",
     "demo_stream": "streams.demo",
+    "export_releases": "reports.export",
     "plan": "publication.planning",
     "read_releases": "publication.reading",
     "read_roster": "streams.rosters",

@@ -14,6 +14,7 @@
     │   ├── TermsChanged            it was begun under other terms                  (exit 1)
     │   ├── OutOfOrder              a timestamp was skipped                         (exit 1)
     │   ├── ReplayConflict          a timestamp comes again with other data         (exit 1)
+    │   ├── RosterChanged           the nodes of a published timestamp changed      (exit 1)
     │   └── VerificationFailed      something was changed, lost or swapped          (exit 1)
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
@@ -42,6 +43,7 @@ __all__ = [
     "OutsideRoster",
     "PsgraphError",
     "ReplayConflict",
+    "RosterChanged",
     "RosterError",
     "TermsChanged",
     "UnitMismatch",
@@ -100,6 +102,10 @@ class OutOfOrder(LedgerError):
 
 class ReplayConflict(LedgerError):
     """A timestamp that is already published comes again with other data."""
+
+
+class RosterChanged(LedgerError):
+    """The public nodes of a timestamp that is already published were changed."""
 
 
 class VerificationFailed(LedgerError):

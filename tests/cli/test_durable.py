@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
 
 from .commands import PSGRAPH, psgraph, psgraph_here, rows_of, small_stream, write_csv
@@ -63,7 +64,7 @@ class TestResume:
     def test_goes_on_and_spends_nothing_twice(self, base: Path, inputs: dict[str, Path]) -> None:
         before = {path.name: path.read_bytes() for path in (base / "out").glob("0*")}
         done = psgraph_here(
-            *("resume", base / "out" / "ledger.sqlite", base / "five.csv"),
+            *("resume", ledger_of(base / "out"), base / "five.csv"),
             *("--roster", inputs["roster"], "--json"),
         )
         assert done.code == 0, done.err
@@ -137,7 +138,7 @@ class Terminal(StringIO):
 
 class TestBudget:
     def test_json(self, published: Path) -> None:
-        done = psgraph_here("budget", published / "out" / "ledger.sqlite", "--json")
+        done = psgraph_here("budget", ledger_of(published / "out"), "--json")
         report = json.loads(done.out)
         assert (report["spent"], report["left"], report["next_timestamp"]) == ("1", "0", "1/3")
         assert (report["timestamps"], report["private"]) == (3, True)
@@ -180,7 +181,7 @@ class TestBudget:
 
 class TestVerify:
     def test_in_order(self, published: Path) -> None:
-        for path in (published / "out", published / "out" / "ledger.sqlite"):
+        for path in (published / "out", ledger_of(published / "out")):
             assert psgraph_here("verify", path).code == 0
             report = json.loads(psgraph_here("verify", path, "--json").out)
             assert (report["ok"], report["releases"], report["ledger"]) == (True, 3, True)

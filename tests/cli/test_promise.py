@@ -63,3 +63,31 @@ def test_every_command_says_the_same(case, inputs, tmp_path):
     verdict = {None: "NO", "1": "yes", "2": "yes, but with ε = 2"}[provides]
     for command in (["budget", out], ["verify", out], planned):
         assert verdict in psgraph_here(*command).out, command
+
+
+def test_a_large_epsilon_has_to_be_asked_for(inputs, tmp_path):
+    words = ["publish", *inputs, "--window", "2", "--out", str(tmp_path / "out"), "--epsilon"]
+    refused = psgraph_here(*words, "20.1")
+    assert refused.code == 2
+    assert "e^20.1 ≈ 536 million times as likely" in refused.err
+    assert "--yes-large-epsilon" in refused.err
+    assert not (tmp_path / "out.ledger").exists()
+    done = psgraph_here(*words, "20.1", "--yes-large-epsilon")
+    assert done.code == 0, done.err
+    assert "in name only" in psgraph_here("budget", tmp_path / "out").out
+    resumed = psgraph_here("resume", tmp_path / "out", *inputs)
+    assert resumed.code == 0, resumed.err
+
+
+@pytest.mark.parametrize("more", [["--epsilon", "20"], ["--epsilon", "99", "--seed", "1"]])
+def test_twenty_and_research_need_no_answer(inputs, tmp_path, more):
+    done = psgraph_here("publish", *inputs, "--window", "2", "--out", tmp_path / "out", *more)
+    assert done.code == 0, done.err
+
+
+def test_what_the_method_provides_counts(inputs, tmp_path):
+    method, _, _ = CASES["noise of the local model"]
+    words = [*publishing(inputs, tmp_path / "out", method), "--not-private", "--epsilon", "11"]
+    refused = psgraph_here(*words)
+    assert refused.code == 2
+    assert "ε = 22 per window" in refused.err

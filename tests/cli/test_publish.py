@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from psgraph.publication.locations import ledger_of
+
 from . import commands
 from .commands import PSGRAPH, psgraph, psgraph_here, small_stream, write_csv
 from .plugin import install
 
-GUARANTEE = ("--epsilon", 60, "--window", 3)
+GUARANTEE = ("--epsilon", 60, "--window", 3, "--yes-large-epsilon")
 PROMISE = {"promise", "private", "provides_epsilon"}
 KEYS = PROMISE | {
     "timestamps",
@@ -28,6 +30,7 @@ KEYS = PROMISE | {
     "seconds",
     "epsilon",
     "window",
+    "ledger",
     "out",
 }
 PHASES = {"total", "read", "communities", "perturbation", "reconstruction", "write"}
@@ -148,7 +151,7 @@ def test_parameters_reach_the_certificate(inputs: dict[str, Path], tmp_path: Pat
     }
     assert certificate["spent"]["timestamp"] == "20"
     assert (tmp_path / "ledger").exists()
-    assert not (tmp_path / "out" / "ledger.sqlite").exists()
+    assert not ledger_of(tmp_path / "out").exists()
 
 
 class Terminal(StringIO):

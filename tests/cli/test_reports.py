@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.metrics.groups import GROUPS
+from psgraph.publication.locations import ledger_of
 from tests.reports.reading import checked
 
 from .commands import psgraph, psgraph_here
@@ -116,7 +117,7 @@ def test_no_report_is_written_when_verification_fails(published, tmp_path):
 
 
 def test_a_ledger_without_its_releases_gives_no_report(published, tmp_path):
-    done = psgraph_here("verify", published / "ledger.sqlite", "--report", tmp_path / "p.html")
+    done = psgraph_here("verify", ledger_of(published), "--report", tmp_path / "p.html")
     assert done.code == 2
     assert "Give their directory" in done.err
     assert psgraph_here("verify", tmp_path / "none", "--report", tmp_path / "p.html").code == 1

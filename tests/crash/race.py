@@ -16,8 +16,8 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.history import Measured, Seal
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.ledger.database import Database
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import LEDGER_NAME
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, Observer, ended, forked, publish, snapshot, workspace
 
@@ -70,7 +70,7 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
     Ledger.seal = counted  # type: ignore[method-assign]
     if not locks:
         Database._take_lock = (  # type: ignore[method-assign]
-            lambda _: out.mkdir(exist_ok=True)  # type: ignore[assignment]
+            lambda _: ledger_of(out).parent.mkdir(exist_ok=True)  # type: ignore[assignment]
         )
     chance = random.Random(number)
     time.sleep(max(0.0, start - time.time()))
@@ -105,7 +105,7 @@ def verify_meanwhile(*, timestamps: int = 60) -> dict[str, Any]:
         verified = 0
         largest = -1
         while os.waitpid(child, os.WNOHANG) == (0, 0):
-            if not (out / LEDGER_NAME).exists():
+            if not ledger_of(out).exists():
                 continue
             try:
                 largest = max(largest, verify(out).timestamps)

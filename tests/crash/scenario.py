@@ -25,8 +25,8 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import LEDGER_NAME
 from psgraph.publication.verification import verify
 
 GUARANTEE = WEventPrivacy("1", window=3)
@@ -45,6 +45,12 @@ def publish(out: Path, timestamps: int) -> None:
     with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
         for timestamp in range(timestamps):
             publisher.publish(snapshot(timestamp))
+
+
+def copied(out: Path, target: Path) -> Path:
+    """A copy of releases and of the ledger beside them."""
+    shutil.copytree(ledger_of(out).parent, ledger_of(target).parent)
+    return Path(shutil.copytree(out, target))
 
 
 @contextmanager
@@ -112,7 +118,7 @@ class Observer:
         self._rows = rows
 
     def _look_at_ledger(self) -> dict[int, tuple[bytes, bytes | None]]:
-        ledger = self.out / LEDGER_NAME
+        ledger = ledger_of(self.out)
         if not ledger.exists():
             return {}
         try:

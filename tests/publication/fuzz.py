@@ -27,6 +27,7 @@ from psgraph.errors import PsgraphError
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
@@ -171,9 +172,9 @@ class Playground:
     def __init__(self, base: Path) -> None:
         self.base = base
         publish(base / "good", 3)
-        self._ledger = (base / "good" / "ledger.sqlite").read_bytes()
+        self._ledger = ledger_of(base / "good").read_bytes()
         self._certificate = (base / "good" / "000001.json").read_bytes()
-        with Ledger(base / "good" / "ledger.sqlite", writing=False) as ledger:
+        with Ledger(ledger_of(base / "good"), writing=False) as ledger:
             records = (
                 ledger.latest_state(PSGraph.records),
                 ledger.measurement_of(1, PSGraph.records),
@@ -216,6 +217,9 @@ class Playground:
     def roster(self, given_: tuple[bytes, str, str | None]) -> None:
         content, name, moment = given_
         path = self.put(content, name)
+        for options in ({"column": "x"}, {"header": False}):
+            with nothing_told():
+                read_roster(path, **options)
         with nothing_told():
             roster = read_roster(path)
             if isinstance(roster, TimedRoster):
@@ -231,9 +235,10 @@ class Playground:
         self._use_ledger(self._ledger, statements)
 
     def _use_ledger(self, content: bytes, statements: list[tuple[str, Any]]) -> None:
-        directory = self.base / "broken"
-        directory.mkdir(exist_ok=True)
-        path = directory / "ledger.sqlite"
+        self._runs += 1
+        out = self.base / "broken"
+        path = ledger_of(out)
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         connection = sqlite3.connect(path, isolation_level=None)
         for statement, value in statements:
@@ -246,10 +251,12 @@ class Playground:
             with nothing_told(), Ledger(path, writing=False) as ledger:
                 list(ledger.spends())
                 ledger.accountant()
-            with nothing_told(), Publisher.resume(path, out=directory / "out") as publisher:
-                publisher.publish(snapshot(3))
+            with nothing_told(), Publisher.resume(path) as publisher:
+                if self._runs % 10 == 0:  # it takes longer than all the rest
+                    publisher.publish(snapshot(3))
         finally:
-            shutil.rmtree(directory)
+            for directory in (out, path.parent):
+                shutil.rmtree(directory, ignore_errors=True)
 
     def record(self, given_: tuple[int, list[tuple[float, bytes]]]) -> None:
         which, changes = given_
@@ -401,10 +408,21 @@ _json = st.recursive(
     max_leaves=8,
 )
 _OPTIONS = """--epsilon --window --roster --roster-from-edges --out --ledger --seed --every
---cumulative --method --nodes --json --once --noise --set -- -x"""
+--cumulative --method --nodes --json --once --noise --set --to --format --roster-column
+--roster-no-header --yes-large-epsilon -- -x"""
 _PATHS = """edges.csv numbers.csv events.csv nodes.csv few.csv broken.csv days days/*.txt good
-good/ledger.sqlite missing"""
-_COMMANDS = ["publish", "plan", "compare", "resume", "budget", "verify", "watch", "methods"]
+good.ledger good.ledger/ledger.sqlite missing"""
+_COMMANDS = [
+    "publish",
+    "plan",
+    "compare",
+    "resume",
+    "budget",
+    "verify",
+    "export",
+    "watch",
+    "methods",
+]
 _word = st.one_of(
     st.sampled_from([*_COMMANDS, "--help"]),
     st.sampled_from([f"BASE/{name}" for name in (*_PATHS.split(), "out RUN", "no text \udcff")]),

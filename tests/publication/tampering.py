@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from psgraph.errors import VerificationFailed
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
 
 KEYS = {"facts": "name", "rosters": "digest", "seals": "timestamp", "state": "only"}
@@ -33,7 +34,7 @@ class Tamperer:
         self.missed: list[str] = []
         self.tried: Counter[str] = Counter()
         self._chance = random.Random(seed)
-        self._database = sqlite3.connect(out / "ledger.sqlite", isolation_level=None)
+        self._database = sqlite3.connect(ledger_of(out), isolation_level=None)
         self._database.execute("PRAGMA synchronous = OFF")
         self._cells = self._all_cells()
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from psgraph.publication.ledger.formats import TABLES
+from psgraph.publication.locations import ledger_of
 from tests.crash.scenario import ROSTER, publish, snapshot
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
@@ -28,7 +29,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ledger(out: Path) -> dict[str, list[dict[str, Any]]]:
-    connection = sqlite3.connect(out / "ledger.sqlite")
+    connection = sqlite3.connect(ledger_of(out))
     connection.row_factory = sqlite3.Row
     return {
         table: [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
@@ -56,7 +57,7 @@ def test_facts_rosters_and_the_chain(out: Path, ledger: dict[str, list[dict[str,
     assert facts["mark"] == mac(key, b"terms ", terms)
     fields = json.loads(terms)
     assert json.dumps(fields, sort_keys=True, separators=(",", ":")).encode() == terms
-    assert fields["out"] == "."
+    assert fields["out"] == "beside/"
     assert (fields["epsilon"], fields["window"], fields["seed"]) == ("1", 3, None)
     assert (fields["distribution_version"], fields["noise"]) == (1, "exact")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -19,9 +18,10 @@ from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger, formats
 from psgraph.publication.ledger.packing import pack_roster, unpack_roster
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
-from tests.crash.scenario import GUARANTEE, publish, snapshot
+from tests.crash.scenario import GUARANTEE, copied, publish, snapshot
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(published: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(published, tmp_path / "out"))
+    return copied(published, tmp_path / "out")
 
 
 def begin(out: Path) -> Publisher:
@@ -41,7 +41,7 @@ def begin(out: Path) -> Publisher:
 
 
 def change(out: Path, *statements: str) -> None:
-    connection = sqlite3.connect(out / "ledger.sqlite")
+    connection = sqlite3.connect(ledger_of(out))
     with connection:
         for statement in statements:
             connection.execute(statement)
@@ -68,9 +68,9 @@ class TestFormats:
 
     @pytest.mark.usefixtures("newer_package")
     def test_older_ledgers_are_read_as_they_are_and_migrated_by_publishing(self, out: Path) -> None:
-        with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+        with Ledger(ledger_of(out), writing=False) as ledger:
             assert ledger.sealed == 3
-        with Publisher.resume(out / "ledger.sqlite", replay=True) as publisher:
+        with Publisher.resume(ledger_of(out), replay=True) as publisher:
             for timestamp in range(4):
                 publisher.publish(snapshot(timestamp))
         assert verify(out).timestamps == 4
@@ -97,7 +97,7 @@ class TestFormats:
     @pytest.mark.parametrize("found", [3, 4, 2**31 - 1])
     def test_newer_ledgers_are_refused(self, out: Path, found: int) -> None:
         change(out, f"PRAGMA user_version = {found}", "CREATE TABLE new (x)")
-        for attempt in (lambda: begin(out), lambda: Ledger(out / "ledger.sqlite", writing=False)):
+        for attempt in (lambda: begin(out), lambda: Ledger(ledger_of(out), writing=False)):
             with pytest.raises(LedgerError, match=f"format {found}; .* reads formats up to 2"):
                 attempt()
 
@@ -168,7 +168,7 @@ class TestForeignAndTorn:
 
     @pytest.mark.parametrize("part", np.linspace(0.01, 0.99, 12).tolist())
     def test_a_torn_ledger_publishes_nothing(self, out: Path, part: float) -> None:
-        file = out / "ledger.sqlite"
+        file = ledger_of(out)
         content = file.read_bytes()
         file.write_bytes(content[: int(len(content) * part)])
         files = sorted(path.name for path in out.iterdir())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import psgraph as pg
-from psgraph.errors import TermsChanged, VerificationFailed
+from psgraph.errors import DataError, TermsChanged, VerificationFailed
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.publisher import Publisher
@@ -123,3 +123,23 @@ def test_a_sampler_can_not_be_written_into_an_old_row(out: Path) -> None:
     connection.close()
     with pytest.raises(VerificationFailed, match="the sealed row was changed"):
         verify(out)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_ledger_inside_may_be_moved_beside_its_releases(out: Path, resume: bool) -> None:
+    beside = out.with_name("releases.ledger")
+    beside.mkdir(mode=0o700)
+    (out / "ledger.sqlite").rename(beside / "ledger.sqlite")
+    assert verify(out).ledger
+    begun = Publisher.resume(out, replay=True) if resume else None
+    with begun or Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+        assert (publisher.out, publisher.spending.timestamps) == (out, 3)
+
+
+def test_releases_without_node_lists_are_exported_without_one(out: Path, tmp_path: Path) -> None:
+    pg.export_releases(out, tmp_path / "to", format="combined")
+    assert verify(tmp_path / "to").releases == 3
+    assert not (tmp_path / "to" / "nodes.csv").exists()
+    assert "(no node list)" in (tmp_path / "to" / "README.md").read_text()
+    with pytest.raises(DataError, match="GraphML needs"):
+        pg.export_releases(out, tmp_path / "drawn", format="graphml")

@@ -31,6 +31,7 @@ from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.history import Measured
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.verification import verify
@@ -57,7 +58,7 @@ def contents(out: Path) -> dict[str, str]:
 
 
 def rows(out: Path) -> list[bytes]:
-    with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+    with Ledger(ledger_of(out), writing=False) as ledger:
         query = "SELECT digest FROM seals ORDER BY timestamp"
         return [digest for (digest,) in ledger._database.rows(query)]
 
@@ -72,7 +73,7 @@ class TestHandingBack:
     def test_every_prefix_again_gives_the_same_bytes(self, out: Path) -> None:
         before, sealed = contents(out), rows(out)
         for length in range(1, 5):
-            with Publisher.resume(out / "ledger.sqlite", replay=True) as publisher:
+            with Publisher.resume(ledger_of(out), replay=True) as publisher:
                 for timestamp in range(length):
                     release = publisher.publish(snapshot(timestamp))
                     assert release.timestamp == timestamp
@@ -97,7 +98,7 @@ class TestHandingBack:
         before = contents(out)
         for path in out.glob("0*"):
             path.unlink()
-        with Publisher.resume(out / "ledger.sqlite", replay=True) as publisher:
+        with Publisher.resume(ledger_of(out), replay=True) as publisher:
             for timestamp in range(4):
                 publisher.publish(snapshot(timestamp))
         assert contents(out) == before
@@ -134,9 +135,9 @@ class TestHandingBack:
             Snapshot(ROSTER, snapshot(0).u[1:], snapshot(0).v[1:], time="day 0"),
             Snapshot(ROSTER, snapshot(0).u, snapshot(0).v, time="day 00"),
             Snapshot(ROSTER, snapshot(0).u, snapshot(0).v),
-            Snapshot(Roster([*ROSTER.ids, "one more"]), snapshot(0).u, snapshot(0).v, time="day 0"),
+            Snapshot(Roster([*ROSTER.ids, "one more"]), [*snapshot(0).u, 0], [*snapshot(0).v, 12]),
         ],
-        ids=["an edge less", "another time", "no time", "another roster"],
+        ids=["an edge less", "another time", "no time", "an edge of a new node"],
     )
     def test_any_difference_is_other_data(self, out: Path, changed: Snapshot) -> None:
         with begin(out) as publisher, pytest.raises(ReplayConflict):
@@ -198,7 +199,7 @@ class TestTerms:
         with pytest.raises(TermsChanged, match=r"noise +begun with opendp, now exact"):
             begin(out)
         for timestamp in range(2):
-            with Publisher.resume(out / "ledger.sqlite") as publisher:
+            with Publisher.resume(ledger_of(out)) as publisher:
                 certificate = publisher.publish(snapshot(timestamp)).certificate
                 assert (publisher.noise, certificate.noise) == ("opendp", "opendp")
 
@@ -230,7 +231,7 @@ class TestTerms:
                     publisher.publish(second, timestamp=timestamp)
         with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged, match="roster"):
             publisher.publish(second, timestamp=1)
-        with Publisher.resume(tmp_path / "out" / "ledger.sqlite") as publisher:
+        with Publisher.resume(ledger_of(tmp_path / "out")) as publisher:
             publisher.publish(first)
 
     def test_the_source_of_the_times_stays(self, tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ class TestTerms:
             publisher.publish(snapshot(1))  # says nothing
         with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged, match="days"):
             publisher.publish(snapshot(2), timestamp=2, times="days")
-        with Publisher.resume(tmp_path / "out" / "ledger.sqlite") as publisher:
+        with Publisher.resume(ledger_of(tmp_path / "out")) as publisher:
             publisher.publish(snapshot(2), times="months")
 
     def test_a_method_without_the_stored_parameters(
@@ -250,7 +251,7 @@ class TestTerms:
     ) -> None:
         monkeypatch.setattr("psgraph.publication.opening.find_method", lambda _: TmF)
         with pytest.raises(TermsChanged, match="does not know"):
-            Publisher.resume(out / "ledger.sqlite")
+            Publisher.resume(ledger_of(out))
 
     def test_no_window_is_overspent_by_a_method_that_asks_for_more(self, out: Path) -> None:
         with begin(out) as publisher:
@@ -285,7 +286,7 @@ class TestTimes:
             (release,) = publisher.publish_all(Dated([snapshot(0)]))
             assert publisher.publish(snapshot(1)).certificate.times is None
         assert release.certificate.times == "one per day, declared"
-        with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+        with Ledger(ledger_of(out), writing=False) as ledger:
             assert ledger.seal_of(0).times == "one per day, declared"
         before = contents(out)
         for path in out.glob("0*"):
@@ -402,24 +403,24 @@ class TestFiles:
         out = tmp_path / "out"
         with begin(out) as publisher:
             publisher.publish(snapshot(0))
-            side_files = sorted(path.name for path in out.glob("ledger*"))
+            side_files = sorted(path.name for path in ledger_of(out).parent.glob("*"))
             assert side_files == [
                 "ledger.sqlite",
                 "ledger.sqlite-shm",
                 "ledger.sqlite-wal",
                 "ledger.sqlite.lock",
             ]
-            for path in out.glob("ledger*"):
+            for path in ledger_of(out).parent.glob("*"):
                 assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
     def test_a_copy_that_others_could_read_is_closed_to_them(self, out: Path) -> None:
-        (out / "ledger.sqlite").chmod(0o644)
+        ledger_of(out).chmod(0o644)
         begin(out).close()
-        assert stat.S_IMODE((out / "ledger.sqlite").stat().st_mode) == 0o600
+        assert stat.S_IMODE(ledger_of(out).stat().st_mode) == 0o600
 
     def test_one_writer(self, out: Path, tmp_path: Path) -> None:
         link = tmp_path / "link.sqlite"
-        link.symlink_to(out / "ledger.sqlite")
+        link.symlink_to(ledger_of(out))
         with begin(out):
             with pytest.raises(LedgerBusy, match="another process"):
                 begin(out)
@@ -434,7 +435,7 @@ class TestFiles:
             publisher.publish(snapshot(4), timestamp=4)
 
     def test_an_older_copy_beside_newer_releases_is_refused(self, out: Path) -> None:
-        ledger = out / "ledger.sqlite"
+        ledger = ledger_of(out)
         backup = ledger.read_bytes()
         publish(out, 6)
         ledger.write_bytes(backup)
@@ -444,10 +445,10 @@ class TestFiles:
             verify(out)
 
     def test_a_lost_ledger_is_not_begun_again(self, out: Path) -> None:
-        (out / "ledger.sqlite").unlink()
+        ledger_of(out).unlink()
         with pytest.raises(OutputError, match="ledger is not there"):
             begin(out)
-        (out / "ledger.sqlite").touch()
+        ledger_of(out).touch()
         with pytest.raises(LedgerError):
             begin(out)
 
@@ -476,21 +477,22 @@ class TestFiles:
     def test_reading_leaves_nothing_behind(self, out: Path) -> None:
         before = {path.name for path in out.iterdir()}
         verify(out)
-        Ledger(out / "ledger.sqlite", writing=False).close()
+        Ledger(ledger_of(out), writing=False).close()
         assert {path.name for path in out.iterdir()} == before
 
     def test_who_reads_can_not_write(self, out: Path) -> None:
         with (
-            Ledger(out / "ledger.sqlite", writing=False) as ledger,
+            Ledger(ledger_of(out), writing=False) as ledger,
             pytest.raises(LedgerError, match="can't be written to"),
         ):
             ledger._database.row("DELETE FROM seals")
 
     def test_ledger_and_releases_may_move_together(self, out: Path, tmp_path: Path) -> None:
+        ledger_of(out).parent.rename(tmp_path / "elsewhere.ledger")
         moved = out.rename(tmp_path / "elsewhere")
-        with Publisher.resume(moved / "ledger.sqlite") as publisher:
+        with Publisher.resume(ledger_of(moved)) as publisher:
             publisher.publish(snapshot(4))
-        assert verify(moved).releases == verify(moved / "ledger.sqlite").releases == 5
+        assert verify(moved).releases == verify(ledger_of(moved)).releases == 5
 
     def test_a_time_that_is_no_text(self, out: Path) -> None:
         strange = Snapshot(ROSTER, [], [], time="day \udcff")

@@ -12,6 +12,7 @@ import pytest
 from psgraph.errors import OutputError, VerificationFailed
 from psgraph.graph import Snapshot
 from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.verification import verify
@@ -28,12 +29,15 @@ class TestALedgerAndItsCopy:
     def begun(self, out: Path) -> Path:
         """Two timestamps, and a copy of the ledger beside the directory."""
         publish(out, 2)
-        shutil.copy(out / "ledger.sqlite", out.parent / "copy.ledger")
+        shutil.copy(ledger_of(out), out.parent / "copy.ledger")
         return out
+
+    def copy_of(self, out: Path) -> Path:
+        return ledger_of(out).with_name("copy.sqlite")
 
     def open_copy(self, out: Path) -> Publisher:
         """The copy states its own place of the releases, as the original does."""
-        moved = out / "copy.ledger"
+        moved = self.copy_of(out)
         shutil.copy(out.parent / "copy.ledger", moved)
         return Publisher(PSGraph(), GUARANTEE, out=out, ledger=moved)
 
@@ -62,7 +66,8 @@ class TestALedgerAndItsCopy:
                 publish(out, 3)
             if 0 < ReleaseDirectory(out).certificate(2).edges < len(ROSTER) * (len(ROSTER) - 1) / 2:
                 return
-            shutil.rmtree(out)
+            for directory in (out, ledger_of(out).parent):
+                shutil.rmtree(directory)
             self.begun(out)
 
     def test_another_draw_is_never_to_be_removed(
@@ -71,7 +76,7 @@ class TestALedgerAndItsCopy:
         self.sealed_twice(out, monkeypatch)
         before = {path.name: path.read_bytes() for path in out.glob("0*")}
         with pytest.raises(VerificationFailed, match="already there") as refusal:
-            Publisher(PSGraph(), GUARANTEE, out=out, ledger=out / "copy.ledger")
+            Publisher(PSGraph(), GUARANTEE, out=out, ledger=self.copy_of(out))
         message = str(refusal.value)
         assert "another draw" in message
         assert "Never remove it" in message
@@ -85,7 +90,7 @@ class TestALedgerAndItsCopy:
         self.sealed_twice(out, monkeypatch)
         (out / "000002.json").unlink()
         with pytest.raises(VerificationFailed, match="only if no other ledger"):
-            Publisher(PSGraph(), GUARANTEE, out=out, ledger=out / "copy.ledger")
+            Publisher(PSGraph(), GUARANTEE, out=out, ledger=self.copy_of(out))
 
     def test_the_original_continues(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sealed_twice(out, monkeypatch)

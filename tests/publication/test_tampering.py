@@ -14,8 +14,9 @@ import pytest
 
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
-from tests.crash.scenario import publish
+from tests.crash.scenario import copied, publish
 
 from .tampering import flip
 
@@ -35,7 +36,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(published: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(published, tmp_path / "out"))
+    return copied(published, tmp_path / "out")
 
 
 def test_1500_changed_bytes(out: Path) -> None:
@@ -50,7 +51,7 @@ def test_1500_changed_bytes(out: Path) -> None:
 def test_a_ledger_without_timestamps_is_guarded_too(tmp_path: Path) -> None:
     publish(tmp_path / "out", 0)
     assert verify(tmp_path / "out").timestamps == 0
-    connection = sqlite3.connect(tmp_path / "out" / "ledger.sqlite")
+    connection = sqlite3.connect(ledger_of(tmp_path / "out"))
     for name in ("terms", "key", "mark"):
         (value,) = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         for place in range(0, len(value), 5):
@@ -78,7 +79,7 @@ def content_of(ledger: Path) -> list[Any]:
 
 def test_bytes_of_the_file_that_hold_no_content_do_no_harm(out: Path) -> None:
     """SQLite pages have unused bytes. A change is noticed, or changes no row of any table."""
-    ledger = out / "ledger.sqlite"
+    ledger = ledger_of(out)
     content = ledger.read_bytes()
     rows = content_of(ledger)
     chance = random.Random(33)
@@ -93,7 +94,7 @@ def test_bytes_of_the_file_that_hold_no_content_do_no_harm(out: Path) -> None:
             assert content_of(ledger) == rows
         except VerificationFailed:
             noticed += 1
-        for side in out.glob("ledger.sqlite-*"):
+        for side in ledger_of(out).parent.glob("ledger.sqlite-*"):
             side.unlink()
     assert noticed > 50
 
@@ -104,7 +105,7 @@ def remove(name: str) -> Callable[[Path], object]:
 
 def sql(*statements: str) -> Callable[[Path], object]:
     def change(out: Path) -> None:
-        connection = sqlite3.connect(out / "ledger.sqlite")
+        connection = sqlite3.connect(ledger_of(out))
         with connection:
             for statement in statements:
                 connection.execute(statement)
@@ -190,18 +191,18 @@ def test_a_changed_ledger_is_not_published_with(out: Path) -> None:
         "UPDATE state SET content = zeroblob(100)",
         "UPDATE seals SET measurement = zeroblob(100) WHERE timestamp = 2",
     ):
-        backup = (out / "ledger.sqlite").read_bytes()
+        backup = ledger_of(out).read_bytes()
         sql(statement)(out)
         with pytest.raises(VerificationFailed, match="not as it was written"):
             publish(out, 5)
-        for side in out.glob("ledger.sqlite-*"):
+        for side in ledger_of(out).parent.glob("ledger.sqlite-*"):
             side.unlink()
-        (out / "ledger.sqlite").write_bytes(backup)
+        ledger_of(out).write_bytes(backup)
     publish(out, 5)
 
 
 def test_releases_alone_can_be_checked_by_anyone(out: Path) -> None:
-    os.remove(out / "ledger.sqlite")  # noqa: PTH107
+    os.remove(ledger_of(out))  # noqa: PTH107
     result = verify(out)
     assert (result.ledger, result.releases, result.largest_window_spent) == (False, 4, "1")
     content = (out / "000001.json").read_text()

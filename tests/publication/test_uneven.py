@@ -16,6 +16,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
 from psgraph.publication.verification import verify
@@ -74,12 +75,12 @@ class TestBursts:
         assert [len(each.charges) for each in certificates] == [1, 0, 0, 1, 0]
 
     def test_the_ledger_books_them(self, out: Path) -> None:
-        with Ledger(out / "ledger.sqlite", writing=False) as ledger:
+        with Ledger(ledger_of(out), writing=False) as ledger:
             assert [spent for _, _, spent in ledger.spends()] == [1, 0, 0, 1, 0]
 
     def test_verify_adds_up_every_window(self, out: Path) -> None:
         assert verify(out).largest_window_spent == "1"
-        (out / "ledger.sqlite").rename(out.parent / "aside")
+        ledger_of(out).rename(out.parent / "aside")
         assert verify(out).largest_window_spent == "1"
 
     def test_the_spending_says_what_the_next_timestamp_can_have(self, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ class TestBursts:
 
     def test_it_resumes_where_it_was(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("psgraph.publication.opening.find_method", lambda _: Bursts)
-        with Publisher.resume(out / "ledger.sqlite") as publisher:
+        with Publisher.resume(ledger_of(out)) as publisher:
             assert publisher.spending.remaining == 0
             assert publisher.publish(snapshot(5)).certificate.spent == 0
             assert publisher.publish(snapshot(6)).certificate.spent == 1

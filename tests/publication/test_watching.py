@@ -21,6 +21,7 @@ from psgraph.errors import (
 )
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
 from psgraph.publication.watching import Inbox, watch
@@ -67,7 +68,7 @@ class TestOnce:
             ("day9.csv", 1, True),
             ("day10.csv", 2, True),
         ]
-        with Publisher.resume(out / "ledger.sqlite") as publisher:
+        with Publisher.resume(ledger_of(out)) as publisher:
             assert publisher.times() == ["day1", "day9", "day10"]
 
     def test_known_files_are_handed_back(self, inbox: Path, out: Path) -> None:
@@ -147,6 +148,7 @@ class TestOnce:
             run(inbox, out, roster=None)
         with pytest.raises(DataError, match="inbox"):
             run(tmp_path / "missing", out)
+        out.mkdir()
         with pytest.raises(InvalidArgument, match="published again"):
             run(out, out)
         with pytest.raises(InvalidArgument, match="ledger"):

@@ -11,9 +11,10 @@ import pytest
 
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.promise import Promise
 from psgraph.publication.reading import read_releases
-from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
+from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.verification import Verification, verify
 from psgraph.reports.public import NOT_PRIVATE, public_page
 
@@ -65,7 +66,7 @@ def test_a_copy_without_the_ledger_gives_the_same_page_but_for_that_check(public
     path = publications["psgraph"]
     copy = tmp_path / "copy"
     shutil.copytree(path, copy, ignore=shutil.ignore_patterns("ledger*"))
-    assert not (copy / LEDGER_NAME).exists()
+    assert not ledger_of(copy).exists()
     with_ledger = public_page(path, verify(path)).html()
     without = public_page(copy, verify(copy)).html()
     differing = set(with_ledger.splitlines()) ^ set(without.splitlines())
@@ -90,7 +91,7 @@ def test_nothing_that_only_the_ledger_knows(publications, pages):
     """Keys, seeds, fingerprints of the input, sealed noisy values: none is on the page."""
     for name, path in publications.items():
         public = "".join(each.read_text() for each in path.glob("*.json"))
-        database = sqlite3.connect(f"file:{path / LEDGER_NAME}?mode=ro", uri=True)
+        database = sqlite3.connect(f"file:{ledger_of(path)}?mode=ro", uri=True)
         tables = [row[0] for row in database.execute("select name from sqlite_master")]
         secret = {
             value

@@ -36,7 +36,6 @@ def written(directory: Path, content: str | bytes, name: str = "nodes.csv") -> P
         ("1\n2\n3\n", [1, 2, 3]),
         ("id\n1\n2\n", [1, 2]),
         ("NODE\r\n1\r\n2", [1, 2]),
-        ("people\n3\n1\n2\n", [1, 2, 3]),
         ("# from the registry\n\n1\n\n2\n", [1, 2]),
         ("\ufeffid\n7\n", [7]),
         ("ann\nbob\n", ["ann", "bob"]),
@@ -73,12 +72,20 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         ("id\n", "lists no node"),
         (f"1\n{SECRET}\n{SECRET}\n", "1 of 3 ids are repeated"),
         ("1\n2\n1\n", "1 of 3 ids are repeated"),
-        (f"{SECRET},x\nb,y\n", "2 columns and no line that names them"),
+        (f"{SECRET},x\nb,y\n", "2 columns, and no line that names them"),
         (f"id,from\n{SECRET},\n,3\n", "line 3: no value for id"),
         (f"id,x\n{SECRET}\n", "line 2: 1 columns where the first line has 2"),
         (f"id,node,x\n{SECRET},1,2\n", "found 'id', 'node' and 1 other"),
         ("label,t\n1,2\n", "found 'label', 't'"),
         ("99999999999999999999\n1\n", "64 bits"),
+        ("people\n3\n1\n2\n", "--roster-column people"),
+        ("Phone\n0171\n+4917\n", "--roster-column Phone"),
+        ("name\nann\nbob\n", "--roster-column name .*--roster-no-header"),
+        ("t\nu\nv\n", "--roster-no-header"),
+        ("msisdn\n", "--roster-no-header"),
+        (f"{SECRET}_id\nann\nbob\n", "--roster-column NAME"),
+        ("Secret\ne1\ne2\n", "--roster-column NAME"),
+        ("name,team\nann,x\n", "(?s)2 columns, and no line that names them.*--roster-column"),
         (b"a\n\xff\xfe\n", "line 2: this is not UTF-8"),
         (b"a\0b\n", "not text"),
         ("id,from\na,soon\n", "can't be compared"),
@@ -217,3 +224,57 @@ def test_any_bytes_give_a_roster_or_a_clear_error(
     file = written(tmp_path_factory.getbasetemp(), content, name)
     with suppress(PsgraphError):
         read_roster(file)
+
+
+# ---- headers ----
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "ids"),
+    [
+        ("phone\n0171\n0172\n", "phone", ["0171", "0172"]),
+        ("Phone\n171\n172\n", "phone", [171, 172]),
+        ("name,team\nann,x\nbob,y\n", "name", ["ann", "bob"]),
+        ("id,msisdn\n1,7\n2,8\n", "msisdn", [7, 8]),
+        ("5,6\n1,7\n2,8\n", "6", [7, 8]),
+    ],
+)
+def test_the_named_column_holds_the_ids(
+    tmp_path: Path, content: str, column: str, ids: list[Any]
+) -> None:
+    assert read_roster(written(tmp_path, content), column=column) == Roster(ids)
+
+
+def test_a_named_column_may_have_periods(tmp_path: Path) -> None:
+    roster = read_roster(written(tmp_path, "phone,from\n017,\n018,3\n"), column="phone")
+    assert isinstance(roster, TimedRoster)
+    assert roster.at(2) == Roster(["017"])
+
+
+def test_a_named_column_of_a_parquet_file(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2], "phone": ["a", "b"]}), tmp_path / "nodes.parquet")
+    assert read_roster(tmp_path / "nodes.parquet", column="phone") == Roster("ab")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"{SECRET},id\nb,1\n", "has no column 'phone', but 'id' and 1 other"),
+        ("phone,phone\n1,2\n", "several columns 'phone'"),
+    ],
+)
+def test_a_column_that_is_not_there_or_twice_is_refused(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    with pytest.raises(RosterError, match=message) as caught:
+        read_roster(written(tmp_path, content), column="phone")
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["name\nann\n", "id\n2\n", "t\nu\n", "admin\nuser1\n"])
+def test_without_a_header_the_first_line_is_a_node(tmp_path: Path, content: str) -> None:
+    assert read_roster(written(tmp_path, content), header=False) == Roster(content.split())
+
+
+def test_names_that_look_like_names_need_no_answer(tmp_path: Path) -> None:
+    assert len(read_roster(written(tmp_path, "ann\nbob\nuser7\n")).ids) == 3  # type: ignore[union-attr]

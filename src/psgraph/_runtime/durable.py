@@ -10,7 +10,14 @@ from typing import Any
 
 from psgraph.errors import OutputError
 
-__all__ = ["make_directory", "put_in_place", "write_all_whole", "write_whole"]
+__all__ = [
+    "flush",
+    "is_running",
+    "make_directory",
+    "put_in_place",
+    "write_all_whole",
+    "write_whole",
+]
 
 
 def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
@@ -33,11 +40,11 @@ def write_all_whole(files: Sequence[tuple[Path, bytes | memoryview | Any]]) -> N
         for path, content in files:
             _write(temporaries[path], content)
         for temporary in temporaries.values():
-            _flush(temporary)
+            flush(temporary)
         for path, temporary in temporaries.items():
             os.replace(temporary, path)  # noqa: PTH105
         for directory in dict.fromkeys(path.parent for path in temporaries):
-            _flush(directory)
+            flush(directory)
     except OSError as error:
         for temporary in temporaries.values():
             with suppress(OSError):
@@ -64,10 +71,10 @@ def put_in_place(temporary: Path, path: Path, *, replace: bool = True) -> None:
 
     Without `replace` a file that already has the name stays: `FileExistsError`.
     """
-    _flush(temporary)
+    flush(temporary)
     if replace or not _linked(temporary, path):
         os.replace(temporary, path)  # noqa: PTH105
-    _flush(path.parent)
+    flush(path.parent)
 
 
 def _linked(temporary: Path, path: Path) -> bool:
@@ -82,8 +89,11 @@ def _linked(temporary: Path, path: Path) -> bool:
     return True
 
 
-def make_directory(path: Path) -> None:
-    """Make a directory, and those above it that are missing, to stay after the power fails."""
+def make_directory(path: Path, *, mode: int = 0o777) -> None:
+    """Make a directory, and those above it that are missing, to stay after the power fails.
+
+    `mode` is that of the directory itself if it is made here; the user's umask still applies.
+    """
     missing = []
     try:
         while not path.is_dir():
@@ -92,8 +102,8 @@ def make_directory(path: Path) -> None:
                 break
             path = path.parent
         for directory in reversed(missing):
-            directory.mkdir(exist_ok=True)
-            _flush(directory.parent)
+            directory.mkdir(mode if directory == missing[0] else 0o777, exist_ok=True)
+            flush(directory.parent)
     except OSError as error:
         raise OutputError(
             f"{missing[0] if missing else path} could not be made: {error.strerror}\n"
@@ -101,10 +111,21 @@ def make_directory(path: Path) -> None:
         ) from None
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the disk hold what is in a file, or which files are in a directory."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is running; what an ended one left unfinished can be removed."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it belongs to another user
+    return True

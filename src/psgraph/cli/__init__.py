@@ -29,6 +29,7 @@ root = LazyGroup(
         "watch",
         "budget",
         "verify",
+        "export",
         "compare",
         "plan",
         "audit",

@@ -35,19 +35,19 @@ _NOISE: dict[str | None, str] = {
     "budget",
     cls=Command,
     short_help="Show what a stream has spent and what is left.",
-    examples=["psgraph budget releases/ledger.sqlite", "psgraph budget releases --json"],
+    examples=["psgraph budget releases", "psgraph budget releases --json"],
 )
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @json_option
 def command(ledger: Path, as_json: bool) -> None:
     """Show what the stream recorded in LEDGER has spent in its current window, and what is left.
 
-    LEDGER is the file, or the directory of releases it is in. It is only read: another process
-    can be publishing with it.
+    LEDGER is the file, or the directory of its releases. It is only read: another process can be
+    publishing with it.
     """
     from psgraph.publication.ledger import Ledger
+    from psgraph.publication.locations import ledger_at
     from psgraph.publication.promise import Promise
-    from psgraph.publication.releases import ledger_at
     from psgraph.publication.spending import Spending
 
     path = ledger_at(ledger)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,19 @@ _GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that
     multiple=True,
     help=f"More metrics than the paper's five: {', '.join(_GROUPS)} or all; may be given again.",
 )
+@click.option(
+    "--ledger",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Whose fingerprints INPUT is checked with.  [default: DIR.ledger/ledger.sqlite]",
+)
 @report_option
 @json_option
 def command(
     source: Source,
     releases: Path,
     more: tuple[str, ...],
+    ledger: Path | None,
     report: Path | None,
     as_json: bool,
 ) -> None:
@@ -58,11 +66,16 @@ def command(
     noise. It is not covered by any promise and must not be published with the releases.
 
     Shows the paper's five metrics for every timestamp, their mean and standard deviation. INPUT
-    and its options are those of `publish`. With --report, a page with pictures and a reading of
-    each, for the curator too.
+    and its options are those of `publish`: where the ledger is there, an INPUT that the releases
+    were not made from is refused. With --report, a page with pictures and a reading of each, for
+    the curator too.
     """
     from psgraph.metrics.report import compare
+    from psgraph.publication.locations import releases_at
+    from psgraph.publication.originals import Originals
     from psgraph.publication.reading import read_releases
+
+    releases = releases_at(releases)
 
     if report is not None:
         _check_apart(report, releases)
@@ -70,20 +83,22 @@ def command(
     stream = source.open()
     published = read_releases(releases, roster=stream)
     timestamps = len(published)
-    seen: Iterable[Snapshot] = stream
+    originals = Originals(stream, published, ledger)
+    seen: Iterable[Snapshot] = originals
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
     if report is not None:
         from psgraph.reports.witness import Witness
 
         witness = Witness(timestamps)
-        seen, synthetic = witness.watch_originals(stream), witness.watch_releases(synthetic)
+        seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)
     with progress("Comparing", length=timestamps) as advance, compile_notice():
         comparison = compare(_counted(seen, advance), synthetic, groups=groups)
+    comparison = replace(comparison, input_checked=originals.ledger is not None)
     if report is not None:
         from psgraph.reports.quality import quality_page
 
         with waiting("Drawing …"):
-            made_by = _command(source, releases, more, report)
+            made_by = _command(source, releases, more, ledger, report)
             page = quality_page(comparison, witness, published.certificates, command=made_by)
             page.write(report)
     if as_json:
@@ -91,6 +106,7 @@ def command(
         print_json({**comparison.to_dict(), **written})
     else:
         _show(comparison)
+        results().print(_checked_with(originals.ledger), soft_wrap=True)
         if report is not None:
             results().print(f"Report  {report}", soft_wrap=True)
 
@@ -104,11 +120,24 @@ def _check_apart(report: Path, releases: Path) -> None:
         )
 
 
-def _command(source: Source, releases: Path, more: tuple[str, ...], report: Path) -> str:
+def _checked_with(ledger: Path | None) -> str:
+    if ledger is None:
+        return (
+            "Input   NOT checked: the ledger is not there (--ledger), so nothing shows whether "
+            "the releases were made from this input"
+        )
+    return f"Input   checked with {ledger}: the releases were made from it"
+
+
+def _command(
+    source: Source, releases: Path, more: tuple[str, ...], ledger: Path | None, report: Path
+) -> str:
     """Return the command line that makes the same page."""
     words = ["psgraph", "compare", source.path, str(releases), *source.options()]
     for group in more:
         words += ["--more", group]
+    if ledger is not None:
+        words += ["--ledger", str(ledger)]
     return shlex.join([*words, "--report", str(report)])
 
 

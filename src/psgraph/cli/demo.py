@@ -102,7 +102,8 @@ def _clear(out: Path) -> None:
                 "[0-9]*.json",
                 "nodes/*.parquet",
                 ".*.part",
-                "ledger.sqlite*",
+                "ledger.sqlite*",  # version 0.1.0
+                "../releases.ledger/ledger.sqlite*",
             ):
                 for path in releases.glob(pattern):
                     path.unlink()

@@ -40,6 +40,12 @@ not_private_option = click.option(
     is_flag=True,
     help="Publish although the method, with its parameters, does not keep the promise.",
 )
+large_epsilon_option = click.option(
+    "--yes-large-epsilon",
+    "large_epsilon",
+    is_flag=True,
+    help="Publish although ε is above 20, which protects nothing.",
+)
 settings_option = click.option(
     "--set",
     "settings",
@@ -54,6 +60,7 @@ def publication_options(function: Function) -> Function:
     """Add where releases go, under which promise, and by which method."""
     for decorate in (
         settings_option,
+        large_epsilon_option,
         not_private_option,
         seed_option,
         method_option,
@@ -63,7 +70,8 @@ def publication_options(function: Function) -> Function:
             "--ledger",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="The record that keeps the promise over restarts.  [default: DIR/ledger.sqlite]",
+            help="The record that keeps the promise over restarts, as sensitive as the data.  "
+            "[default: DIR.ledger/ledger.sqlite]",
         ),
         click.option(
             "--out",

@@ -39,6 +39,8 @@ class Tally:
         In all, and of every phase.
     certificate
         Of the last release.
+    joined
+        How many nodes joined the roster since timestamps were published that are handed back.
     """
 
     timestamps: int = 0
@@ -49,9 +51,13 @@ class Tally:
     duplicates: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
+    joined: int = 0
+    _joined_at: int = 0
+    _listed: int = 0
 
     def see(self, snapshot: Snapshot) -> None:
-        """Count what was dropped from a snapshot."""
+        """Count what was dropped from a snapshot, and the nodes of its roster."""
+        self._listed = len(snapshot.roster)
         self.self_loops += snapshot.dropped.self_loops
         self.duplicates += snapshot.dropped.duplicates
 
@@ -59,11 +65,23 @@ class Tally:
         """Count one release."""
         self.certificate = release.certificate
         self.timestamps += 1
+        if self._listed > release.certificate.nodes:
+            self.joined = self._listed - release.certificate.nodes
+            self._joined_at = self.timestamps
         self.nodes = max(self.nodes, release.certificate.nodes)
         self.edges += release.certificate.edges
         found = release.certificate.summary.get("communities_found")
         if found is not None:
             self.repartitions = (self.repartitions or 0) + bool(found)
+
+    def tell_of_joined(self) -> None:
+        """Say from when on nodes count that were added to the roster. Rosters are public."""
+        if self.joined:
+            note(
+                f"The roster grew by {count(self.joined, 'node')} after timestamp "
+                f"{self._joined_at - 1} was published. What is published keeps its nodes; the "
+                f"roster as it is now applies from timestamp {self._joined_at} on."
+            )
 
 
 def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
@@ -99,6 +117,7 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
                     "The same command continues from there."
                 )
                 raise
+    tally.tell_of_joined()
     names = dict.fromkeys(("total", *seconds))
     tally.seconds = {name: round(seconds[name], 6) for name in names}
     return tally

@@ -57,6 +57,7 @@ def command(
     seed: int | None,
     noise: str,
     not_private: bool,
+    large_epsilon: bool,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -73,20 +74,21 @@ def command(
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
     """
+    from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
-    from psgraph.publication.releases import LEDGER_NAME
 
     guarantee = WEventPrivacy(epsilon, window=window)
     chosen = build_method(method, settings, guarantee)
     arguments: dict[str, Any] = {
         "method": chosen,
         "guarantee": guarantee,
-        "ledger": ledger or out / LEDGER_NAME,
+        "ledger": ledger or ledger_of(out),
         "out": out,
         "seed": seed,
         "noise": noise,
         "not_private": not_private,
+        "large_epsilon": large_epsilon,
     }
     check_history(**arguments)
     tally = publish_source(source, partial(Publisher, **arguments))
@@ -110,13 +112,14 @@ def command(
                 "epsilon": exact_decimal(epsilon),
                 "window": window,
                 "out": str(out),
+                "ledger": str(arguments["ledger"]),
             }
         )
     else:
-        _show(tally, out)
+        _show(tally, out, arguments["ledger"])
 
 
-def _show(tally: Tally, out: Path) -> None:
+def _show(tally: Tally, out: Path, ledger: Path) -> None:
     certificate = tally.certificate
     assert certificate is not None
     last = tally.timestamps - 1
@@ -137,6 +140,7 @@ def _show(tally: Tally, out: Path) -> None:
     rows += [
         ("Seconds", f"{tally.seconds['total']:.2f} ({seconds})"),
         ("Files", _files(out, last)),
+        ("Ledger", f"{ledger}, for you alone: as sensitive as the data"),
     ]
     console = results()
     console.print(f"Published {count(tally.timestamps, 'timestamp')} to {out}", style="bold")

@@ -21,7 +21,7 @@ __all__ = ["command"]
     "resume",
     cls=Command,
     short_help="Continue a stream where it stopped.",
-    examples=["psgraph resume releases/ledger.sqlite edges.parquet --roster nodes.csv"],
+    examples=["psgraph resume releases edges.parquet --roster nodes.csv"],
 )
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @source_options
@@ -29,15 +29,15 @@ __all__ = ["command"]
 def command(ledger: Path, source: Source, as_json: bool) -> None:
     """Continue publishing INPUT with the LEDGER it was begun with.
 
-    LEDGER, or the directory of releases it is in, holds ε, the window, the method and its
-    parameters, the sampler, and where the releases go. INPUT is the whole stream from its first
+    LEDGER is the file, or the directory of its releases. It holds ε, the window, the method and
+    its parameters, the sampler, and where the releases go. INPUT is the whole stream from its first
     timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
     the ledger and costs nothing, the rest is published.
     """
     from psgraph.publication.ledger import Ledger
+    from psgraph.publication.locations import ledger_at
     from psgraph.publication.opening import check_history, resumed
     from psgraph.publication.publisher import Publisher
-    from psgraph.publication.releases import ledger_at
 
     path = ledger_at(ledger)
     arguments = resumed(path, None)

@@ -142,6 +142,8 @@ class Source:
     time_label: str | None = None
     start: str | None = None
     until: str | None = None
+    roster_column: str | None = None
+    roster_no_header: bool = False
 
     def __post_init__(self) -> None:
         if self.roster is None and not self.roster_from_edges:
@@ -157,12 +159,24 @@ class Source:
                 "--roster and --roster-from-edges contradict each other\n"
                 "Keep --roster, unless node presence is public."
             )
+        self._refuse_options_of_rosters()
         if self.every is None:
             self._refuse_options_of_periods()
         elif self.times is not None or self.time_label is not None:
             raise click.UsageError(
                 "--times and --time-label are for a table with a column t, --every for one of "
                 "events\nDeclare the ends of a table of events with --from and --until."
+            )
+
+    def _refuse_options_of_rosters(self) -> None:
+        if self.roster is None and (self.roster_column or self.roster_no_header):
+            raise click.UsageError(
+                "--roster-column and --roster-no-header say how to read a roster\n"
+                "Give --roster as well."
+            )
+        if self.roster_column and self.roster_no_header:
+            raise click.UsageError(
+                "--roster-column and --roster-no-header contradict each other\nKeep one of them."
             )
 
     def _refuse_options_of_periods(self) -> None:
@@ -183,6 +197,8 @@ class Source:
         return read_stream(
             self.path,
             roster=self.roster,
+            roster_column=self.roster_column,
+            roster_header=False if self.roster_no_header else None,
             roster_from_edges=self.roster_from_edges,
             times=self.times,
             time_label=self.time_label,
@@ -197,6 +213,8 @@ class Source:
         words = []
         for name, value in (
             ("--roster", self.roster),
+            ("--roster-column", self.roster_column),
+            ("--roster-no-header", self.roster_no_header),
             ("--roster-from-edges", self.roster_from_edges),
             ("--times", self.times),
             ("--time-label", self.time_label),
@@ -218,6 +236,16 @@ _ROSTER_OPTIONS = (
         metavar="FILE",
         help="The public list of nodes: one id per row; columns 'from' and 'until' if it changes "
         "over time.",
+    ),
+    click.option(
+        "--roster-column",
+        metavar="NAME",
+        help="The column of the roster that holds the ids; otherwise 'id', 'node' or the only one.",
+    ),
+    click.option(
+        "--roster-no-header",
+        is_flag=True,
+        help="The first line of the roster is a node, though it looks like a header.",
     ),
     click.option(
         "--roster-from-edges",

@@ -55,6 +55,8 @@ __all__ = ["command"]
 def command(
     inbox: Path,
     roster: str | None,
+    roster_column: str | None,
+    roster_no_header: bool,
     roster_from_edges: bool,
     out: Path,
     ledger: Path | None,
@@ -63,6 +65,7 @@ def command(
     method: str,
     seed: int | None,
     not_private: bool,
+    large_epsilon: bool,
     once: bool,
     settle: float,
     as_json: bool,
@@ -80,12 +83,18 @@ def command(
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
-    Source(str(inbox), roster, roster_from_edges, None, False)
+    Source(
+        str(inbox),
+        roster,
+        roster_from_edges,
+        roster_column=roster_column,
+        roster_no_header=roster_no_header,
+    )
 
+    from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
-    from psgraph.publication.releases import LEDGER_NAME
     from psgraph.publication.watching import Inbox, watch
     from psgraph.streams.rosters import read_roster
 
@@ -94,15 +103,17 @@ def command(
     arguments: dict[str, Any] = {
         "method": chosen,
         "guarantee": guarantee,
-        "ledger": ledger or out / LEDGER_NAME,
+        "ledger": ledger or ledger_of(out),
         "out": out,
         "seed": seed,
         "noise": "exact",
         "not_private": not_private,
+        "large_epsilon": large_epsilon,
     }
     Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
     check_history(**arguments)
-    nodes = None if roster is None else read_roster(roster)
+    header = False if roster_no_header else None
+    nodes = None if roster is None else read_roster(roster, column=roster_column, header=header)
     with _stopping() as stop:
         published = known = 0
         with compile_notice(), Publisher(**arguments) as publisher:

@@ -74,8 +74,9 @@ class Graph(Frozen):
             where = "" if time is None else f"the snapshot at {time!r}: "
             raise OutsideRoster(
                 f"{where}an edge has an end outside the roster\n"
-                "The snapshot is refused. Add the missing nodes to the roster, or leave such "
-                "edges out of the input."
+                "The snapshot is refused. A roster may grow: add the missing nodes with the time "
+                "they joined in a column `from`, or append them to a plain list, where they count "
+                "from the next timestamp on. Or leave such edges out of the input."
             )
         low, high, now = normalise(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
         total = now if dropped is None else dropped + now

@@ -98,6 +98,8 @@ class Comparison:
     more_mean, more_std
         Mean and deviation of the optional metrics over the timestamps that have a value, None
         where none has. Empty unless groups were requested.
+    input_checked
+        Whether the ledger of the releases says that they were made from these originals.
     """
 
     rows: tuple[Row, ...]
@@ -106,6 +108,7 @@ class Comparison:
     groups: tuple[str, ...] = ()
     more_mean: Mapping[str, float | None] = field(default_factory=dict, hash=False)
     more_std: Mapping[str, float | None] = field(default_factory=dict, hash=False)
+    input_checked: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON. It contains facts about the private edges.
@@ -118,6 +121,7 @@ class Comparison:
         ]
         data: dict[str, Any] = {
             "curator_only": True,
+            "input_checked": self.input_checked,
             "timestamps": len(self.rows),
             "rows": rows,
             "mean": self.mean.to_dict(),
@@ -206,7 +210,9 @@ def compare(
         The snapshots, in order.
     releases
         Synthetic graphs, or objects that carry one as ``graph``, in the same order. Both sides are
-        read lazily, one pair at a time; the group *stream* also keeps the previous pair.
+        read lazily, one pair at a time; the group *stream* also keeps the previous pair. If they
+        come from `psgraph.read_releases` and their ledger is there, snapshots that they were not
+        made from are refused.
     groups
         Optional metrics to compute as well, by the names in `psgraph.metrics.groups.GROUPS`:
         structure, paths, communities, stream.
@@ -217,6 +223,8 @@ def compare(
         If there is no such group. Nothing has been read by then.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
+    ReplayConflict
+        If the ledger says that the releases were made from other snapshots.
 
     Examples
     --------
@@ -233,7 +241,10 @@ def compare(
     >>> [row.more["snapshot_overlap_error"] for row in comparison.rows]
     [None, 0.33333333333333337]
     """
+    from psgraph.publication.originals import check_originals
+
     more = MoreMetrics(groups)
+    stream, input_checked = check_originals(stream, releases)
     rows: list[Row] = []
     for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):
         if original is None or release is None:
@@ -257,6 +268,7 @@ def compare(
         groups=more.groups,
         more_mean={name: mean for name, (mean, _) in summary.items()},
         more_std={name: deviation for name, (_, deviation) in summary.items()},
+        input_checked=input_checked,
     )
 
 

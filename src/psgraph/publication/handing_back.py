@@ -32,13 +32,12 @@ class HandingBack:
         self._rebuilt: tuple[int, Any] = (0, None)
 
     def release(self, timestamp: int, snapshot: Snapshot) -> Release:
-        """The release of a sealed timestamp; refuse other data than it was made from."""
-        seal = self._history.seal_from(timestamp, snapshot)
+        """The release of a sealed timestamp, given the snapshot as it was sealed."""
         if self._directory is not None and self._directory.has(timestamp):
             release = self._read(self._directory, timestamp, snapshot)
             if self._node_list_is_there(self._directory, release.certificate):
                 return release
-        return self._make_again(seal)
+        return self._make_again(self._history.seal_of(timestamp))
 
     def _read(self, directory: ReleaseDirectory, timestamp: int, snapshot: Snapshot) -> Release:
         certificate = directory.certificate(timestamp)

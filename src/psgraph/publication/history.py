@@ -113,8 +113,14 @@ class History(Protocol):
     def previous_certificate(self, timestamp: int) -> str | None:
         """The digest of the certificate before a timestamp, which its own refers to."""
 
-    def seal_from(self, timestamp: int, snapshot: Snapshot) -> Seal:
-        """The seal of an earlier timestamp; refuse other data than it was made from."""
+    def as_sealed(self, timestamp: int, snapshot: Snapshot) -> Snapshot:
+        """The snapshot as it was sealed: without nodes that joined the roster since.
+
+        Other data than the timestamp was made from are refused.
+        """
+
+    def seal_of(self, timestamp: int) -> Seal:
+        """What was sealed for a timestamp."""
 
     def certificate_of(self, timestamp: int) -> str | None:
         """The digest of the certificate a timestamp was released under."""
@@ -180,8 +186,11 @@ class MemoryHistory:
         del timestamp
         return None
 
-    def seal_from(self, timestamp: int, snapshot: Snapshot) -> Seal:
+    def as_sealed(self, timestamp: int, snapshot: Snapshot) -> Snapshot:
         del snapshot
+        self._refuse(timestamp)
+
+    def seal_of(self, timestamp: int) -> Seal:
         self._refuse(timestamp)
 
     def certificate_of(self, timestamp: int) -> str | None:

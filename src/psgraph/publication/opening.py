@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ from psgraph.methods.base import Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.history import History, MemoryHistory
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of, name_in_terms, releases_of
 from psgraph.publication.noise import check_noise
 from psgraph.publication.promise import refuse_without_promise
-from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
+from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.terms import Terms
 
 __all__ = ["check_history", "open_history", "resumed"]
@@ -32,7 +32,7 @@ def open_history(
     if ledger is None:
         if directory is None:
             return MemoryHistory(guarantee)
-        ledger = directory.path / LEDGER_NAME
+        ledger = ledger_of(directory.path)
     terms = _terms(method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise)
     if directory is not None:
         directory.check_usable(ledger=ledger)
@@ -55,6 +55,7 @@ def check_history(
     seed: int | None,
     noise: str,
     not_private: bool = False,
+    large_epsilon: bool = False,
 ) -> None:
     """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock.
 
@@ -63,7 +64,9 @@ def check_history(
     It is quick, so a command can call it before it reads its input and compiles kernels.
     """
     check_noise(noise, seed)
-    refuse_without_promise(method, guarantee, seed=seed, not_private=not_private)
+    refuse_without_promise(
+        method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
+    )
     directory = None if out is None else ReleaseDirectory(out)
     if directory is not None:
         directory.check_usable(ledger=ledger)
@@ -83,9 +86,6 @@ def _terms(
     noise: str,
 ) -> Terms:
     """The terms of a stream."""
-    out = None
-    if directory is not None:
-        out = os.path.relpath(directory.path.absolute(), ledger.absolute().parent)
     return Terms(
         epsilon=exact_decimal(guarantee.epsilon),
         window=guarantee.window,
@@ -94,7 +94,7 @@ def _terms(
         parameters=dict(method.parameters()),
         seed=seed,
         noise=noise,
-        out=out,
+        out=None if directory is None else name_in_terms(ledger, directory.path),
     )
 
 
@@ -108,8 +108,7 @@ def resumed(ledger: Path, out: str | Path | None) -> dict[str, Any]:
     """
     with Ledger(ledger) as opened:  # for writing, which migrates an older format
         terms, noise = opened.terms, opened.noise or "exact"
-    if out is None and terms.out is not None:
-        out = ledger.parent / terms.out
+    out = releases_of(ledger, terms.out) if out is None else out
     return {
         "method": _method_of(terms, ledger),
         "guarantee": terms.guarantee,
@@ -118,6 +117,7 @@ def resumed(ledger: Path, out: str | Path | None) -> dict[str, Any]:
         "seed": terms.seed,
         "noise": noise,
         "not_private": True,  # whoever began the ledger has decided that
+        "large_epsilon": True,
     }
 
 

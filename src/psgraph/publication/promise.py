@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,10 @@ from psgraph.methods.base import Caveat, Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.terms import Terms
 
-__all__ = ["Promise", "refuse_without_promise"]
+__all__ = ["LARGE_EPSILON", "Promise", "refuse_without_promise"]
+
+LARGE_EPSILON = 20
+"""A window with more than this protects nothing worth the name: e^20 is 485 million."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,12 @@ class Promise:
         return self.private and provides is not None and provides.epsilon <= self.guarantee.epsilon
 
     @property
+    def large(self) -> bool:
+        """Whether what is promised is so little that it protects nothing."""
+        provides = self.provides
+        return self.private and provides is not None and provides.epsilon > LARGE_EPSILON
+
+    @property
     def verdict(self) -> str:
         """A few words that answer: is it private?"""
         provides = self.provides
@@ -81,6 +91,8 @@ class Promise:
             return "NO: the method promises nothing"
         if self.seeded:
             return "NO, for research only"
+        if self.large:
+            return f"in name only, since {_no_protection(provides)}"
         if not self.kept:
             stated, given = exact_decimal(provides.epsilon), exact_decimal(self.guarantee.epsilon)
             return f"yes, but with ε = {stated} instead of {given}"
@@ -115,13 +127,31 @@ class Promise:
 
 
 def refuse_without_promise(
-    method: Method[Any, Any], guarantee: WEventPrivacy, *, seed: int | None, not_private: bool
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    seed: int | None,
+    not_private: bool,
+    large_epsilon: bool = False,
 ) -> None:
-    """Refuse to publish with a method that breaks the guarantee, unless that was asked for."""
+    """Refuse to publish with a method that breaks the guarantee, unless that was asked for.
+
+    Nor with an ε that protects nothing, unless that was asked for too. A seed is for research,
+    and exempt.
+    """
     promise = Promise(guarantee, method.caveat, seeded=seed is not None)
-    if promise.kept or promise.seeded or not_private:
+    if promise.seeded:
         return
     provides = promise.provides
+    if promise.large and provides is not None and not large_epsilon:
+        raise InvalidArgument(
+            f"{_no_protection(provides)}\n"
+            f"Choose an ε of at most {LARGE_EPSILON} for a window; 1 is common. Or give a seed "
+            "(--seed) for research, or large_epsilon=True (--yes-large-epsilon) to publish all "
+            "the same."
+        )
+    if promise.kept or not_private:
+        return
     found = "nothing" if provides is None else f"only {provides}"
     raise InvalidArgument(
         f"method {method.name!r} with these parameters promises {found}\n"
@@ -129,3 +159,29 @@ def refuse_without_promise(
         "Choose other parameters or another method; give a seed (--seed) for research; or say "
         "not_private=True (--not-private) to publish without the promise."
     )
+
+
+def _no_protection(guarantee: WEventPrivacy) -> str:
+    """Say what a large ε means.
+
+    >>> _no_protection(WEventPrivacy("20", window=5))[:52]
+    'ε = 20 per window is no protection: an edge can make'
+    >>> _no_protection(WEventPrivacy("20", window=5))[52:]
+    ' a release e^20 ≈ 485 million times as likely'
+    """
+    epsilon = exact_decimal(guarantee.epsilon)
+    if len(epsilon) > 12:
+        epsilon = f"{float(guarantee.epsilon):.3g}"
+    return (
+        f"ε = {epsilon} per window is no protection: an edge can make a release e^{epsilon} ≈ "
+        f"{_power_of_e(guarantee.epsilon)} times as likely"
+    )
+
+
+def _power_of_e(exponent: Fraction) -> str:
+    """Write e^exponent in words, or as a power of ten where there are none."""
+    digits = float(exponent) / math.log(10)
+    for name, zeros in (("trillion", 12), ("billion", 9), ("million", 6)):
+        if zeros <= digits < 15:
+            return f"{10 ** (digits - zeros):.3g} {name}"
+    return f"10^{digits:,.0f}" if digits < 1e9 else f"10^{digits:.3g}"

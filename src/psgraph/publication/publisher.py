@@ -23,6 +23,7 @@ from psgraph.publication.certificate import Release
 from psgraph.publication.checking import as_timestamp, check_snapshot, check_times
 from psgraph.publication.handing_back import HandingBack
 from psgraph.publication.history import Seal
+from psgraph.publication.locations import ledger_at
 from psgraph.publication.measuring import Measuring
 from psgraph.publication.opening import open_history, resumed
 from psgraph.publication.promise import refuse_without_promise
@@ -46,8 +47,8 @@ class Publisher:
         The durable record of the stream. With it a publication survives crashes and restarts:
         a timestamp that is already sealed is handed back instead of measured again.
     out
-        The directory to write releases to. Its ledger is ``out/ledger.sqlite`` unless another is
-        named.
+        The directory to write releases to. Its ledger is ``out.ledger/ledger.sqlite``, beside it,
+        unless another is named.
     seed
         For research: makes the run repeatable, and its releases not private.
     noise
@@ -55,6 +56,9 @@ class Publisher:
     not_private
         Publish although the method, with its parameters, provides less than the guarantee.
         Without it such a method is refused, unless a seed is given.
+    large_epsilon
+        Publish although ε is above 20, which protects nothing. Without it such a guarantee is
+        refused, unless a seed is given.
     engine
         Where edge-sized work runs; the local machine unless given.
 
@@ -84,9 +88,12 @@ class Publisher:
         seed: int | None = None,
         noise: str = "exact",
         not_private: bool = False,
+        large_epsilon: bool = False,
         engine: Engine | None = None,
     ) -> None:
-        refuse_without_promise(method, guarantee, seed=seed, not_private=not_private)
+        refuse_without_promise(
+            method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
+        )
         self.method, self.guarantee, self.seed, self.noise = method, guarantee, seed, noise
         engine = engine or LocalEngine()
         self._measuring = Measuring(method, engine, seed=seed, noise=noise)
@@ -132,10 +139,11 @@ class Publisher:
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was begun with.
 
-        `publish` then expects the first snapshot that is not sealed yet. With `replay` it starts
-        over at the first timestamp and hands back what is sealed.
+        `ledger` is its file, or the directory of its releases. `publish` then expects the first
+        snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
+        hands back what is sealed.
         """
-        publisher = cls(**resumed(Path(ledger), out))
+        publisher = cls(**resumed(ledger_at(ledger), out))
         if not replay:
             publisher._cursor = publisher._accountant.timestamps
         return publisher
@@ -223,7 +231,8 @@ class Publisher:
         ----------
         timestamp
             Its number in the stream, from 0; the next one unless given. A timestamp that is
-            sealed is handed back if the data are the same, and refused otherwise.
+            sealed is handed back if the data are the same, and refused otherwise. Nodes that
+            joined the roster since are left out: they count from the next timestamp on.
         times
             A few public words on where the times of the stream come from, for the certificate.
         """
@@ -238,6 +247,7 @@ class Publisher:
                     "Publish the snapshots in order, without gaps."
                 )
             if number < following:
+                snapshot = self._history.as_sealed(number, snapshot)
                 release = self._earlier.release(number, snapshot)
             else:
                 release = self._publish_next(snapshot, times)

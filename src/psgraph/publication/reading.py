@@ -94,6 +94,17 @@ class Releases(Sequence[Release]):
         for certificate in self.certificates:
             yield self._read(certificate, rosters)
 
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._directory.path
+
+    def roster(self, timestamp: int) -> Roster | None:
+        """The published node list of a timestamp; None if it has none, or is not published."""
+        if timestamp >= len(self) or self.certificates[timestamp].nodes_sha256 is None:
+            return None
+        return self._roster_of(self.certificates[timestamp], iter(()))
+
     def edges(self, timestamp: int) -> Any:
         """The edges of a release as an Arrow table of ids ``u``, ``v``. Needs no roster."""
         certificate = self.certificates[timestamp]

@@ -16,25 +16,11 @@ from psgraph._runtime.durable import make_directory, write_all_whole
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.publication.certificate import Certificate
 
-__all__ = ["LEDGER_NAME", "ReleaseDirectory", "ledger_at"]
+__all__ = ["ReleaseDirectory"]
 
-LEDGER_NAME = "ledger.sqlite"
 NODES_NAME = "nodes"
 
 _RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})\.(parquet|json)", re.ASCII)
-
-
-def ledger_at(path: str | Path) -> Path:
-    """The ledger that a path stands for: the file itself, or the one in a release directory.
-
-    >>> ledger_at("run.ledger").name
-    'run.ledger'
-    """
-    path = Path(path)
-    try:
-        return path / LEDGER_NAME if path.is_dir() else path
-    except OSError:
-        return path
 
 
 class ReleaseDirectory:
@@ -87,7 +73,8 @@ class ReleaseDirectory:
             raise OutputError("the path of the output can't be used\nCheck it.") from None
         if taken and not begun:
             raise OutputError(
-                f"the output directory {self.path} is not empty and its ledger is not there\n"
+                f"the output directory {self.path} is not empty and its ledger is not there: "
+                f"there is no {ledger}\n"
                 "Publishing the same data twice spends the budget twice. Name the ledger of these "
                 "releases, choose another directory, or remove this one if its releases were "
                 "never shown to anyone."

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.locations import same_place
 
 __all__ = ["Terms"]
 
@@ -72,6 +73,8 @@ class Terms:
         for name in stored | asked:
             old, new = stored.get(name), asked.get(name)
             if old == new or (name == "noise" and old is None):
+                continue
+            if name == "out" and same_place(old, new):
                 continue
             if name == "seed":
                 old, new = _seeded(old), _seeded(new)

@@ -10,8 +10,9 @@ from psgraph.errors import LedgerError, PsgraphError, VerificationFailed, exact_
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import find_ledger, ledger_at, releases_of
 from psgraph.publication.promise import Promise
-from psgraph.publication.releases import LEDGER_NAME, ReleaseDirectory
+from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["Verification", "verify"]
 
@@ -86,15 +87,16 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
     """Find the directory and the ledger that a path stands for."""
     try:
         if not path.is_dir():
-            if not path.exists():
+            ledger = ledger_at(path)
+            if not ledger.exists():
                 raise LedgerError(f"there is nothing at {path}")
-            return None, path
+            return None, ledger
         directory = ReleaseDirectory(path)
-        if (path / LEDGER_NAME).exists():
-            return directory, path / LEDGER_NAME
-        if not directory.timestamps():
+        found = find_ledger(path)
+        if found is None and not directory.timestamps():
             raise LedgerError(f"{path} holds neither a ledger nor releases")
-        return directory, None
+        inside = found is not None and found.parent == path
+        return (None if inside and not directory.timestamps() else directory), found
     except (OSError, ValueError):
         raise LedgerError("the path can't be used\nCheck it and its permissions.") from None
 
@@ -102,8 +104,8 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
 def _directory_of(ledger_path: Path) -> ReleaseDirectory | None:
     """The directory of releases named in a ledger."""
     with Ledger(ledger_path, writing=False) as ledger:
-        out = ledger.terms.out
-    return None if out is None else ReleaseDirectory(ledger_path.parent / out)
+        out = releases_of(ledger_path, ledger.terms.out)
+    return None if out is None else ReleaseDirectory(out)
 
 
 def _failure(path: Path, problems: list[str]) -> VerificationFailed:

@@ -13,6 +13,7 @@ from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
 from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
+from psgraph.streams.rosters import read_roster
 from psgraph.streams.spans import Span
 from psgraph.streams.stream import Stream
 from psgraph.streams.tables import table_stream
@@ -26,6 +27,8 @@ def read_stream(
     source: str | PathLike[str] | Iterable[Any],
     *,
     roster: RosterLike | None = None,
+    roster_column: str | None = None,
+    roster_header: bool | None = None,
     roster_from_edges: bool = False,
     nodes_are_public: bool = False,
     times: TimesLike | None = None,
@@ -56,6 +59,8 @@ def read_stream(
         between integers and text.
     roster
         The public nodes: a `Roster`, a `TimedRoster`, the path of a file (`read_roster`), or ids.
+    roster_column, roster_header
+        For the path of a file: the column of ids; False if its first line is a node.
     roster_from_edges
         Instead of a roster: the nodes of each snapshot are those that have an edge in it. This
         makes node presence public. It is what the paper does.
@@ -114,6 +119,12 @@ def read_stream(
         raise InvalidArgument(
             f"{tables_only[0]} is for a table with a column t; every names the periods itself\n"
             "Leave it out. start and until (--from, --until) declare the ends."
+        )
+    if isinstance(roster, str | PathLike):
+        roster = read_roster(roster, column=roster_column, header=roster_header)
+    elif roster_column is not None or roster_header is not None:
+        raise InvalidArgument(
+            "roster_column and roster_header are for the path of a roster file\nLeave them out."
         )
     nodes = Nodes.choose(roster, roster_from_edges, nodes_are_public)
     if not isinstance(source, str | PathLike):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from os import PathLike
@@ -18,6 +17,7 @@ from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.ids import Ids, as_ids
+from psgraph.streams.headers import BOUNDS, id_columns, refuse_header
 from psgraph.streams.times import Time, as_integer, instant
 
 __all__ = ["TimedRoster", "read_roster"]
@@ -152,16 +152,26 @@ class _Stays:
         self.changes = sorted(moments)
 
 
-def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
+def read_roster(
+    path: str | PathLike[str], *, column: str | None = None, header: bool | None = None
+) -> Roster | TimedRoster:
     """Read a roster from a CSV, TSV, TXT (gzipped too) or Parquet file.
+
+    One node a row. Columns ``from`` and ``until`` make it a roster that changes over time: from
+    inclusive, until exclusive, blank for open. If every id of a text file is an integer the ids
+    are integers, otherwise they are text.
 
     Parameters
     ----------
     path
-        One node a row, in the column ``id`` or ``node`` or in the only column; a text file with
-        a single column needs no header. Columns ``from`` and ``until`` make it a roster that
-        changes over time: from inclusive, until exclusive, blank for open. If every id of a
-        text file is an integer the ids are integers, otherwise they are text.
+        The file. The ids are in the column ``id`` or ``node``, or in the only column beside
+        ``from`` and ``until``. A text file with a single column needs no header. Its first line
+        is a header if it is ``id`` or ``node``; if it looks like another header (``phone``, or a
+        word above numbers), the file is refused until `column` or `header` says what it is.
+    column
+        The name of the column of ids. A text file then begins with a header.
+    header
+        False if the first line of a text file with a single column is a node.
 
     Examples
     --------
@@ -172,7 +182,7 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
     Roster(2 nodes)
     """
     try:
-        return _read(open_table(Path(path), blanks=False))
+        return _read(open_table(Path(path), blanks=False), column, header)
     except RosterError:
         raise
     except DataError as error:
@@ -182,18 +192,20 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
 _INTEGER = "^-?(0|[1-9][0-9]*)$"
 
 
-def _read(table: TableFile) -> Roster | TimedRoster:
-    indices = _indices(table)
+def _read(table: TableFile, column: str | None, header: bool | None) -> Roster | TimedRoster:
+    indices = id_columns(table, column, header)
     columns = {
         name: (index, table.type_of(index) if table.typed else pa.string())
         for name, index in indices.items()
     }
-    batches = list(table.batches(columns, optional=("from", "until")))
+    batches = list(table.batches(columns, optional=BOUNDS))
     if not batches:
         raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
     ids = pa.chunked_array([batch.columns["id"] for batch in batches])
     if not table.typed:
-        ids = _as_integers(ids, headless=table.names is None)
+        if table.names is None and header is None:
+            refuse_header(ids, table.name)
+        ids = _as_integers(ids)
     if len(indices) == 1:
         return Roster(ids)
     stays = {
@@ -201,45 +213,13 @@ def _read(table: TableFile) -> Roster | TimedRoster:
         for name in indices
         if name != "id"
     }
-    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in _BOUNDS]
+    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in BOUNDS]
     return TimedRoster(ids, *sides)
 
 
-_BOUNDS = ("from", "until")
-
-
-def _indices(table: TableFile) -> dict[str, int]:
-    """Return the indices of the ids, and of `from` and `until` if they are there."""
-    if table.names is None:
-        if table.empty:
-            raise RosterError(
-                f"roster: {table.name} is empty: it lists no node\nGive at least one."
-            )
-        if table.width > 1:
-            raise RosterError(
-                f"roster: {table.name} has {table.width} columns and no line that names them\n"
-                "Begin the file with a line such as: id,from,until"
-            )
-        return {"id": 0}
-    names = [name.lower() for name in table.names]
-    bounds = {name: names.index(name) for name in _BOUNDS if name in names}
-    others = [index for index in range(len(names)) if index not in bounds.values()]
-    marked = [index for index in others if names[index] in ("id", "node")]
-    if len(marked) != 1 and len(others) != 1:
-        raise RosterError(
-            f"roster: expected one column 'id' or 'node', found {table.listing}\n"
-            "Name the column of ids 'id'."
-        )
-    return {"id": (marked if len(marked) == 1 else others)[0], **bounds}
-
-
-def _as_integers(ids: pa.ChunkedArray, *, headless: bool) -> pa.ChunkedArray:
-    """Convert ids to integers if all are; a first line that alone is not names the column."""
-    whole = pc.match_substring_regex(ids, _INTEGER)
-    if headless and len(ids) > 1 and pc.all(whole[1:]).as_py():
-        titled = re.match(r"[+-]?\d", ids[0].as_py()) is None
-        ids, whole = ids[titled:], whole[titled:]
-    if not pc.all(whole).as_py():
+def _as_integers(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert ids to integers if all are."""
+    if not pc.all(pc.match_substring_regex(ids, _INTEGER)).as_py():
         return ids
     try:
         return ids.cast(pa.int64())

@@ -103,6 +103,10 @@ class TextFile:
         """Treat the first line as a row: it only looked like column names."""
         self.names = None
 
+    def take_first_line_as_names(self) -> None:
+        """Treat the first line as column names, whatever it holds: the user said so."""
+        self.names = self._head[0]
+
     def type_of(self, index: int) -> pa.DataType:
         """Return the type of the first value of a column: integer, decimal, time or text."""
         value = self._first_row[index] if index < len(self._first_row) else ""

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from psgraph._runtime.durable import make_directory, put_in_place
+from psgraph._runtime.durable import is_running, make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
 from psgraph.publication.ledger import formats
 
@@ -78,7 +78,7 @@ class Database:
         """Admit one writer at a time; the system releases the lock when the process ends."""
         try:
             target = self.path.resolve()  # a link to a ledger is locked like the ledger
-            make_directory(target.parent)
+            make_directory(target.parent, mode=0o700)
             lock = target.with_name(f"{target.name}.lock")
             self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -101,7 +101,7 @@ class Database:
         with suppress(OSError):
             for left in self.path.parent.iterdir():
                 match = own.fullmatch(left.name)
-                if match and not (match[1] and _is_running(int(match[1]))):
+                if match and not (match[1] and is_running(int(match[1]))):
                     with suppress(OSError):
                         left.unlink()
 
@@ -268,13 +268,3 @@ class Database:
             ) from None
         except (OverflowError, UnicodeDecodeError):  # values that no ledger holds
             raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it belongs to another user
-    return True

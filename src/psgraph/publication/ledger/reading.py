@@ -13,6 +13,7 @@ from psgraph.errors import LedgerError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import exact_fraction
+from psgraph.publication.growth import RosterGrowth
 from psgraph.publication.history import Seal
 from psgraph.publication.ledger.database import Database
 from psgraph.publication.ledger.facts import Facts
@@ -42,6 +43,7 @@ class LedgerReader:
         except ValueError:
             raise LedgerError(f"the terms in {self.path} are damaged") from None
         self.guarantee = self.terms.guarantee
+        self._growth = RosterGrowth(self.roster)
 
     def close(self) -> None:
         """Close the file and release the lock."""
@@ -88,16 +90,17 @@ class LedgerReader:
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError, ZeroDivisionError):
             raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
 
-    def seal_from(self, timestamp: int, snapshot: Snapshot) -> Seal:
-        """What was sealed for a timestamp; refuse other data than it was made from."""
-        (fingerprint,) = self._columns(timestamp, "snapshot")
+    def as_sealed(self, timestamp: int, snapshot: Snapshot) -> Snapshot:
+        """The snapshot as it was sealed; refuse other data than the timestamp was made from."""
+        fingerprint, roster = self._columns(timestamp, "snapshot, roster")
+        snapshot = self._growth.reduced(snapshot, roster, timestamp)
         if self.fingerprint(snapshot) != fingerprint:
             raise ReplayConflict(
                 f"timestamp {timestamp} is already published, from other data\n"
                 "Publishing it again would spend its budget twice. Restore the input it was "
                 "published from, or append the new data as a later timestamp."
             )
-        return self.seal_of(timestamp)
+        return snapshot
 
     def unfinished(self) -> Seal | None:
         """The last sealed timestamp, if its release is not finished."""

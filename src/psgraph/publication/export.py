@@ -1,0 +1,221 @@
+"""The folder for analysts: what is public of a publication, and nothing else.
+
+The releases, certificates and node lists are copied byte by byte, so that certificates verify
+against the copies. Another form of the graphs comes on top of them, never instead: certificates
+state digests of the Parquet files, and a CSV file has another.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from psgraph.errors import DataError, InvalidArgument
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.publication.certificate import Certificate
+from psgraph.publication.export_readme import readme
+from psgraph.publication.folder import new_folder, write_checksums
+from psgraph.publication.reading import Releases
+from psgraph.publication.releases import ReleaseDirectory
+
+__all__ = ["FORMATS", "Contents", "check_format", "write_folder"]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What goes into a folder.
+
+    Attributes
+    ----------
+    certificates
+        Of the releases to export.
+    report
+        The public report as HTML; None if it can't be drawn here.
+    """
+
+    releases: Releases
+    certificates: Sequence[Certificate]
+    format: str
+    report: str | None
+
+
+def check_format(format: str) -> None:
+    """Refuse a form of graphs that can't be written."""
+    if format not in FORMATS:
+        raise InvalidArgument(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+
+
+def write_folder(contents: Contents, to: Path) -> int:
+    """Write a folder that appears whole or not at all; return the number of its files.
+
+    Privacy: a function of published files. No ledger and no snapshot is read.
+    """
+    with new_folder(to) as folder:
+        _copy_releases(contents, folder)
+        FORMATS[contents.format](contents, folder)
+        listed = _write_nodes(contents, folder)
+        if contents.report is not None:
+            (folder / "report.html").write_text(contents.report, encoding="utf-8")
+        text = readme(
+            contents.certificates,
+            contents.format,
+            report=contents.report is not None,
+            listed_from=listed,
+        )
+        (folder / "README.md").write_text(text, encoding="utf-8")
+        write_checksums(folder)
+        return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def _copy_releases(contents: Contents, folder: Path) -> None:
+    """Copy graphs, certificates and node lists, checking each digest once more."""
+    there, copy = ReleaseDirectory(contents.releases.path), ReleaseDirectory(folder)
+    for certificate in contents.certificates:
+        copy.graph_path(certificate.timestamp).write_bytes(there.graph(certificate))
+        text = certificate.to_json()
+        copy.certificate_path(certificate.timestamp).write_text(text, encoding="utf-8")
+        digest = certificate.nodes_sha256
+        if digest is not None and not copy.nodes_path(digest).exists():
+            nodes = there.nodes(certificate)
+            assert nodes is not None
+            copy.nodes_path(digest).parent.mkdir(exist_ok=True)
+            copy.nodes_path(digest).write_bytes(nodes)
+
+
+# ---- the node list ----
+
+
+def _write_nodes(contents: Contents, folder: Path) -> int | None:
+    """Write ``nodes.csv``: every node with the timestamps it is listed for.
+
+    Returns the first timestamp that has a node list; version 0.1.0 wrote none.
+    """
+    stays: list[tuple[Any, int, int | None]] = []
+    since: dict[Any, int] = {}
+    before: Roster | None = None
+    first = 0
+    for certificate in contents.certificates:
+        roster = contents.releases.roster(certificate.timestamp)
+        if roster is None or roster is before:
+            continue
+        if before is None:
+            first = certificate.timestamp
+        known = Roster([]) if before is None else before
+        for left in _without(known, roster):
+            stays.append((left, since.pop(left), certificate.timestamp))
+        since |= dict.fromkeys(_without(roster, known), certificate.timestamp)
+        before = roster
+    if before is None:
+        return None
+    stays += [(node, start, None) for node, start in since.items()]
+    stays.sort(key=lambda stay: stay[:2])
+    with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("id", "from", "until"))
+        writer.writerows(stays)
+    return first
+
+
+def _without(roster: Roster, other: Roster) -> list[Any]:
+    """The ids of a roster that are not in another one."""
+    if roster.strings != other.strings:
+        return roster.ids.tolist()
+    ids: list[Any] = roster.ids[other.positions(roster.ids) < 0].tolist()
+    return ids
+
+
+# ---- other forms of the graphs ----
+
+
+def _parquet_only(contents: Contents, folder: Path) -> None:
+    """Nothing more: the releases are Parquet files."""
+
+
+def _write_csv(contents: Contents, folder: Path) -> None:
+    """Write ``csv/NNNNNN.csv``, columns u and v."""
+    (folder / "csv").mkdir()
+    for certificate in contents.certificates:
+        edges = contents.releases.edges(certificate.timestamp)
+        pa.csv.write_csv(edges, folder / "csv" / f"{certificate.timestamp:06d}.csv")
+
+
+def _write_graphml(contents: Contents, folder: Path) -> None:
+    """Write ``graphml/NNNNNN.graphml``, with every node, also those without an edge."""
+    if any(each.nodes_sha256 is None for each in contents.certificates):
+        raise DataError(
+            "some releases have no node list, which GraphML needs: psgraph 0.1.0 made them\n"
+            "Export as parquet, csv or combined."
+        )
+    (folder / "graphml").mkdir()
+    for certificate in contents.certificates:
+        graph = contents.releases[certificate.timestamp].graph
+        path = folder / "graphml" / f"{certificate.timestamp:06d}.graphml"
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(_graphml(graph))
+
+
+def _graphml(graph: SyntheticGraph) -> Iterator[str]:
+    names = np.array([_attribute(str(node)) for node in graph.roster.ids.tolist()], dtype=object)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    yield '<graph edgedefault="undirected">\n'
+    for name in names:
+        yield f"<node id={name}/>\n"
+    for u, v in zip(names[graph.u], names[graph.v], strict=True):
+        yield f"<edge source={u} target={v}/>\n"
+    yield "</graph>\n</graphml>\n"
+
+
+def _attribute(name: str) -> str:
+    """A node id as an attribute; XML has no way to write control characters."""
+    if any(letter < " " and letter not in "\t\n\r" for letter in name) or set(name) & _NO_XML:
+        raise DataError(
+            "a node id holds a character that GraphML can't\nExport as parquet, csv or combined."
+        )
+    return quoteattr(name)
+
+
+_NO_XML = {"\ufffe", "\uffff"}
+
+
+def _write_combined(contents: Contents, folder: Path) -> None:
+    """Write ``edges.parquet``: the edges of all timestamps, columns t, time, u, v."""
+    writer: pq.ParquetWriter | None = None
+    try:
+        for certificate in contents.certificates:
+            edges = contents.releases.edges(certificate.timestamp)
+            rows = edges.num_rows
+            table = edges.add_column(0, "t", pa.array([certificate.timestamp] * rows, pa.int64()))
+            table = table.add_column(1, "time", pa.array([certificate.time] * rows, pa.string()))
+            if writer is None:
+                writer = pq.ParquetWriter(
+                    folder / "edges.parquet", table.schema, compression="zstd"
+                )
+            elif rows and table.schema != writer.schema:
+                raise DataError(
+                    "ids are integers at some timestamps and text at others\n"
+                    "Such releases can't be combined. Export as parquet, csv or graphml."
+                )
+            if rows:
+                writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+FORMATS: dict[str, Callable[[Contents, Path], None]] = {
+    "parquet": _parquet_only,
+    "csv": _write_csv,
+    "graphml": _write_graphml,
+    "combined": _write_combined,
+}
+"""The forms of the graphs, and what writes each."""
