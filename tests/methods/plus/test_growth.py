@@ -9,6 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from psgraph.audit.mutation import mutated
+from psgraph.audit.small_graphs import all_graphs, neighbouring_pairs
 from psgraph.errors import MethodError
 from psgraph.methods.plus import growth, labelling
 from psgraph.methods.plus.growth import GrowthPass
@@ -16,8 +18,6 @@ from psgraph.methods.plus.labelling import Plan, follow, rehearse
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from tests.privacy.mutants import mutated
-from tests.privacy.small_graphs import all_graphs, neighbouring_pairs
 
 from .snapshots import ENGINE, Silent, planted, silent_budget
 
