@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph.errors import DataError, OutsideRoster
+from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
 from psgraph.graph.normalising import Dropped, Positions, normalise
-from psgraph.graph.roster import Roster
+from psgraph.graph.roster import Roster, RosterOrIds, as_roster
 
 if TYPE_CHECKING:
     import igraph
@@ -64,6 +64,12 @@ class Graph(Frozen):
         time: str | None = None,
         dropped: Dropped | None = None,
     ) -> None:
+        if not isinstance(roster, Roster):
+            raise InvalidArgument(
+                f"{type(self).__name__} takes a Roster and positions in it, not "
+                f"{type(roster).__name__}\n"
+                f"Use {type(self).__name__}.from_edges(edges, roster=ids), or make a Roster(ids)."
+            )
         a, b = np.asarray(u), np.asarray(v)
         if a.shape != b.shape or a.ndim != 1:
             raise DataError("u and v must be flat arrays of one length")
@@ -86,17 +92,17 @@ class Graph(Frozen):
         cls,
         edges: Iterable[Sequence[Any]] | tuple[ArrayLike, ArrayLike],
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         roster_from_edges: bool = False,
         time: str | None = None,
     ) -> Self:
         """Build from a list of pairs of ids, or from a tuple of two lists or arrays of ids.
 
-        Without a roster the nodes can only come from the edges, and that makes node presence
-        public: declare it with ``roster_from_edges=True``.
+        The roster is a `Roster` or a list of ids. Without one the nodes can only come from the
+        edges, and that makes node presence public: declare it with ``roster_from_edges=True``.
 
         >>> from psgraph.graph import Snapshot
-        >>> Snapshot.from_edges([("b", "a"), ("a", "b"), ("c", "c")], roster=Roster("abc")).dropped
+        >>> Snapshot.from_edges([(2, 1), (1, 2), (3, 3)], roster=[1, 2, 3]).dropped
         Dropped(self_loops=1, duplicates=1)
         """
         if isinstance(edges, tuple):
@@ -117,7 +123,7 @@ class Graph(Frozen):
         heads: ArrayLike,
         tails: ArrayLike,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         roster_from_edges: bool = False,
         time: str | None = None,
     ) -> Self:
@@ -128,6 +134,7 @@ class Graph(Frozen):
         if a.size and (a.dtype == object) != (b.dtype == object):
             raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
         declare(roster, roster_from_edges=roster_from_edges)
+        roster = as_roster(roster)
         if roster is None:
             apart = a != b
             loops = int(a.size - np.count_nonzero(apart))
@@ -210,7 +217,7 @@ class Graph(Frozen):
         cls,
         graph: networkx.Graph,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
     ) -> Self:
@@ -220,7 +227,7 @@ class Graph(Frozen):
         return from_networkx(
             graph,
             kind=cls,
-            roster=roster,
+            roster=as_roster(roster),
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
         )
@@ -230,7 +237,7 @@ class Graph(Frozen):
         cls,
         graph: igraph.Graph,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
     ) -> Self:
@@ -240,7 +247,7 @@ class Graph(Frozen):
         return from_igraph(
             graph,
             kind=cls,
-            roster=roster,
+            roster=as_roster(roster),
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
         )
@@ -250,7 +257,7 @@ class Graph(Frozen):
         cls,
         matrix: Any,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
     ) -> Self:
@@ -270,7 +277,7 @@ class Graph(Frozen):
         cls,
         table: Any,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         roster_from_edges: bool = False,
         columns: tuple[str, str] | None = None,
     ) -> Self:
@@ -278,7 +285,11 @@ class Graph(Frozen):
         from psgraph.graph.formats.tables import from_table
 
         return from_table(
-            table, kind=cls, roster=roster, roster_from_edges=roster_from_edges, columns=columns
+            table,
+            kind=cls,
+            roster=as_roster(roster),
+            roster_from_edges=roster_from_edges,
+            columns=columns,
         )
 
 

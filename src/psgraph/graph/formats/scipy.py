@@ -9,6 +9,7 @@ import numpy as np
 from psgraph.errors import DataError
 from psgraph.graph import Graph, Roster
 from psgraph.graph.declarations import declare
+from psgraph.graph.roster import RosterOrIds, as_roster
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -40,14 +41,15 @@ def from_scipy(
     matrix: Any,
     *,
     kind: type[GraphType],
-    roster: Roster | None = None,
+    roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
 ) -> GraphType:
     """Read a square matrix: a non-zero entry is an edge, direction is dropped.
 
-    With a roster, row *i* is roster position *i*; otherwise the ids are row numbers. Who the
-    nodes are has to be declared, see `psgraph.graph.declarations`.
+    With a roster, row *i* is roster position *i*; with a list of ids, row *i* is the i-th of
+    them; otherwise the ids are row numbers. Who the nodes are has to be declared, see
+    `psgraph.graph.declarations`.
 
     >>> from psgraph.graph import Snapshot
     >>> from_scipy(np.eye(3, k=1), kind=Snapshot, nodes_are_public=True)
@@ -71,11 +73,16 @@ def from_scipy(
     if declared == "edges":
         return kind.from_ids(rows, columns, roster_from_edges=True)
     nodes = int(entries.shape[0])
+    ids = None if isinstance(roster, Roster) else roster
+    roster = as_roster(roster)
     if roster is None:
-        roster = Roster(np.arange(nodes), declared="nodes")
-    elif len(roster) != nodes:
+        return kind(Roster(np.arange(nodes), declared="nodes"), rows, columns)
+    if len(roster) != nodes:
         raise DataError(
             "the matrix does not have one row for every node of the roster\n"
             "Give a matrix whose row i is the node at roster position i."
         )
+    if ids is not None:  # a roster is sorted, a list of ids need not be
+        order = roster.positions(ids)
+        rows, columns = order[rows], order[columns]
     return kind(roster, rows, columns)
