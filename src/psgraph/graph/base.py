@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     import scipy.sparse
+    import torch_geometric
 
 __all__ = ["Graph"]
 
@@ -188,6 +189,12 @@ class Graph(Frozen):
 
         return to_scipy(self)
 
+    def to_pyg(self) -> torch_geometric.data.Data:
+        """Build a PyTorch Geometric `Data` with every node; ids are in ``node_id``."""
+        from psgraph.graph.formats.pyg import to_pyg
+
+        return to_pyg(self)
+
     def to_arrow(self) -> pyarrow.Table:
         """Build an Arrow table with columns ``u`` and ``v`` of original ids."""
         from psgraph.graph.formats.tables import to_arrow
@@ -266,6 +273,26 @@ class Graph(Frozen):
 
         return from_scipy(
             matrix,
+            kind=cls,
+            roster=roster,
+            nodes_are_public=nodes_are_public,
+            roster_from_edges=roster_from_edges,
+        )
+
+    @classmethod
+    def from_pyg(
+        cls,
+        data: torch_geometric.data.Data,
+        *,
+        roster: RosterOrIds | None = None,
+        nodes_are_public: bool = False,
+        roster_from_edges: bool = False,
+    ) -> Self:
+        """Build from a PyTorch Geometric `Data`; direction and features are dropped."""
+        from psgraph.graph.formats.pyg import from_pyg
+
+        return from_pyg(
+            data,
             kind=cls,
             roster=roster,
             nodes_are_public=nodes_are_public,
