@@ -8,34 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psgraph._runtime.numbers import NO_VALUE
 from psgraph.errors import DataError
-from psgraph.graph import SyntheticGraph
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
 from psgraph.metrics.density import density_error
 from psgraph.metrics.groups import METRICS, MetricInfo
 from psgraph.metrics.mixing import assortativity_error
 from psgraph.metrics.more import MoreMetrics, mean_and_deviation
+from psgraph.metrics.pairing import ReleasesLike, pair_up
 from psgraph.metrics.relative import relative_error
 from psgraph.metrics.spectral import eigenvector_overlap
 
 if TYPE_CHECKING:
-    from psgraph.graph import Roster, Snapshot
+    from psgraph.graph import Roster, Snapshot, SyntheticGraph
 
 __all__ = ["Comparison", "Fidelity", "Row", "compare", "compute_fidelity"]
-
-
-class HasGraph(Protocol):
-    """A release: anything that carries a synthetic graph."""
-
-    @property
-    def graph(self) -> SyntheticGraph: ...
 
 
 @dataclass(frozen=True)
@@ -193,8 +185,8 @@ def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
 
 
 def compare(
-    stream: Iterable[Snapshot],
-    releases: Iterable[SyntheticGraph | HasGraph],
+    stream: Iterable[Snapshot | Any],
+    releases: ReleasesLike,
     *,
     groups: Sequence[str] = (),
 ) -> Comparison:
@@ -203,10 +195,11 @@ def compare(
     Parameters
     ----------
     stream
-        The snapshots, in order.
+        The snapshots, in order; or graphs of networkx, igraph, … over the nodes of the releases.
     releases
-        Synthetic graphs, or objects that carry one as ``graph``, in the same order. Both sides are
-        read lazily, one pair at a time; the group *stream* also keeps the previous pair.
+        The directory of the releases; or synthetic graphs, or objects that carry one as
+        ``graph``, in the same order. Both sides are read lazily, one pair at a time; the group
+        *stream* also keeps the previous pair.
     groups
         Optional metrics to compute as well, by the names in `psgraph.metrics.groups.GROUPS`:
         structure, paths, communities, stream.
@@ -214,7 +207,8 @@ def compare(
     Raises
     ------
     InvalidArgument
-        If there is no such group. Nothing has been read by then.
+        If there is no such group, or an argument is not what it should be. Nothing has been
+        read by then.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
 
@@ -235,16 +229,15 @@ def compare(
     """
     more = MoreMetrics(groups)
     rows: list[Row] = []
-    for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):
+    for ordinal, (original, release) in enumerate(pair_up(stream, releases)):
         if original is None or release is None:
             side = "more" if original is None else "fewer"
             raise DataError(
                 f"there are {side} releases than snapshots: the shorter side ends after {ordinal}\n"
                 "Compare the releases of a whole run with the stream it was made from."
             )
-        synthetic = release if isinstance(release, SyntheticGraph) else release.graph
-        fidelity = compute_fidelity(original, synthetic)
-        rows.append(Row(ordinal, original.time, fidelity, more.compute(original, synthetic)))
+        fidelity = compute_fidelity(original, release)
+        rows.append(Row(ordinal, original.time, fidelity, more.compute(original, release)))
     if not rows:
         raise DataError("there is nothing to compare: no snapshots and no releases")
     values = np.array([list(row.fidelity.to_dict().values()) for row in rows])

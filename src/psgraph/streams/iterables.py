@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from psgraph.errors import DataError, InvalidArgument, RosterError
-from psgraph.graph import Graph, Snapshot
+from psgraph.graph import Graph, Roster, Snapshot
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 from psgraph.streams.times import time_text
 from psgraph.streams.timestamps import DeclaredTimes, read_times
 
-__all__ = ["iterable_stream"]
+__all__ = ["iterable_stream", "read_item"]
 
 
 _GRAPH_LIBRARIES = ("networkx", "igraph", "scipy", "torch_geometric")
@@ -119,6 +119,11 @@ def _check_declared(item: Any, nodes: Nodes) -> None:
         nodes.require_declaration()
     else:
         nodes.require(of="an item of the stream")
+
+
+def read_item(item: Any, roster: Roster, number: int) -> Snapshot:
+    """Read one item of a stream over a given roster; its time is its number."""
+    return _snapshot(item, Nodes(roster, "given"), number)
 
 
 def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) -> Snapshot:
