@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psgraph._runtime.numbers import NO_VALUE
+from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.html import card, grid, note, paragraph
+from psgraph._runtime.numbers import NO_VALUE, count
 from psgraph.errors import DataError
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
@@ -25,9 +27,14 @@ from psgraph.metrics.relative import relative_error
 from psgraph.metrics.spectral import eigenvector_overlap
 
 if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
     from psgraph.graph import Roster, Snapshot, SyntheticGraph
 
 __all__ = ["Comparison", "Fidelity", "Row", "compare", "compute_fidelity"]
+
+_MOST_ROWS = 24  # a notebook shows no more
 
 
 @dataclass(frozen=True)
@@ -130,8 +137,7 @@ class Comparison:
 
         Every metric is in the unit that its heading names; a dash means that it has no value.
         """
-        names = [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
-        metrics = [METRICS[name] for name in names]
+        metrics = [METRICS[name] for name in self._metrics()]
         columns = ("timestamp", "time", *(metric.heading for metric in metrics))
         body = []
         for row in self.rows:
@@ -144,6 +150,45 @@ class Comparison:
             ("mean", "", *(_spread(each, means[each.name], spreads[each.name]) for each in metrics))
         )
         return columns, body
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per timestamp, a column per metric. It contains facts about the private edges."""
+        from psgraph.metrics.frames import records_to_pandas
+
+        return records_to_pandas(
+            [
+                {
+                    "timestamp": row.timestamp,
+                    "time": row.time,
+                    **row.fidelity.to_dict(),
+                    **row.more,
+                }
+                for row in self.rows
+            ]
+        )
+
+    def plot(self, metrics: Sequence[str] | None = None) -> Figure:
+        """Draw metrics over time, all of them unless named. Needs the extra ``report``."""
+        require_drawing()
+        from psgraph.metrics.plots import plot_comparison
+
+        return plot_comparison(self, self._metrics() if metrics is None else metrics)
+
+    def _repr_html_(self) -> str:
+        columns, rows = self.table()
+        shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS - 1], rows[-1]]
+        hidden = len(rows) - len(shown)
+        return card(
+            f"Comparison over {count(len(self.rows), 'timestamp')}",
+            note("Curator only: computed from the private edges. Don't publish it."),
+            grid(columns, shown, left=2),
+            paragraph(f"{hidden} timestamps are not shown; to_pandas() has them.")
+            if hidden
+            else "",
+        )
+
+    def _metrics(self) -> list[str]:
+        return [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
 
 
 def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:

@@ -46,6 +46,11 @@ class Plan:
         """What releases would promise, which may be less than the guarantee."""
         return Promise(self.guarantee, self.caveat)
 
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import plan_card
+
+        return plan_card(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.promise.to_dict(),

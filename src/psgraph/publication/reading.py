@@ -83,6 +83,11 @@ class Releases(Sequence[Release]):
         number = len(self)
         return f"Releases({number} timestamp{'' if number == 1 else 's'})"
 
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import releases_card
+
+        return releases_card(self)
+
     @overload
     def __getitem__(self, index: int) -> Release: ...
     @overload
