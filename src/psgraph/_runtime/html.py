@@ -13,13 +13,13 @@ __all__ = ["bar", "card", "facts", "grid", "note", "paragraph"]
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CARD = (
-    f"border:{_LINE};border-radius:6px;padding:10px 14px;margin:4px 0;max-width:58em;"
-    "box-sizing:border-box;line-height:1.45;overflow-wrap:anywhere"
+    f"border:{_LINE};border-radius:6px;padding:10px 14px;margin:4px 0;width:fit-content;"
+    "max-width:100%;box-sizing:border-box;line-height:1.45;overflow-wrap:anywhere"
 )
 _TABLE = "border-collapse:collapse;border:none;margin:6px 0 0;font-size:inherit"
 _CELL = "border:none;padding:2px 16px 2px 0;vertical-align:top;background:none"
 _QUIET = "opacity:.72"
-_WARNING = "border-left:4px solid #d55e00;padding-left:8px;margin-top:6px"
+_WARNING = "border-left:4px solid #d55e00;padding-left:8px;margin-top:6px;max-width:52em"
 
 
 def card(title: str, *parts: str) -> str:
@@ -34,7 +34,7 @@ def card(title: str, *parts: str) -> str:
 
 def paragraph(text: str) -> str:
     """Plain text."""
-    return f'<div style="margin-top:6px">{escape(text)}</div>'
+    return f'<div style="margin-top:6px;max-width:52em">{escape(text)}</div>'
 
 
 def note(text: str) -> str:
@@ -61,13 +61,16 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1
         side = "left" if index < left else "right"
         return f'<{tag} style="{_CELL};text-align:{side};{style}">{escape(text)}</{tag}>'
 
+    def wrapping(index: int) -> str:
+        return "min-width:6.5em" if index < left else "white-space:nowrap"
+
     heading = "".join(
         cell("th", name, index, f"{_QUIET};font-weight:400;border-bottom:{_LINE}")
         for index, name in enumerate(columns)
     )
     body = "".join(
         '<tr style="background:none">'
-        + "".join(cell("td", text, index, "white-space:nowrap") for index, text in enumerate(row))
+        + "".join(cell("td", text, index, wrapping(index)) for index, text in enumerate(row))
         + "</tr>"
         for row in rows
     )

@@ -48,6 +48,7 @@ def plot_comparison(comparison: Comparison, metrics: Sequence[str]) -> Figure:
         axes.plot(x, y, color=_colours()[0], linewidth=1.5, marker=".", markersize=4)
         if np.isfinite(y).any():
             axes.axhline(float(np.nanmean(y)), color="0.5", linewidth=0.8, linestyle="--")
+            axes.set_ylim(bottom=min(0.0, float(np.nanmin(y))))
         axes.set_xlabel("timestamp", fontsize=9)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     return figure
