@@ -52,6 +52,7 @@ def test_an_edge_outside_the_list_is_refused() -> None:
         ("nodes.csv", "read_roster"),
         (Path("nodes.csv"), "read_roster"),
         (pandas.DataFrame({"id": [1]}), r"frame\['id'\]"),
+        (3, r"roster=\[1, 2, 3\]"),
     ],
 )
 def test_what_is_not_a_list_of_ids_is_refused_with_the_remedy(roster: Any, remedy: str) -> None:

@@ -143,6 +143,13 @@ def test_the_install_lines_when_pandas_or_matplotlib_is_missing(
             figure.plot()  # type: ignore[attr-defined]
 
 
+def test_unknown_metrics_are_refused_with_the_known_ones(evaluation: Evaluation) -> None:
+    for shown in (evaluation, evaluation.runs[0].comparison):
+        for metrics in (["beauty"], []):
+            with pytest.raises(InvalidArgument, match="There are: eigenvector_overlap"):
+                shown.plot(metrics)  # type: ignore[attr-defined]
+
+
 def test_a_comparison_as_a_frame_and_as_a_figure(evaluation: Evaluation) -> None:
     comparison = evaluation.runs[0].comparison
     frame = comparison.to_pandas()

@@ -99,8 +99,14 @@ def test_publish_all_refuses_what_is_not_a_stream(stream: Any) -> None:
 
 
 def test_other_functions_refuse_wrong_types_where_they_enter() -> None:
-    with pytest.raises(InvalidArgument, match="Give its path"):
+    with pytest.raises(InvalidArgument, match="Give it as text"):
         pg.read_releases(7)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="is a path, not int"):
+        pg.verify(7)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="out is a path"):
+        publisher(out=7)
+    with pytest.raises(InvalidArgument, match="progress is a function"):
+        publisher(seed=1, progress=7)
     with pytest.raises(InvalidArgument, match="WEventPrivacy"):
         pg.plan(1, nodes=5)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="a method is an object"):

@@ -14,6 +14,7 @@ import pytest
 
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Roster
+from psgraph.graph.formats.frames import FrameTable
 from psgraph.streams import read_stream
 from psgraph.streams.rosters import TimedRoster
 
@@ -46,7 +47,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_every_kind_of_frame_is_cut_into_the_same_months(frame: Any) -> None:
-    stream = read_stream(frame, every="1mo", roster=STAFF)
+    stream = read_stream(frame, every="1mo", until="2024-04-01", roster=STAFF)
     found = [(snapshot.time, snapshot.to_edges()) for snapshot in stream]
     assert found == MONTHS
     assert {len(snapshot.roster) for snapshot in stream} == {4}
@@ -62,7 +63,7 @@ class Interchange:
 
 
 def test_a_frame_with_the_interchange_protocol_alone_is_read() -> None:
-    stream = read_stream(Interchange(), every="1mo", roster=STAFF)
+    stream = read_stream(Interchange(), every="1mo", until="2024-04-01", roster=STAFF)
     assert [snapshot.time for snapshot in stream] == [time for time, _ in MONTHS]
 
 
@@ -119,6 +120,16 @@ def test_a_refused_row_is_named_by_its_place_in_the_frame_and_not_in_the_sorted_
     frame = pandas.DataFrame({"u": [1, 2], "v": [2, 3], "time": ["2024-02-01", "2023-12-31"]})
     with pytest.raises(DataError, match="row 1: the time lies outside"):
         list(read_stream(frame, every="1mo", roster=range(5), start="2024-01-01"))
+
+
+def test_incomplete_rows_can_be_reported_and_left_out() -> None:
+    frame = FrameTable(pa.table({"u": [1, None, 3], "v": [4, 5, 6], "t": [1, 0, 0]}))
+    reported: list[tuple[str, str, str]] = []
+    columns = {name: (index, pa.int64()) for index, name in enumerate("uvt")}
+    (batch,) = frame.batches(columns, bad=lambda *row: reported.append(row))
+    assert reported == [("row 1", "no value for u\nRepair the row or leave it out.", "")]
+    assert batch.columns["v"].to_pylist() == [6, 4]
+    assert [batch.locate(row) for row in range(2)] == ["row 2", "row 0"]
 
 
 def test_a_mapping_from_time_to_graph_is_a_stream() -> None:

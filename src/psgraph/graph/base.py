@@ -71,6 +71,10 @@ class Graph(Frozen):
                 f"{type(roster).__name__}\n"
                 f"Use {type(self).__name__}.from_edges(edges, roster=ids), or make a Roster(ids)."
             )
+        if time is not None and not isinstance(time, str):
+            raise InvalidArgument(
+                f"the time of a graph is text, not {type(time).__name__}\nGive time=str(…)."
+            )
         a, b = np.asarray(u), np.asarray(v)
         if a.shape != b.shape or a.ndim != 1:
             raise DataError("u and v must be flat arrays of one length")
@@ -112,7 +116,10 @@ class Graph(Frozen):
             try:
                 pairs = [(edge[0], edge[1]) for edge in edges]
             except (TypeError, IndexError, KeyError):
-                raise DataError("every edge needs two ends\nGive pairs of node ids.") from None
+                raise DataError(
+                    "every edge needs two ends\n"
+                    "Give pairs of node ids. from_table reads a data frame."
+                ) from None
             heads, tails = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return cls.from_ids(
             heads, tails, roster=roster, roster_from_edges=roster_from_edges, time=time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Self
@@ -230,10 +231,10 @@ def as_roster(roster: RosterOrIds | None) -> Roster | None:
             "a roster is a list of node ids, not one text\n"
             "Read it from a file first: roster=psgraph.read_roster(path)."
         )
-    if hasattr(roster, "columns"):
+    if hasattr(roster, "columns") or not isinstance(roster, Iterable):
         raise InvalidArgument(
-            f"a roster is a list of node ids, not a {type(roster).__name__}\n"
-            "Give its column of ids, such as roster=frame['id']."
+            f"a roster is a list of node ids, not one {type(roster).__name__}\n"
+            "Give a list or a column of ids, such as roster=[1, 2, 3] or roster=frame['id']."
         )
     return Roster(roster)
 

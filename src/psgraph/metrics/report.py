@@ -15,7 +15,7 @@ import numpy as np
 from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
 from psgraph.metrics.density import density_error
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from psgraph.graph import Roster, Snapshot, SyntheticGraph
 
-__all__ = ["Comparison", "Fidelity", "Row", "compare", "compute_fidelity"]
+__all__ = ["Comparison", "Fidelity", "Row", "chosen_metrics", "compare", "compute_fidelity"]
 
 _MOST_ROWS = 24  # a notebook shows no more
 
@@ -172,7 +172,7 @@ class Comparison:
         require_drawing()
         from psgraph.metrics.plots import plot_comparison
 
-        return plot_comparison(self, self._metrics() if metrics is None else metrics)
+        return plot_comparison(self, chosen_metrics(metrics, self._metrics()))
 
     def _repr_html_(self) -> str:
         columns, rows = self.table()
@@ -189,6 +189,16 @@ class Comparison:
 
     def _metrics(self) -> list[str]:
         return [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
+
+
+def chosen_metrics(wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics to show, all of them unless some are named; refuse unknown names."""
+    chosen = tuple(known if wanted is None else [wanted] if isinstance(wanted, str) else wanted)
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen:
+        fact = f"there is no metric {unknown[0]!r} here" if unknown else "no metric was named"
+        raise InvalidArgument(f"{fact}\nThere are: {', '.join(known)}.")
+    return chosen
 
 
 def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:

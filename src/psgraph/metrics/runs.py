@@ -13,10 +13,10 @@ import numpy as np
 from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.html import card, grid, note
 from psgraph._runtime.numbers import count
-from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.errors import exact_decimal
 from psgraph.metrics.frames import records_to_pandas
 from psgraph.metrics.groups import METRICS, PAPER_METRICS
-from psgraph.metrics.report import Comparison
+from psgraph.metrics.report import Comparison, chosen_metrics
 
 if TYPE_CHECKING:
     import pandas
@@ -133,7 +133,7 @@ class Evaluation:
         self, metrics: Sequence[str] = _PAPER
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Column headings and rows of text, one row per method and budget."""
-        _check_metrics(metrics, self.runs[0].values())
+        metrics = chosen_metrics(metrics, tuple(self.runs[0].values()))
         infos = [METRICS[name] for name in metrics]
         found = {(row["method"], row["epsilon"], row["metric"]): row for row in self.summary()}
         body = []
@@ -157,8 +157,7 @@ class Evaluation:
         require_drawing()
         from psgraph.metrics.plots import plot_evaluation
 
-        _check_metrics(metrics, self.runs[0].values())
-        return plot_evaluation(self, metrics)
+        return plot_evaluation(self, chosen_metrics(metrics, tuple(self.runs[0].values())))
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
@@ -168,11 +167,3 @@ class Evaluation:
 def _mean_where_defined(values: Iterable[float | None]) -> float:
     numbers = np.array([value for value in values if value is not None and value < UNDEFINED])
     return float(numbers.mean()) if numbers.size else float("nan")
-
-
-def _check_metrics(metrics: Sequence[str], known: Iterable[str]) -> None:
-    for name in metrics:
-        if name not in known:
-            raise InvalidArgument(
-                f"there is no metric {name!r} in this evaluation\nIt has {', '.join(known)}."
-            )

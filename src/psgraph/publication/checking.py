@@ -27,8 +27,15 @@ _ROSTERS = {
 }
 
 
-def check_arguments(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
-    """Refuse what is not a method object, and what is not a guarantee."""
+def check_arguments(
+    method: Method[Any, Any], guarantee: WEventPrivacy, progress: object = None
+) -> None:
+    """Refuse what is not a method object, a guarantee, or a function to call."""
+    if progress is not None and not callable(progress):
+        raise InvalidArgument(
+            f"progress is a function, not {type(progress).__name__}\n"
+            "It is called with the number of snapshots done and their total."
+        )
     if isinstance(method, type) and issubclass(method, Method):
         raise InvalidArgument(
             f"{method.__name__} is a class and a publisher takes an object\n"
@@ -53,7 +60,8 @@ def check_guarantee(guarantee: WEventPrivacy) -> None:
 
 def check_stream(stream: Iterable[Snapshot]) -> None:
     """Refuse what is not a sequence of snapshots, such as one snapshot or a path."""
-    if isinstance(stream, str | Graph) or not isinstance(stream, Iterable):
+    one = isinstance(stream, str | bytes | Graph) or hasattr(stream, "columns")
+    if one or not isinstance(stream, Iterable):
         raise InvalidArgument(
             f"a stream is a sequence of snapshots, not one {type(stream).__name__}\n"
             "Read one with psgraph.read_stream(...), or give a list."

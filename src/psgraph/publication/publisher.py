@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from psgraph._runtime.paths import as_path
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
@@ -98,7 +99,7 @@ class Publisher:
         engine: Engine | None = None,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
-        check_arguments(method, guarantee)
+        check_arguments(method, guarantee, progress)
         refuse_without_promise(method, guarantee, seed=seed, not_private=not_private)
         self.method, self.guarantee, self.seed, self.noise = method, guarantee, seed, noise
         engine = engine or LocalEngine()
@@ -107,11 +108,11 @@ class Publisher:
         self._cursor = 0
         self._latest: tuple[int, Snapshot] | None = None  # for methods that read two snapshots
         self._lock = threading.RLock()
-        self._directory = None if out is None else ReleaseDirectory(out)
+        self._directory = None if out is None else ReleaseDirectory(as_path(out, "out"))
         self._history = open_history(
             method,
             guarantee,
-            ledger=None if ledger is None else Path(ledger),
+            ledger=None if ledger is None else as_path(ledger, "ledger"),
             directory=self._directory,
             seed=seed,
             noise=noise,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
+from psgraph._runtime.paths import as_path
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
@@ -60,9 +60,10 @@ def publish(
     (Releases(2 timestamps), Fraction(1, 2))
     """
     guarantee, chosen = WEventPrivacy(epsilon, window), choose_method(method)
+    directory = as_path(out, "out")
     stream = read_stream(source, **reading)
     with Publisher(
-        chosen, guarantee, out=Path(out), seed=seed, not_private=not_private, progress=progress
+        chosen, guarantee, out=directory, seed=seed, not_private=not_private, progress=progress
     ) as publisher:
         deque(publisher.publish_all(stream), maxlen=0)
-    return read_releases(out)
+    return read_releases(directory)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import Any, overload
 
-from psgraph.errors import DataError, InvalidArgument, VerificationFailed
+from psgraph._runtime.paths import as_path
+from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster, Snapshot
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.parquet import edge_table, read_graph, read_nodes
@@ -55,11 +55,7 @@ def read_releases(
     ...     len(releases), releases[0].graph.roster
     (1, Roster(300 nodes))
     """
-    if not isinstance(directory, str | PathLike):
-        raise InvalidArgument(
-            f"releases are read from a directory, not {type(directory).__name__}\nGive its path."
-        )
-    return Releases(ReleaseDirectory(Path(directory)), roster)
+    return Releases(ReleaseDirectory(as_path(directory, "the directory of the releases")), roster)
 
 
 class Releases(Sequence[Release]):

@@ -32,7 +32,10 @@ def iterable_stream(
     arrays of ids. Its time is its declared one (the key of a mapping, or from `times`), otherwise
     its number, counted from 0; a snapshot keeps its own.
     """
-    if not isinstance(items, Iterable) or isinstance(items, Graph) or _library(items):
+    single = isinstance(items, Graph | bytes) or (
+        isinstance(items, np.ndarray) and items.ndim < 3 and items.dtype != object
+    )
+    if not isinstance(items, Iterable) or single or _library(items):
         raise InvalidArgument(
             f"a stream can't be read from one {type(items).__name__}\n"
             "Give a path, a table, or a list with one graph per timestamp."

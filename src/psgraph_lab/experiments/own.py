@@ -11,6 +11,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Collection, Iterable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from psgraph.methods.base import register_method
 from psgraph.methods.choosing import method_class
 from psgraph.metrics.groups import METRICS, PAPER_METRICS
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.streams import read_stream
 from psgraph_lab.datasets.own import OwnDataset, add_dataset
 
 __all__ = ["known_files", "read_again", "read_own"]
@@ -40,17 +42,7 @@ _KEYS = (
     "timestamps",
 )
 _LINE_KEYS = ("label", "method", "parameters", "repetitions")
-_DATA_KEYS = (
-    "path",
-    "roster",
-    "roster_from_edges",
-    "times",
-    "time_label",
-    "every",
-    "start",
-    "until",
-    "cumulative",
-)
+_DATA_KEYS = ("path", *(name for name in signature(read_stream).parameters if name != "source"))
 _KINDS, _AXES = ("quality", "cost"), ("epsilon", "window", "timestamp", "none")
 
 

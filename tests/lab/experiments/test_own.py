@@ -24,6 +24,7 @@ repetitions = 1
 path = "calls.csv"
 roster = "staff.csv"
 every = "1mo"
+until = 2024-03-01
 
 [[lines]]
 label = "Mine"

@@ -7,7 +7,7 @@ methods, and its columns are taken over through Arrow.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -80,25 +80,45 @@ class FrameTable:
         """The type of a column; of a dictionary (a categorical) the type of its values."""
         return self._column(index).type
 
-    def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
+    def batches(
+        self,
+        columns: Columns,
+        *,
+        optional: Collection[str] = (),
+        bad: Callable[[str, str, str], None] | None = None,
+    ) -> Iterator[Batch]:
         """Give the columns as one batch, in the order of time.
 
-        A missing value is refused, except in the `optional` columns.
+        A missing value is refused, except in the `optional` columns. With `bad`, such rows are
+        reported (where, why, and no text) and left out.
         """
         arrays = {name: self._column(index) for name, (index, _) in columns.items()}
+        rows = self._complete(arrays, optional, bad)
+        times = next((name for name in _SORTED_BY if name in arrays), None)
+        if times is not None:
+            rows = rows[_order(times, arrays[times].take(pa.array(rows)))]
+        if not _is_range(rows) or len(rows) < len(next(iter(arrays.values()))):
+            arrays = {name: array.take(pa.array(rows)) for name, array in arrays.items()}
+        yield Batch(arrays, lambda row: f"row {rows[row]}")
+
+    def _complete(
+        self,
+        arrays: Mapping[str, pa.Array],
+        optional: Collection[str],
+        bad: Callable[[str, str, str], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return the rows that have a value in every column that needs one."""
+        missing: dict[int, str] = {}
         for name, array in arrays.items():
             if array.null_count and name not in optional:
-                row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-                raise DataError(
-                    f"{self.name}, row {row}: no value for {name}\nRepair the row or leave it out."
-                )
-        order = next((_order(name, arrays[name]) for name in _SORTED_BY if name in arrays), None)
-        if order is None:
-            yield Batch(arrays, lambda row: f"row {row}")
-            return
-        rows = as_numpy(order)
-        sorted_ = {name: array.take(order) for name, array in arrays.items()}
-        yield Batch(sorted_, lambda row: f"row {rows[row]}")
+                for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
+                    missing.setdefault(row, f"no value for {name}\nRepair the row or leave it out.")
+        if missing and bad is None:
+            raise DataError(f"{self.name}, row {min(missing)}: {missing[min(missing)]}")
+        for row, problem in sorted(missing.items()):
+            assert bad is not None
+            bad(f"row {row}", problem, "")
+        return np.delete(np.arange(len(next(iter(arrays.values())))), list(missing))
 
     def _column(self, index: int) -> pa.Array:
         """Convert a column when it is first asked for; others may hold anything."""
@@ -167,16 +187,15 @@ def _none(type_: pa.DataType) -> pa.Array:
     return pa.array([], type=type_)
 
 
-def _order(name: str, times: pa.Array) -> pa.Array | None:
-    """Return the order of the rows by time, rows of one time as they are; None if in order."""
+def _order(name: str, times: pa.Array) -> NDArray[Any]:
+    """Return the order of the rows by time; rows of one time stay as they are."""
     if name == "t" and is_text(times.type):
-        return None
+        return np.arange(len(times))
     try:
-        order = pc.sort_indices(times)
+        return as_numpy(pc.sort_indices(times))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return None  # not a type of times; the reader says so
-    return None if _in_order(as_numpy(order)) else order
+        return np.arange(len(times))  # not a type of times; the reader says so
 
 
-def _in_order(order: NDArray[Any]) -> bool:
-    return bool((order[1:] > order[:-1]).all())
+def _is_range(rows: NDArray[np.int64]) -> bool:
+    return bool((np.diff(rows) == 1).all())
