@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import psgraph as pg
-from psgraph.errors import InvalidArgument
+from psgraph.errors import DataError, InvalidArgument
 
 STREAM = pg.demo_stream(nodes=300, timestamps=2)
 
@@ -31,6 +31,14 @@ def test_graphs_of_another_library_are_read_over_the_nodes_of_their_release(
 ) -> None:
     graphs = [snapshot.to_networkx() for snapshot in STREAM]
     assert pg.compare(graphs, published).mean == pg.compare(STREAM, published).mean
+
+
+def test_graphs_of_another_library_need_releases_to_look_up(published: Path) -> None:
+    graphs = [snapshot.to_networkx() for snapshot in STREAM]
+    with pytest.raises(InvalidArgument, match="a directory or a list"):
+        pg.compare(graphs, iter(pg.read_releases(published)))
+    with pytest.raises(DataError, match="fewer releases than graphs: 2"):
+        pg.compare([*graphs, graphs[0]], published)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,19 @@
-"""The two sides of a comparison, side by side: originals and what was published of them."""
+"""The two sides of a comparison: originals, and what was published of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
-from psgraph.errors import InvalidArgument
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
 from psgraph.publication.certificate import Release
 from psgraph.publication.checking import check_stream
 from psgraph.publication.reading import read_releases
 from psgraph.streams.iterables import read_item
 
-__all__ = ["HasGraph", "ReleasesLike", "pair_up"]
+__all__ = ["HasGraph", "ReleasesLike", "both_sides"]
 
 
 class HasGraph(Protocol):
@@ -27,10 +26,10 @@ class HasGraph(Protocol):
 ReleasesLike = str | PathLike[str] | Iterable[SyntheticGraph | HasGraph]
 
 
-def pair_up(
+def both_sides(
     stream: Iterable[Any], releases: ReleasesLike
-) -> Iterator[tuple[Snapshot | None, SyntheticGraph | None]]:
-    """Return pairs of a snapshot and its synthetic graph; None where a side has ended.
+) -> tuple[Iterable[Snapshot], Iterable[SyntheticGraph | HasGraph]]:
+    """Return snapshots and releases, both to be read lazily.
 
     What is neither a stream nor releases is refused at once, before anything is read.
 
@@ -49,18 +48,34 @@ def pair_up(
             f"releases are a sequence or a directory, not one {type(releases).__name__}\n"
             "Give a list of releases, or the path of their directory."
         )
-    return _pairs(stream, releases)
+    if isinstance(releases, list | tuple):
+        for release in releases:
+            _graph_of(release)
+    return _snapshots(stream, releases), releases
 
 
-def _pairs(
-    stream: Iterable[Any], releases: Iterable[SyntheticGraph | HasGraph]
-) -> Iterator[tuple[Snapshot | None, SyntheticGraph | None]]:
-    for number, (original, release) in enumerate(zip_longest(stream, releases)):
-        synthetic = None if release is None else _graph_of(release)
-        if original is None or synthetic is None or isinstance(original, Graph):
-            yield original, synthetic
+def _snapshots(stream: Iterable[Any], releases: Iterable[Any]) -> Iterator[Snapshot]:
+    for number, item in enumerate(stream):
+        if isinstance(item, Snapshot):
+            yield item
         else:
-            yield read_item(original, synthetic.roster, number), synthetic
+            yield _read(item, releases, number)
+
+
+def _read(item: Any, releases: Iterable[Any], number: int) -> Snapshot:
+    """Read a graph of another library over the nodes, and at the time, of its release."""
+    if not isinstance(releases, Sequence):
+        raise InvalidArgument(
+            "graphs of other libraries are compared with a directory or a list of releases\n"
+            "Give one of these, or make a stream of the graphs with psgraph.read_stream(...)."
+        )
+    if number >= len(releases):
+        raise DataError(
+            f"there are fewer releases than graphs: {len(releases)}\n"
+            "Compare the releases of a whole run with the graphs it was made from."
+        )
+    published = _graph_of(releases[number])
+    return read_item(item, published.roster, number, time=published.time)
 
 
 def _graph_of(release: SyntheticGraph | HasGraph) -> SyntheticGraph:

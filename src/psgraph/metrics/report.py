@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count
 from psgraph.errors import DataError, InvalidArgument
+from psgraph.graph import SyntheticGraph
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
 from psgraph.metrics.density import density_error
 from psgraph.metrics.groups import METRICS, MetricInfo
 from psgraph.metrics.mixing import assortativity_error
 from psgraph.metrics.more import MoreMetrics, mean_and_deviation
-from psgraph.metrics.pairing import ReleasesLike, pair_up
+from psgraph.metrics.pairing import ReleasesLike, both_sides
 from psgraph.metrics.relative import relative_error
 from psgraph.metrics.spectral import eigenvector_overlap
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    from psgraph.graph import Roster, Snapshot
 
 __all__ = ["Comparison", "Fidelity", "Row", "chosen_metrics", "compare", "compute_fidelity"]
 
@@ -283,16 +285,18 @@ def compare(
     [None, 0.33333333333333337]
     """
     more = MoreMetrics(groups)
+    stream, releases = both_sides(stream, releases)
     rows: list[Row] = []
-    for ordinal, (original, release) in enumerate(pair_up(stream, releases)):
+    for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):
         if original is None or release is None:
             side = "more" if original is None else "fewer"
             raise DataError(
                 f"there are {side} releases than snapshots: the shorter side ends after {ordinal}\n"
                 "Compare the releases of a whole run with the stream it was made from."
             )
-        fidelity = compute_fidelity(original, release)
-        rows.append(Row(ordinal, original.time, fidelity, more.compute(original, release)))
+        synthetic = release if isinstance(release, SyntheticGraph) else release.graph
+        fidelity = compute_fidelity(original, synthetic)
+        rows.append(Row(ordinal, original.time, fidelity, more.compute(original, synthetic)))
     if not rows:
         raise DataError("there is nothing to compare: no snapshots and no releases")
     values = np.array([list(row.fidelity.to_dict().values()) for row in rows])

@@ -124,9 +124,9 @@ def _check_declared(item: Any, nodes: Nodes) -> None:
         nodes.require(of="an item of the stream")
 
 
-def read_item(item: Any, roster: Roster, number: int) -> Snapshot:
-    """Read one item of a stream over a given roster; its time is its number."""
-    return _snapshot(item, Nodes(roster, "given"), number)
+def read_item(item: Any, roster: Roster, number: int, *, time: str | None = None) -> Snapshot:
+    """Read one item of a stream over a given roster; its time is its number unless given."""
+    return _snapshot(item, Nodes(roster, "given"), number, time=time)
 
 
 def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) -> Snapshot:
