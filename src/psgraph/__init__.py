@@ -4,7 +4,11 @@ A guided tour::
 
     import psgraph as pg
 
-    # The public nodes, and the private edges at every timestamp, read one at a time.
+    # All in one call. Calling it again costs nothing: what is sealed is never drawn twice.
+    releases = pg.publish("edges.parquet", roster="nodes.csv", epsilon=1, window=5, out="releases")
+
+    # Step by step: the public nodes, and the private edges at every timestamp, read one at a time
+    # from files, a data frame or a list of graphs.
     stream = pg.read_stream("edges.parquet", roster="nodes.csv")
 
     # The promise: over any 5 consecutive timestamps, all releases are private with ε = 1.
@@ -30,7 +34,10 @@ A guided tour::
     pg.export_releases("releases", to="for-analysts")
 
     # For the curator only, since it contains the truth: how good are they?
-    pg.compare(stream, releases).mean
+    pg.compare(stream, "releases").plot()
+
+    # For research, on data that need no protection: which method suits such a stream?
+    pg.evaluate(stream, methods=["psgraph", "tmf"], epsilons=[0.5, 1, 2], window=5).plot()
 
 Everything below is imported when first used, so that ``import psgraph`` is instant.
 """
@@ -59,11 +66,13 @@ if TYPE_CHECKING:
     from psgraph.methods.privhrg import PrivHRG
     from psgraph.methods.psgraph import PSGraph
     from psgraph.methods.tmf import TmF
+    from psgraph.metrics.evaluation import evaluate
     from psgraph.metrics.report import compare
     from psgraph.privacy.guarantee import WEventPrivacy
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
     from psgraph.publication.publisher import Publisher
+    from psgraph.publication.publishing import publish
     from psgraph.publication.reading import read_releases
     from psgraph.publication.verification import verify
     from psgraph.reports.export import export_releases
@@ -95,8 +104,10 @@ __all__ = [
     "__version__",
     "compare",
     "demo_stream",
+    "evaluate",
     "export_releases",
     "plan",
+    "publish",
     "read_releases",
     "read_roster",
     "read_stream",
@@ -126,8 +137,10 @@ _HOME = {
     "WEventPrivacy": "privacy.guarantee",
     "compare": "metrics.report",
     "demo_stream": "streams.demo",
+    "evaluate": "metrics.evaluation",
     "export_releases": "reports.export",
     "plan": "publication.planning",
+    "publish": "publication.publishing",
     "read_releases": "publication.reading",
     "read_roster": "streams.rosters",
     "read_stream": "streams",

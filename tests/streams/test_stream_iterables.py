@@ -130,7 +130,7 @@ def test_numbers_are_the_times_of_a_changing_roster() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [7, None, networkx.path_graph(3), Snapshot(Roster.range(2), [0], [1]), pa.table({"u": [1]})],
+    [7, None, networkx.path_graph(3), Snapshot(Roster.range(2), [0], [1])],
 )
 def test_single_graphs_and_other_things_are_no_streams(source: Any) -> None:
     with pytest.raises(InvalidArgument, match="can't be read from one"):

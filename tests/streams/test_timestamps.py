@@ -260,7 +260,6 @@ def test_options_of_tables_are_refused_elsewhere(tmp_path: Path, option: dict[st
     for source, more in (
         (tmp_path, {}),
         (tmp_path / "edges.csv", {"every": "1d"}),
-        ([[(1, 2)]], {}),
     ):
         with pytest.raises(InvalidArgument, match="Leave it out"):
             read_stream(source, roster=range(4), **option, **more)  # type: ignore[arg-type]

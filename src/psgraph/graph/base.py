@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph.errors import DataError, OutsideRoster
+from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
 from psgraph.graph.normalising import Dropped, Positions, normalise
-from psgraph.graph.roster import Roster
+from psgraph.graph.roster import Roster, RosterOrIds, as_roster
 
 if TYPE_CHECKING:
     import igraph
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     import scipy.sparse
+    import torch_geometric
 
 __all__ = ["Graph"]
 
@@ -64,6 +65,16 @@ class Graph(Frozen):
         time: str | None = None,
         dropped: Dropped | None = None,
     ) -> None:
+        if not isinstance(roster, Roster):
+            raise InvalidArgument(
+                f"{type(self).__name__} takes a Roster and positions in it, not "
+                f"{type(roster).__name__}\n"
+                f"Use {type(self).__name__}.from_edges(edges, roster=ids), or make a Roster(ids)."
+            )
+        if time is not None and not isinstance(time, str):
+            raise InvalidArgument(
+                f"the time of a graph is text, not {type(time).__name__}\nGive time=str(…)."
+            )
         a, b = np.asarray(u), np.asarray(v)
         if a.shape != b.shape or a.ndim != 1:
             raise DataError("u and v must be flat arrays of one length")
@@ -87,17 +98,17 @@ class Graph(Frozen):
         cls,
         edges: Iterable[Sequence[Any]] | tuple[ArrayLike, ArrayLike],
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         roster_from_edges: bool = False,
         time: str | None = None,
     ) -> Self:
         """Build from a list of pairs of ids, or from a tuple of two lists or arrays of ids.
 
-        Without a roster the nodes can only come from the edges, and that makes node presence
-        public: declare it with ``roster_from_edges=True``.
+        The roster is a `Roster` or a list of ids. Without one the nodes can only come from the
+        edges, and that makes node presence public: declare it with ``roster_from_edges=True``.
 
         >>> from psgraph.graph import Snapshot
-        >>> Snapshot.from_edges([("b", "a"), ("a", "b"), ("c", "c")], roster=Roster("abc")).dropped
+        >>> Snapshot.from_edges([(2, 1), (1, 2), (3, 3)], roster=[1, 2, 3]).dropped
         Dropped(self_loops=1, duplicates=1)
         """
         if isinstance(edges, tuple):
@@ -106,7 +117,10 @@ class Graph(Frozen):
             try:
                 pairs = [(edge[0], edge[1]) for edge in edges]
             except (TypeError, IndexError, KeyError):
-                raise DataError("every edge needs two ends\nGive pairs of node ids.") from None
+                raise DataError(
+                    "every edge needs two ends\n"
+                    "Give pairs of node ids. from_table reads a data frame."
+                ) from None
             heads, tails = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return cls.from_ids(
             heads, tails, roster=roster, roster_from_edges=roster_from_edges, time=time
@@ -118,7 +132,7 @@ class Graph(Frozen):
         heads: ArrayLike,
         tails: ArrayLike,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         roster_from_edges: bool = False,
         time: str | None = None,
     ) -> Self:
@@ -129,6 +143,7 @@ class Graph(Frozen):
         if a.size and (a.dtype == object) != (b.dtype == object):
             raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
         declare(roster, roster_from_edges=roster_from_edges)
+        roster = as_roster(roster)
         if roster is None:
             apart = a != b
             loops = int(a.size - np.count_nonzero(apart))
@@ -182,6 +197,12 @@ class Graph(Frozen):
 
         return to_scipy(self)
 
+    def to_pyg(self) -> torch_geometric.data.Data:
+        """Build a PyTorch Geometric `Data` with every node; ids are in ``node_id``."""
+        from psgraph.graph.formats.pyg import to_pyg
+
+        return to_pyg(self)
+
     def to_arrow(self) -> pyarrow.Table:
         """Build an Arrow table with columns ``u`` and ``v`` of original ids."""
         from psgraph.graph.formats.tables import to_arrow
@@ -211,7 +232,7 @@ class Graph(Frozen):
         cls,
         graph: networkx.Graph,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
     ) -> Self:
@@ -221,7 +242,7 @@ class Graph(Frozen):
         return from_networkx(
             graph,
             kind=cls,
-            roster=roster,
+            roster=as_roster(roster),
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
         )
@@ -231,7 +252,7 @@ class Graph(Frozen):
         cls,
         graph: igraph.Graph,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
     ) -> Self:
@@ -241,7 +262,7 @@ class Graph(Frozen):
         return from_igraph(
             graph,
             kind=cls,
-            roster=roster,
+            roster=as_roster(roster),
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
         )
@@ -251,7 +272,7 @@ class Graph(Frozen):
         cls,
         matrix: Any,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
     ) -> Self:
@@ -267,11 +288,31 @@ class Graph(Frozen):
         )
 
     @classmethod
+    def from_pyg(
+        cls,
+        data: torch_geometric.data.Data,
+        *,
+        roster: RosterOrIds | None = None,
+        nodes_are_public: bool = False,
+        roster_from_edges: bool = False,
+    ) -> Self:
+        """Build from a PyTorch Geometric `Data`; direction and features are dropped."""
+        from psgraph.graph.formats.pyg import from_pyg
+
+        return from_pyg(
+            data,
+            kind=cls,
+            roster=roster,
+            nodes_are_public=nodes_are_public,
+            roster_from_edges=roster_from_edges,
+        )
+
+    @classmethod
     def from_table(
         cls,
         table: Any,
         *,
-        roster: Roster | None = None,
+        roster: RosterOrIds | None = None,
         roster_from_edges: bool = False,
         columns: tuple[str, str] | None = None,
     ) -> Self:
@@ -279,7 +320,11 @@ class Graph(Frozen):
         from psgraph.graph.formats.tables import from_table
 
         return from_table(
-            table, kind=cls, roster=roster, roster_from_edges=roster_from_edges, columns=columns
+            table,
+            kind=cls,
+            roster=as_roster(roster),
+            roster_from_edges=roster_from_edges,
+            columns=columns,
         )
 
 

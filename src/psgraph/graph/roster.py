@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -18,7 +20,7 @@ from psgraph.graph.normalising import Positions
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Roster"]
+__all__ = ["Roster", "RosterOrIds", "as_roster"]
 
 _STATEMENTS: dict[Declared, str] = {
     "given": "The roster was given from outside, as declared by the publisher.",
@@ -210,6 +212,31 @@ class Roster(Frozen):
         found = np.full(ids.size, -1, dtype=np.int32)
         found[inside] = table[ids[inside] - low]
         return found
+
+
+RosterOrIds = Roster | ArrayLike
+"""A roster, or the ids to make one of."""
+
+
+def as_roster(roster: RosterOrIds | None) -> Roster | None:
+    """Make a roster of a list or array of ids; keep a roster and None as they are.
+
+    >>> as_roster([3, 1, 2]), as_roster(None)
+    (Roster(3 nodes), None)
+    """
+    if roster is None or isinstance(roster, Roster):
+        return roster
+    if isinstance(roster, str | bytes | PathLike):
+        raise InvalidArgument(
+            "a roster is a list of node ids, not one text\n"
+            "Read it from a file first: roster=psgraph.read_roster(path)."
+        )
+    if hasattr(roster, "columns") or not isinstance(roster, Iterable):
+        raise InvalidArgument(
+            f"a roster is a list of node ids, not one {type(roster).__name__}\n"
+            "Give a list or a column of ids, such as roster=[1, 2, 3] or roster=frame['id']."
+        )
+    return Roster(roster)
 
 
 def _plain_text(ids: Ids) -> bool:

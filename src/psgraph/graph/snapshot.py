@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psgraph._runtime.html import card, facts
 from psgraph.graph.base import Graph
 
 __all__ = ["Snapshot"]
@@ -22,3 +23,16 @@ class Snapshot(Graph):
     def __repr__(self) -> str:
         when = f", time={self.time!r}" if self.time is not None else ""
         return f"Snapshot({len(self.roster)} nodes, edges private{when})"
+
+    def _repr_html_(self) -> str:
+        return card(
+            "Snapshot",
+            facts(
+                [
+                    ("time", self.time or ""),
+                    ("nodes", f"{len(self.roster):,}"),
+                    ("edges", "private"),
+                    ("roster", self.roster.statement),
+                ]
+            ),
+        )

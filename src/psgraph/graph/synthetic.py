@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from psgraph._runtime.html import card, facts
+from psgraph._runtime.numbers import significant
 from psgraph.graph.base import Graph
 
 __all__ = ["SyntheticGraph"]
@@ -24,3 +28,18 @@ class SyntheticGraph(Graph):
 
     def __repr__(self) -> str:
         return f"SyntheticGraph({len(self.roster)} nodes, {self.edge_count} edges)"
+
+    def _repr_html_(self) -> str:
+        degrees = np.bincount(np.concatenate([self.u, self.v]), minlength=1)
+        mean = 2 * self.edge_count / max(len(self.roster), 1)
+        return card(
+            "Synthetic graph",
+            facts(
+                [
+                    ("time", self.time or ""),
+                    ("nodes", f"{len(self.roster):,}"),
+                    ("edges", f"{self.edge_count:,}"),
+                    ("degree", f"mean {significant(mean)}, maximum {int(degrees.max()):,}"),
+                ]
+            ),
+        )

@@ -41,6 +41,7 @@ __all__ = [
     "find_method",
     "measure_with",
     "method_names",
+    "register_method",
 ]
 
 Parameter = str | int | bool
@@ -239,13 +240,30 @@ def _plain(value: Any) -> Parameter:
     return exact_decimal(value) if isinstance(value, Fraction) else value
 
 
+_REGISTERED: dict[str, type[Method[Any, Any]]] = {}
+
+
+def register_method(method: type[Method[Any, Any]]) -> None:
+    """Make a class known under its name in this process, as an installed plug-in is.
+
+    A ledger that was begun with it can be resumed then. Refuses a name that is taken.
+    """
+    name = method.name
+    if name in method_names() and find_method(name) is not method:
+        raise InvalidArgument(
+            f"there is another method called {name!r}\nGive yours another `name`."
+        )
+    _REGISTERED[name] = method
+
+
 def method_names() -> list[str]:
     """Return the names of the installed methods, psgraph's own and plug-ins.
 
     >>> "psgraph" in method_names()
     True
     """
-    return sorted({point.name for point in entry_points(group="psgraph.methods")})
+    installed = {point.name for point in entry_points(group="psgraph.methods")}
+    return sorted(installed | set(_REGISTERED))
 
 
 def find_method(name: str) -> type[Method[Any, Any]]:
@@ -254,6 +272,8 @@ def find_method(name: str) -> type[Method[Any, Any]]:
         if point.name == name:
             found: type[Method[Any, Any]] = point.load()
             return found
+    if name in _REGISTERED:
+        return _REGISTERED[name]
     raise InvalidArgument(
         f"there is no method called {name!r}\nInstalled methods: {', '.join(method_names())}"
     )

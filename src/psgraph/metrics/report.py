@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psgraph._runtime.numbers import NO_VALUE
-from psgraph.errors import DataError
+from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.html import card, grid, note, paragraph
+from psgraph._runtime.numbers import NO_VALUE, count
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
@@ -22,20 +24,19 @@ from psgraph.metrics.density import density_error
 from psgraph.metrics.groups import METRICS, MetricInfo
 from psgraph.metrics.mixing import assortativity_error
 from psgraph.metrics.more import MoreMetrics, mean_and_deviation
+from psgraph.metrics.pairing import ReleasesLike, both_sides
 from psgraph.metrics.relative import relative_error
 from psgraph.metrics.spectral import eigenvector_overlap
 
 if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
     from psgraph.graph import Roster, Snapshot
 
-__all__ = ["Comparison", "Fidelity", "Row", "compare", "compute_fidelity"]
+__all__ = ["Comparison", "Fidelity", "Row", "chosen_metrics", "compare", "compute_fidelity"]
 
-
-class HasGraph(Protocol):
-    """A release: anything that carries a synthetic graph."""
-
-    @property
-    def graph(self) -> SyntheticGraph: ...
+_MOST_ROWS = 24  # a notebook shows no more
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,7 @@ class Comparison:
 
         Every metric is in the unit that its heading names; a dash means that it has no value.
         """
-        names = [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
-        metrics = [METRICS[name] for name in names]
+        metrics = [METRICS[name] for name in self._metrics()]
         columns = ("timestamp", "time", *(metric.heading for metric in metrics))
         body = []
         for row in self.rows:
@@ -156,6 +156,55 @@ class Comparison:
             ("mean", "", *(_spread(each, means[each.name], spreads[each.name]) for each in metrics))
         )
         return columns, body
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per timestamp, a column per metric. It contains facts about the private edges."""
+        from psgraph.metrics.frames import records_to_pandas
+
+        return records_to_pandas(
+            [
+                {
+                    "timestamp": row.timestamp,
+                    "time": row.time,
+                    **row.fidelity.to_dict(),
+                    **row.more,
+                }
+                for row in self.rows
+            ]
+        )
+
+    def plot(self, metrics: Sequence[str] | None = None) -> Figure:
+        """Draw metrics over time, all of them unless named. Needs the extra ``report``."""
+        require_drawing()
+        from psgraph.metrics.plots import plot_comparison
+
+        return plot_comparison(self, chosen_metrics(metrics, self._metrics()))
+
+    def _repr_html_(self) -> str:
+        columns, rows = self.table()
+        shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS - 1], rows[-1]]
+        hidden = len(rows) - len(shown)
+        return card(
+            f"Comparison over {count(len(self.rows), 'timestamp')}",
+            note("Curator only: computed from the private edges. Don't publish it."),
+            grid(columns, shown, left=2),
+            paragraph(f"{hidden} timestamps are not shown; to_pandas() has them.")
+            if hidden
+            else "",
+        )
+
+    def _metrics(self) -> list[str]:
+        return [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
+
+
+def chosen_metrics(wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics to show, all of them unless some are named; refuse unknown names."""
+    chosen = tuple(known if wanted is None else [wanted] if isinstance(wanted, str) else wanted)
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen:
+        fact = f"there is no metric {unknown[0]!r} here" if unknown else "no metric was named"
+        raise InvalidArgument(f"{fact}\nThere are: {', '.join(known)}.")
+    return chosen
 
 
 def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
@@ -197,8 +246,8 @@ def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
 
 
 def compare(
-    stream: Iterable[Snapshot],
-    releases: Iterable[SyntheticGraph | HasGraph],
+    stream: Iterable[Snapshot | Any],
+    releases: ReleasesLike,
     *,
     groups: Sequence[str] = (),
 ) -> Comparison:
@@ -207,12 +256,13 @@ def compare(
     Parameters
     ----------
     stream
-        The snapshots, in order.
+        The snapshots, in order; or graphs of networkx, igraph, … over the nodes of the releases.
     releases
-        Synthetic graphs, or objects that carry one as ``graph``, in the same order. Both sides are
-        read lazily, one pair at a time; the group *stream* also keeps the previous pair. If they
-        come from `psgraph.read_releases` and their ledger is there, snapshots that they were not
-        made from are refused.
+        The directory of the releases; or synthetic graphs, or objects that carry one as
+        ``graph``, in the same order. Both sides are read lazily, one pair at a time; the group
+        *stream* also keeps the previous pair. If the ledger of the directory, or of what
+        `psgraph.read_releases` returned, is there, snapshots that they were not made from are
+        refused.
     groups
         Optional metrics to compute as well, by the names in `psgraph.metrics.groups.GROUPS`:
         structure, paths, communities, stream.
@@ -220,7 +270,8 @@ def compare(
     Raises
     ------
     InvalidArgument
-        If there is no such group. Nothing has been read by then.
+        If there is no such group, or an argument is not what it should be. Nothing has been
+        read by then.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
     ReplayConflict
@@ -244,6 +295,7 @@ def compare(
     from psgraph.publication.originals import check_originals
 
     more = MoreMetrics(groups)
+    stream, releases = both_sides(stream, releases)
     stream, input_checked = check_originals(stream, releases)
     rows: list[Row] = []
     for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):

@@ -103,6 +103,11 @@ class Certificate:
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import certificate_card
+
+        return certificate_card(self)
+
     def is_another_draw(self, other: Certificate) -> bool:
         """Whether two certificates of one timestamp show that it was measured twice.
 
@@ -193,3 +198,8 @@ class Release:
     def timestamp(self) -> int:
         """Its number in the stream, from 0."""
         return self.certificate.timestamp
+
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import release_card
+
+        return release_card(self)

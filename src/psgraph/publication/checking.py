@@ -3,17 +3,69 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
+from typing import Any
 
 from psgraph.errors import DataError, InvalidArgument, TermsChanged
-from psgraph.graph import Snapshot
+from psgraph.graph import Graph, Snapshot
+from psgraph.methods.base import Method
+from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["as_timestamp", "check_snapshot", "check_times"]
+__all__ = [
+    "as_timestamp",
+    "check_arguments",
+    "check_guarantee",
+    "check_snapshot",
+    "check_stream",
+    "check_times",
+]
 
 _ROSTERS = {
     "given": "a roster given from outside",
     "edges": "rosters read off the edges",
     "nodes": "the nodes of its graphs, declared public",
 }
+
+
+def check_arguments(
+    method: Method[Any, Any], guarantee: WEventPrivacy, progress: object = None
+) -> None:
+    """Refuse what is not a method object, a guarantee, or a function to call."""
+    if progress is not None and not callable(progress):
+        raise InvalidArgument(
+            f"progress is a function, not {type(progress).__name__}\n"
+            "It is called with the number of snapshots done and their total."
+        )
+    if isinstance(method, type) and issubclass(method, Method):
+        raise InvalidArgument(
+            f"{method.__name__} is a class and a publisher takes an object\n"
+            f"Write {method.__name__}()."
+        )
+    if not isinstance(method, Method):
+        raise InvalidArgument(
+            f"a publisher takes a method, not {type(method).__name__}\n"
+            "Give an object such as psgraph.PSGraph()."
+        )
+    check_guarantee(guarantee)
+
+
+def check_guarantee(guarantee: WEventPrivacy) -> None:
+    """Refuse what is not a guarantee."""
+    if not isinstance(guarantee, WEventPrivacy):
+        raise InvalidArgument(
+            f"the guarantee is a WEventPrivacy, not {type(guarantee).__name__}\n"
+            "Give for example psgraph.WEventPrivacy(epsilon='1', window=5)."
+        )
+
+
+def check_stream(stream: Iterable[Snapshot]) -> None:
+    """Refuse what is not a sequence of snapshots, such as one snapshot or a path."""
+    one = isinstance(stream, str | bytes | Graph) or hasattr(stream, "columns")
+    if one or not isinstance(stream, Iterable):
+        raise InvalidArgument(
+            f"a stream is a sequence of snapshots, not one {type(stream).__name__}\n"
+            "Read one with psgraph.read_stream(...), or give a list."
+        )
 
 
 def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.methods import DEFAULT_METHOD
-from psgraph.methods.base import Caveat, Method, NoisePlan, find_method
+from psgraph.methods.base import Caveat, Method, NoisePlan
+from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.checking import check_guarantee
 from psgraph.publication.promise import Promise
 
 __all__ = ["Plan", "plan"]
@@ -44,6 +46,11 @@ class Plan:
         """What releases would promise, which may be less than the guarantee."""
         return Promise(self.guarantee, self.caveat)
 
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import plan_card
+
+        return plan_card(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.promise.to_dict(),
@@ -60,9 +67,7 @@ class Plan:
         }
 
 
-def plan(
-    guarantee: WEventPrivacy, *, nodes: int, method: str | Method[Any, Any] = DEFAULT_METHOD
-) -> Plan:
+def plan(guarantee: WEventPrivacy, *, nodes: int, method: MethodLike = DEFAULT_METHOD) -> Plan:
     """Return the noise scales a method would work with. Spends nothing.
 
     >>> for row in plan(WEventPrivacy("1", window=5), nodes=10_000).rows[:2]:
@@ -72,7 +77,8 @@ def plan(
     """
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
         raise InvalidArgument(f"nodes must be an integer of at least 0, not {nodes!r}")
-    chosen = find_method(method)() if isinstance(method, str) else method
+    check_guarantee(guarantee)
+    chosen = choose_method(method)
     return Plan(
         guarantee,
         nodes,

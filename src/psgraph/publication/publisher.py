@@ -8,10 +8,12 @@ whenever it is made.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from psgraph._runtime.paths import as_path
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
@@ -20,7 +22,13 @@ from psgraph.graph import Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
-from psgraph.publication.checking import as_timestamp, check_snapshot, check_times
+from psgraph.publication.checking import (
+    as_timestamp,
+    check_arguments,
+    check_snapshot,
+    check_stream,
+    check_times,
+)
 from psgraph.publication.handing_back import HandingBack
 from psgraph.publication.history import Seal
 from psgraph.publication.locations import ledger_at
@@ -61,6 +69,10 @@ class Publisher:
         refused, unless a seed is given.
     engine
         Where edge-sized work runs; the local machine unless given.
+    progress
+        Called by `publish_all` after every release with the number of snapshots published and
+        the number in the stream, which is None if that is unknown. If it raises an error, what
+        is published stays published.
 
     Without `ledger` and `out` nothing is kept: for experiments, not for publishing. Threads can
     share a publisher; they publish one after the other.
@@ -90,21 +102,24 @@ class Publisher:
         not_private: bool = False,
         large_epsilon: bool = False,
         engine: Engine | None = None,
+        progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
+        check_arguments(method, guarantee, progress)
         refuse_without_promise(
             method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
         )
         self.method, self.guarantee, self.seed, self.noise = method, guarantee, seed, noise
         engine = engine or LocalEngine()
         self._measuring = Measuring(method, engine, seed=seed, noise=noise)
+        self._progress = progress
         self._cursor = 0
         self._latest: tuple[int, Snapshot] | None = None  # for methods that read two snapshots
         self._lock = threading.RLock()
-        self._directory = None if out is None else ReleaseDirectory(out)
+        self._directory = None if out is None else ReleaseDirectory(as_path(out, "out"))
         self._history = open_history(
             method,
             guarantee,
-            ledger=None if ledger is None else Path(ledger),
+            ledger=None if ledger is None else as_path(ledger, "ledger"),
             directory=self._directory,
             seed=seed,
             noise=noise,
@@ -207,9 +222,10 @@ class Publisher:
         seen
             Called with every snapshot after it is published, for example to count it.
         """
+        check_stream(stream)
         times = getattr(stream, "times", None) if times is None else times
         snapshots = iter(stream)
-        while True:
+        for done in count(1):
             with phase("read"):
                 snapshot = next(snapshots, None)
             if snapshot is None:
@@ -217,6 +233,8 @@ class Publisher:
             release = self.publish(snapshot, times=times)
             seen(snapshot)
             del snapshot
+            if self._progress is not None:
+                self._progress(done, _length(stream))
             yield release
 
     def publish(
@@ -290,3 +308,8 @@ class Publisher:
             self._history.record_release(seal.timestamp, release.certificate.digest)
             self._unfinished = None
         return release
+
+
+def _length(stream: Iterable[Snapshot]) -> int | None:
+    """The number of snapshots, which is public, if it is known."""
+    return len(stream) if isinstance(stream, Sized) else getattr(stream, "length", None)

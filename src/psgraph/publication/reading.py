@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
+from psgraph._runtime.paths import as_path
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster, Snapshot
 from psgraph.publication.certificate import Certificate, Release
@@ -55,7 +56,7 @@ def read_releases(
     ...     len(releases), releases[0].graph.roster
     (1, Roster(300 nodes))
     """
-    return Releases(ReleaseDirectory(Path(directory)), roster)
+    return Releases(ReleaseDirectory(as_path(directory, "the directory of the releases")), roster)
 
 
 class Releases(Sequence[Release]):
@@ -78,6 +79,11 @@ class Releases(Sequence[Release]):
     def __repr__(self) -> str:
         number = len(self)
         return f"Releases({number} timestamp{'' if number == 1 else 's'})"
+
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import releases_card
+
+        return releases_card(self)
 
     @overload
     def __getitem__(self, index: int) -> Release: ...

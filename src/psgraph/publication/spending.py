@@ -66,6 +66,11 @@ class Spending:
         first = self.timestamps - len(self.spends)
         return f"timestamp {last}" if first == last else f"timestamps {first} to {last}"
 
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import spending_card
+
+        return spending_card(self)
+
     def __repr__(self) -> str:
         spent, epsilon = exact_decimal(self.spent), exact_decimal(self.guarantee.epsilon)
         so_far = f"{spent} of {epsilon} spent in {self.window}" if self.spends else "nothing spent"

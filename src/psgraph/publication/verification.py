@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from psgraph._runtime.paths import as_path
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
@@ -62,7 +63,7 @@ def verify(path: str | Path) -> Verification:
     Without a ledger two things can't be detected: that the *last* releases were removed, and that
     the whole directory was exchanged for another consistent one.
     """
-    path = Path(path)
+    path = as_path(path, "the directory or ledger")
     directory, ledger_path = _find(path)
     problems: list[str] = []
     result: Verification | None = None

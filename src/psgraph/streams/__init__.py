@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.formats.files import open_table
+from psgraph.graph.formats.files import TableFile, open_table
+from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
 from psgraph.streams.iterables import iterable_stream
@@ -24,7 +25,7 @@ __all__ = ["Stream", "read_stream"]
 
 
 def read_stream(
-    source: str | PathLike[str] | Iterable[Any],
+    source: str | PathLike[str] | Iterable[Any] | Any,
     *,
     roster: RosterLike | None = None,
     roster_column: str | None = None,
@@ -53,7 +54,10 @@ def read_stream(
           two columns are the ends. The name without its ending is the time. An empty file is an
           empty snapshot;
         * an event table with columns ``u, v, time``, sorted by time, together with `every`;
-        * an iterable of snapshots, networkx graphs, lists of edges, pairs of arrays, ….
+        * a pandas or polars frame, an Arrow table, or whatever speaks Arrow, with the columns of
+          one of these tables. Its rows need not be sorted by time;
+        * a list of graphs, one per timestamp, or a mapping from time to graph: snapshots, graphs
+          of networkx, igraph or PyTorch Geometric, lists of edges, pairs of arrays, ….
 
         In a text file ids are text if the roster has text, otherwise the first row decides
         between integers and text.
@@ -65,13 +69,13 @@ def read_stream(
         Instead of a roster: the nodes of each snapshot are those that have an edge in it. This
         makes node presence public. It is what the paper does.
     nodes_are_public
-        Instead of a roster, for graphs of networkx, igraph or SciPy: their nodes are a public
-        list that does not depend on their edges.
+        Instead of a roster, for graphs of networkx, igraph, SciPy or PyTorch Geometric: their
+        nodes are a public list that does not depend on their edges.
     times
-        The timestamps of a table ``t, u, v``, declared: ``"0..11"``, the path of a file with one
-        time per row, or times in order. A row of another timestamp is refused; a timestamp
-        without a row is an empty snapshot. Without it, the first and the last timestamp (of dates
-        and labels: all) are read off the edges.
+        The timestamps of a table ``t, u, v``, or of a list of graphs, declared: ``"0..11"``, the
+        path of a file with one time per row, or times in order. A row of another timestamp is
+        refused; a timestamp without a row is an empty snapshot. Without it, the first and the
+        last timestamp of a table (of dates and labels: all) are read off the edges.
     time_label
         The column of a table ``t, u, v`` whose values are public and name the times instead of
         ``t``. It has to be equal in all rows of a timestamp.
@@ -127,9 +131,20 @@ def read_stream(
             "roster_column and roster_header are for the path of a roster file\nLeave them out."
         )
     nodes = Nodes.choose(roster, roster_from_edges, nodes_are_public)
+
+    def cut(table: TableFile) -> Stream:
+        if period is None:
+            return table_stream(table, nodes, times=declared, time_label=time_label)
+        span = Span.parse(start, until, every=period)
+        return event_stream(table, nodes, every=period, cumulative=cumulative, span=span)
+
+    if is_frame(source):
+        nodes.require(of="a table")
+        return cut(FrameTable(source))
     if not isinstance(source, str | PathLike):
-        _refuse_options(["every"] if period is not None else tables_only, "a stream from memory")
-        return iterable_stream(source, nodes)
+        unusable = [] if time_label is None else ["time_label"]
+        _refuse_options(["every"] if period is not None else unusable, "a list of graphs")
+        return iterable_stream(source, nodes, times=declared)
     nodes.require()
     path = Path(source)
     try:
@@ -139,11 +154,7 @@ def read_stream(
     if directory or (not exists and any(mark in str(source) for mark in "*?[")):
         _refuse_options(["every"] if period is not None else tables_only, "one file per timestamp")
         return directory_stream(path, nodes) if directory else glob_stream(str(source), nodes)
-    table = open_table(path)
-    if period is None:
-        return table_stream(table, nodes, times=declared, time_label=time_label)
-    span = Span.parse(start, until, every=period)
-    return event_stream(table, nodes, every=period, cumulative=cumulative, span=span)
+    return cut(open_table(path))
 
 
 def _refuse_without_period(

@@ -16,6 +16,7 @@ from psgraph.graph.formats.columns import ENDS, find_ends
 from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
+from psgraph.graph.formats.text import TextFile
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 
@@ -138,7 +139,7 @@ def _ends(table: TableFile, nodes: Nodes) -> tuple[int, int]:
     if ends is not None:
         _refuse_ambiguous(table, ends, nodes)
         return ends
-    if isinstance(table, ParquetFile) or (table.names and table.odd_first_line):
+    if not isinstance(table, TextFile) or (table.names and table.odd_first_line):
         raise DataError(
             f"{table.name}: expected columns 'u' and 'v', found {table.listing}\n"
             "Rename the columns."

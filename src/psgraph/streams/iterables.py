@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from psgraph.errors import DataError, InvalidArgument, RosterError
-from psgraph.graph import Graph, Snapshot
+from psgraph.graph import Graph, Roster, Snapshot
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
+from psgraph.streams.times import time_text
+from psgraph.streams.timestamps import DeclaredTimes, read_times
 
-__all__ = ["iterable_stream"]
+__all__ = ["iterable_stream", "read_item"]
 
 
-_GRAPH_LIBRARIES = ("networkx", "igraph", "scipy")
+_GRAPH_LIBRARIES = ("networkx", "igraph", "scipy", "torch_geometric")
 _LIBRARIES = (*_GRAPH_LIBRARIES, "pandas", "polars", "pyarrow")
 
 
-def iterable_stream(items: Iterable[Any], nodes: Nodes) -> Stream:
+def iterable_stream(
+    items: Iterable[Any] | Mapping[Any, Any], nodes: Nodes, *, times: DeclaredTimes | None = None
+) -> Stream:
     """Turn each item into a snapshot while iterating.
 
-    An item is a `Snapshot`, a networkx or igraph graph, a sparse matrix, a table with columns u
-    and v, an array of two columns, a list of pairs of ids, or a tuple of two arrays of ids. Its
-    time is its number, counted from 0; a snapshot keeps its own.
+    An item is a `Snapshot`, a networkx, igraph or PyTorch Geometric graph, a sparse matrix, a
+    table with columns u and v, an array of two columns, a list of pairs of ids, or a tuple of two
+    arrays of ids. Its time is its declared one (the key of a mapping, or from `times`), otherwise
+    its number, counted from 0; a snapshot keeps its own.
     """
-    if not isinstance(items, Iterable) or isinstance(items, Graph) or _library(items):
+    single = isinstance(items, Graph | bytes) or (
+        isinstance(items, np.ndarray) and items.ndim < 3 and items.dtype != object
+    )
+    if not isinstance(items, Iterable) or single or _library(items):
         raise InvalidArgument(
             f"a stream can't be read from one {type(items).__name__}\n"
-            "Give a path, or a list with one graph per timestamp."
+            "Give a path, a table, or a list with one graph per timestamp."
+        )
+    if isinstance(items, Mapping):
+        items, times = _declared(items, times)
+    if times is not None and (count := _count(items)) is not None and count != len(times.times):
+        raise InvalidArgument(
+            f"{len(times.times)} times were declared for {count} graphs\nGive one time for each."
         )
     if isinstance(items, Sequence):
         for item in items:
@@ -44,14 +59,47 @@ def iterable_stream(items: Iterable[Any], nodes: Nodes) -> Stream:
                 "Make it from a list or a file to read it again."
             )
         started = True
-        return (_snapshot(item, nodes, number) for number, item in enumerate(items))
+        if times is None:
+            return (_snapshot(item, nodes, number) for number, item in enumerate(items))
+        return _at_declared_times(items, nodes, times)
 
     return Stream(
         snapshots,
         length=lambda: _count(items),
         description=f"{type(items).__name__} of snapshots",
-        times=items.times if isinstance(items, Stream) else "one per item, in order",
+        times=_statement(items, times),
     )
+
+
+def _statement(items: Iterable[Any], times: DeclaredTimes | None) -> str | None:
+    if times is not None:
+        return times.statement
+    return items.times if isinstance(items, Stream) else "one per item, in order"
+
+
+def _declared(
+    items: Mapping[Any, Any], times: DeclaredTimes | None
+) -> tuple[list[Any], DeclaredTimes]:
+    """Split a mapping from time to graph."""
+    if times is not None:
+        raise InvalidArgument(
+            "times was given, but the keys of the mapping are the times\nLeave one of them out."
+        )
+    return list(items.values()), read_times(list(items))
+
+
+def _at_declared_times(
+    items: Iterable[Any], nodes: Nodes, times: DeclaredTimes
+) -> Iterator[Snapshot]:
+    names = times.labels or [time_text(time) for time in times.times]
+    for number, (item, name) in enumerate(zip_longest(items, names)):
+        if item is None or name is None:
+            side = "fewer" if item is None else "more"
+            raise DataError(
+                f"there are {side} graphs than declared times ({len(names)})\n"
+                "Give one time for each graph."
+            )
+        yield _snapshot(item, nodes, number, time=name)
 
 
 def _count(items: Iterable[Any]) -> int | None:
@@ -76,10 +124,15 @@ def _check_declared(item: Any, nodes: Nodes) -> None:
         nodes.require(of="an item of the stream")
 
 
-def _snapshot(item: Any, nodes: Nodes, number: int) -> Snapshot:
-    if isinstance(item, Snapshot) and nodes.roster is None:
+def read_item(item: Any, roster: Roster, number: int, *, time: str | None = None) -> Snapshot:
+    """Read one item of a stream over a given roster; its time is its number unless given."""
+    return _snapshot(item, Nodes(roster, "given"), number, time=time)
+
+
+def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) -> Snapshot:
+    if isinstance(item, Snapshot) and nodes.roster is None and time is None:
         return item
-    time = (item.time if isinstance(item, Graph) else None) or str(number)
+    time = time or (item.time if isinstance(item, Graph) else None) or str(number)
     _check_declared(item, nodes)
     try:
         graph = _read(item, nodes, time)
@@ -97,7 +150,8 @@ def _read(item: Any, nodes: Nodes, time: str) -> Graph:
             )
         return item
     if library in _GRAPH_LIBRARIES:
-        read: Callable[..., Snapshot] = getattr(Snapshot, f"from_{library}")
+        short = "pyg" if library == "torch_geometric" else library
+        read: Callable[..., Snapshot] = getattr(Snapshot, f"from_{short}")
         return read(
             item,
             roster=roster,

@@ -15,6 +15,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.declarations import Declared, declare
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns
+from psgraph.graph.roster import as_roster
 from psgraph.streams.rosters import TimedRoster, read_roster
 
 __all__ = ["Nodes", "RosterLike"]
@@ -48,7 +49,7 @@ class Nodes:
         if isinstance(roster, str | PathLike):
             roster = read_roster(roster)
         elif roster is not None and not isinstance(roster, Roster | TimedRoster):
-            roster = Roster(roster)  # type: ignore[arg-type]
+            roster = as_roster(roster)  # type: ignore[arg-type]
         return cls(roster, declared)
 
     @property

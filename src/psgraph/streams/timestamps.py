@@ -195,6 +195,11 @@ def read_times(times: TimesLike) -> DeclaredTimes:
         listed, labels = _read_file(Path(times))
     elif isinstance(times, range) and times.step == 1:
         listed = times
+    elif not isinstance(times, Iterable):
+        raise InvalidArgument(
+            f"times lists timestamps, not one {type(times).__name__}\n"
+            "Give '0..11', a file, or a list in order."
+        )
     else:
         listed = list(times)
     if not listed:

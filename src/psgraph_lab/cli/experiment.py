@@ -135,9 +135,10 @@ class _Wanted:
         "psgraph experiment run end-to-end --quick",
         "psgraph experiment run window --datasets as-caida --methods psgraph,tmf --repetitions 3",
         "psgraph experiment run all --out results",
+        "psgraph experiment run mine.toml --out mine",
     ],
 )
-@click.argument("names", metavar="NAME|all…", nargs=-1, required=True)
+@click.argument("names", metavar="NAME|FILE.toml|all…", nargs=-1, required=True)
 @click.option("--quick", is_flag=True, help="Few snapshots and budgets: two minutes each at most.")
 @click.option("--datasets", type=_list, metavar="A,B", help="Data sets; all available by default.")
 @click.option("--methods", type=_list, metavar="A,B", help="Run only these methods.")
@@ -174,6 +175,9 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
     interruption the same command resumes, and experiments that share runs share their results.
     Each experiment gets a page (Markdown) and a figure (PNG); --html adds HTML and SVG.
 
+    FILE.toml is an experiment of your own, with your data and your methods: see
+    docs/notebooks.md. Methods named module:Class are imported from the directory of the file.
+
     Seeded runs are for research: nothing they publish is private.
     """
     require_drawing("lab")
@@ -182,10 +186,12 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
     experiments = [wanted.find(name) for name in _expanded(names)]
     typed = shlex.join(["psgraph", *sys.argv[1:]])
     made = [_run(experiment, wanted, typed) for experiment in experiments]
-    with waiting("Writing the index …"):
-        index = _write_index(wanted)
+    index = None
+    if not all(name.lower().endswith(".toml") for name in names):
+        with waiting("Writing the index …"):
+            index = str(_write_index(wanted))
     if as_json:
-        print_json({"out": str(out), "index": str(index), "experiments": made})
+        print_json({"out": str(out), "index": index, "experiments": made})
         return
     shown = [(each["name"], str(each["ran"]), str(each["kept"]), each["page"]) for each in made]
     results().print(table(("experiment", "runs", "already there", "page"), shown, left=1))

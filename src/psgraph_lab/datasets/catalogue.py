@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from psgraph.errors import InvalidArgument
+from psgraph_lab.datasets.own import own_dataset
 
 __all__ = ["Counts", "Dataset", "dataset_names", "find_dataset"]
 
@@ -211,6 +212,10 @@ def find_dataset(name: str) -> Dataset:
     for dataset in _DATASETS:
         if dataset.name == str(name).lower():
             return dataset
+    own = own_dataset(name)
+    if own is not None:
+        about = "Data of the user's own."
+        return Dataset(name, own.title, about, source="", licence="", size="", selection="")
     raise InvalidArgument(
         f"there is no data set {str(name)!r}\nChoose one of: {', '.join(dataset_names())}."
     )

@@ -16,6 +16,7 @@ from psgraph_lab.datasets.archives import unpack
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
 from psgraph_lab.datasets.counting import Counter
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of
+from psgraph_lab.datasets.own import own_dataset
 from psgraph_lab.datasets.rows import Rows, graph_rows
 from psgraph_lab.datasets.storage import Origin, read_origin
 
@@ -59,6 +60,9 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     >>> len(load_dataset("demo"))
     12
     """
+    own = own_dataset(name)
+    if own is not None:
+        return own.load()
     dataset = find_dataset(name)
     located = find_files(dataset, directory)
     # No counting here: the experiments wait for this.

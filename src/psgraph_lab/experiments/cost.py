@@ -15,6 +15,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, Outcome
+from psgraph_lab.experiments.own import known_files, read_again
 from psgraph_lab.experiments.runner import machine, result_of
 from psgraph_lab.experiments.store import Results
 
@@ -34,7 +35,9 @@ def time_missing(
     missing = [cell for cell in cells if cell not in results]
     for cell in missing:
         # A process per cell, so that its peak memory is its own.
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(
+            1, mp_context=get_context("spawn"), initializer=read_again, initargs=(known_files(),)
+        ) as pool:
             results.add(result_of(pool.submit(_time, cell, directory), cell))
         results.save()
         done(cell)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
@@ -176,17 +177,33 @@ def experiment_names() -> tuple[str, ...]:
 def find_experiment(name: str, *, quick: bool = False) -> Experiment:
     """Find an experiment by name; with `quick`, a version that takes at most two minutes.
 
+    A name that ends in ``.toml`` is a file with a definition of one's own, see
+    `psgraph_lab.experiments.own`.
+
     >>> find_experiment("threshold").thresholds
     ('0.01', '0.1', '1', '10', '100')
     """
+    if name.lower().endswith(".toml"):
+        return _find_own(Path(name))
     if name not in _ORDER:
         raise InvalidArgument(
-            f"there is no experiment called {name!r}\nThere are {', '.join(_ORDER)}."
+            f"there is no experiment called {name!r}\n"
+            f"There are {', '.join(_ORDER)}; or give a file with a definition, such as mine.toml."
         )
     text = (files("psgraph_lab.experiments") / "definitions" / f"{name}.toml").read_text()
     content = tomllib.loads(text)
     quickly = content.pop("quick", {})
     return _read(name, content | quickly if quick else content)
+
+
+def _find_own(path: Path) -> Experiment:
+    from psgraph_lab.experiments.own import read_own
+
+    if path.stem in (*_ORDER, "all"):
+        raise InvalidArgument(
+            f"{path.name} has the name of an experiment of the package\nRename the file."
+        )
+    return _read(*read_own(path))
 
 
 def over_time_cells(

@@ -22,6 +22,7 @@ from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot
 from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, Outcome, run_cell
+from psgraph_lab.experiments.own import known_files, read_again
 from psgraph_lab.experiments.store import Results
 
 __all__ = ["machine", "missing_cells", "result_of", "run_missing"]
@@ -97,7 +98,10 @@ def _outcomes(cells: list[Cell], directory: Path | None, workers: int) -> Iterat
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     # Spawned rather than forked: threads of Arrow and numba don't survive a fork.
     pool = ProcessPoolExecutor(
-        min(workers, len(cells)), mp_context=get_context("spawn"), initializer=_prepare
+        min(workers, len(cells)),
+        mp_context=get_context("spawn"),
+        initializer=_prepare,
+        initargs=(known_files(),),
     )
     waiting = iter(cells)
     running: dict[Future[Outcome], Cell] = {}
@@ -135,12 +139,19 @@ def result_of(future: Future[Outcome], cell: Cell) -> Outcome:
         ) from None
 
 
-def _prepare() -> None:
-    """Initialise a worker: leave Ctrl-C to the parent and load the kernels once."""
+def _prepare(own: tuple[Path, ...]) -> None:
+    """Initialise a worker: leave Ctrl-C to the parent and load the kernels once.
+
+    Parameters
+    ----------
+    own
+        Definitions whose data sets and methods have to be known here too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, daemon=True).start()
     from psgraph.metrics.warmup import warm_up_metrics
 
+    read_again(own)
     warm_up_metrics()
 
 

@@ -1,8 +1,9 @@
 """Table files, opened by their content and not by their name.
 
-Both kinds have the same interface: `name` for messages; `names` of the columns (None for a text
-file without a line of names) and the `listing` of them for messages; `width`; `empty`; `typed`
-(whether the file says which type a column has); ``type_of(index)`` and ``batches(columns)``.
+Both kinds, and data frames in memory, have the same interface: `name` for messages; `names` of the
+columns (None for a text file without a line of names) and the `listing` of them for messages;
+`width`; `empty`; `typed` (whether the file says which type a column has); ``type_of(index)`` and
+``batches(columns)``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from psgraph.errors import DataError
+from psgraph.graph.formats.frames import FrameTable
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.text import TextFile
 
 __all__ = ["SUFFIXES", "TableFile", "open_table", "stem"]
 
-TableFile = ParquetFile | TextFile
+TableFile = ParquetFile | TextFile | FrameTable
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".edges", ".edgelist")
 

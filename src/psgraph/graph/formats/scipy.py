@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from psgraph.errors import DataError
-from psgraph.graph import Graph, Roster
+from psgraph.graph import Graph
 from psgraph.graph.declarations import declare
+from psgraph.graph.formats.positions import from_positions
+from psgraph.graph.roster import RosterOrIds
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -21,7 +23,7 @@ GraphType = TypeVar("GraphType", bound=Graph)
 def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
     """Build the symmetric 0/1 matrix (int64), rows in roster order, indices sorted. O(n + m).
 
-    >>> from psgraph.graph import SyntheticGraph
+    >>> from psgraph.graph import Roster, SyntheticGraph
     >>> to_scipy(SyntheticGraph(Roster("abc"), [0], [1])).toarray().tolist()
     [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     """
@@ -40,14 +42,14 @@ def from_scipy(
     matrix: Any,
     *,
     kind: type[GraphType],
-    roster: Roster | None = None,
+    roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
 ) -> GraphType:
     """Read a square matrix: a non-zero entry is an edge, direction is dropped.
 
-    With a roster, row *i* is roster position *i*; otherwise the ids are row numbers. Who the
-    nodes are has to be declared, see `psgraph.graph.declarations`.
+    Row *i* is roster position *i*, or the i-th id of a list; without a roster the ids are row
+    numbers. Who the nodes are has to be declared, see `psgraph.graph.declarations`.
 
     >>> from psgraph.graph import Snapshot
     >>> from_scipy(np.eye(3, k=1), kind=Snapshot, nodes_are_public=True)
@@ -55,9 +57,12 @@ def from_scipy(
     """
     import scipy.sparse
 
-    declared = declare(
-        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
-    )
+    declared: dict[str, Any] = {
+        "roster": roster,
+        "nodes_are_public": nodes_are_public,
+        "roster_from_edges": roster_from_edges,
+    }
+    declare(**declared)
     try:
         entries = scipy.sparse.coo_array(matrix)
     except (TypeError, ValueError):
@@ -68,14 +73,4 @@ def from_scipy(
     entries.sum_duplicates()
     filled = entries.data != 0
     rows, columns = (ends[filled].astype(np.int64) for ends in (entries.row, entries.col))
-    if declared == "edges":
-        return kind.from_ids(rows, columns, roster_from_edges=True)
-    nodes = int(entries.shape[0])
-    if roster is None:
-        roster = Roster(np.arange(nodes), declared="nodes")
-    elif len(roster) != nodes:
-        raise DataError(
-            "the matrix does not have one row for every node of the roster\n"
-            "Give a matrix whose row i is the node at roster position i."
-        )
-    return kind(roster, rows, columns)
+    return from_positions(rows, columns, int(entries.shape[0]), kind=kind, **declared)
