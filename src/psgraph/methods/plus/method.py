@@ -22,7 +22,7 @@ from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.persistence import kept_share
-from psgraph.methods.plus.queries import LABELS, SUBJECTS, measure_sizes, measure_structure
+from psgraph.methods.plus.queries import LABELS, SUBJECTS, UNITS, measure_sizes, measure_structure
 from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw_graph
@@ -132,7 +132,8 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             for query, subject in SUBJECTS.items():
                 label, sensitivity = LABELS[query]
                 if epsilon := getattr(shares, query):
-                    rows.append(NoisePlan(case, label, epsilon, sensitivity, subject))
+                    unit = UNITS.get(query, "")
+                    rows.append(NoisePlan(case, label, epsilon, sensitivity, subject, unit=unit))
         return rows
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
+from psgraph.methods.base import Unit
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.hubs import hub_cells
 from psgraph.methods.plus.ladder import Ladder
@@ -35,7 +36,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 
-__all__ = ["LABELS", "SUBJECTS", "measure_sizes", "measure_structure"]
+__all__ = ["LABELS", "SUBJECTS", "UNITS", "measure_sizes", "measure_structure"]
 
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -63,6 +64,9 @@ SUBJECTS = {
     "hubs": "the edges of a hub with another hub or a degree class",
     "common": "the largest number of common neighbours of two nodes",
 }
+
+#: The queries that count what every graph has.
+UNITS: dict[str, Unit] = {"edges": "edges", "nodes": "degree"}
 
 
 def measure_sizes(
