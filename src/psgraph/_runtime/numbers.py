@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import floor, isfinite, log10
 
 from psgraph.errors import exact_decimal
@@ -10,6 +11,7 @@ from psgraph.errors import exact_decimal
 __all__ = [
     "NO_VALUE",
     "abbreviated",
+    "brief",
     "count",
     "exact_decimal",
     "joined",
@@ -23,6 +25,7 @@ __all__ = [
 NO_VALUE = "–"
 """Stands where there is no number."""
 
+_LONGEST_EXACT = 8  # characters
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -42,6 +45,16 @@ def joined(parts: Sequence[str]) -> str:
     ('a', 'a and b', 'a, b and c')
     """
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def brief(value: Fraction) -> str:
+    """An exact number if that is short, otherwise three digits of it.
+
+    >>> brief(Fraction(19, 200)), brief(Fraction(262144, 137355285))
+    ('0.095', '0.00191')
+    """
+    text = exact_decimal(value)
+    return text if len(text) <= _LONGEST_EXACT else f"{float(value):.3g}"
 
 
 def percent(share: float, _: float | None = None) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 import click
 
-from psgraph._runtime.numbers import NO_VALUE, exact_decimal, significant
+from psgraph._runtime.numbers import NO_VALUE, brief, exact_decimal, significant
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, settings_option
-from psgraph.cli.screen import print_json, results, table
+from psgraph.cli.screen import fitted, print_json, print_tables, results
 from psgraph.cli.shared import epsilon_option, json_option, method_option, window_option
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -107,8 +109,9 @@ def _show(plan: Plan) -> None:
     for case in dict.fromkeys(row.case for row in plan.rows):
         rows = [
             (
+                row.label,
                 row.described,
-                exact_decimal(row.epsilon),
+                brief(row.epsilon),
                 str(row.sensitivity),
                 significant(row.scale),
             )
@@ -116,7 +119,9 @@ def _show(plan: Plan) -> None:
             if row.case == case
         ]
         console.print(f"\n{case[0].upper()}{case[1:]}", style="bold")
-        console.print(table(("measured", "ε", "sensitivity", "off by about"), rows))
+        columns = ("measured", "one value", "ε", "sensitivity", "off by about")
+        spare = ("one value", "sensitivity")
+        print_tables(fitted(columns, rows, left=2, width=console.width, optional=spare))
     for remark in plan.remarks:
         console.print(f"\n{remark}")
     if not plan.effects:
@@ -145,24 +150,25 @@ def _show_effects(console: Console, plan: Plan) -> None:
     )
     rows = [
         (
-            exact_decimal(each.guarantee.epsilon),
+            brief(each.guarantee.epsilon),
             str(each.guarantee.window),
-            _between(each.degree),
-            _between(each.edge_error, 100, " %"),
+            _between(each.degree, _degree),
+            _between(each.edge_error, _percent),
             {None: NO_VALUE, True: "yes", False: "no"}[each.sees_communities],
-            _between(each.community_degree),
+            NO_VALUE if each.community_degree is None else _degree(each.community_degree),
         )
         for each in plan.effects
     ]
     columns = (
         "ε",
         "w",
-        "smallest degree\nthat stands out",
-        "error of the\nedge count",
-        "communities\nvisible?",
-        "visible from\nmean degree",
+        "smallest degree that stands out",
+        "error of the edge count",
+        "communities visible?",
+        "visible from mean degree",
     )
-    shown = table(columns, rows, left=0)
+    spare = ("visible from mean degree",)
+    (shown, *_) = fitted(columns, rows, left=0, width=console.width, optional=spare)
     shown.rows[0].end_section = True
     console.print(shown)
     console.print(
@@ -174,8 +180,14 @@ def _show_effects(console: Console, plan: Plan) -> None:
     )
 
 
-def _between(values: Range, factor: float = 1, unit: str = "") -> str:
+def _between(values: Range, written: Callable[[float], str]) -> str:
     """Write a range, or one number where both ends look the same."""
-    if values is None:
-        return NO_VALUE
-    return "–".join(dict.fromkeys(significant(factor * value) for value in values)) + unit
+    return NO_VALUE if values is None else " – ".join(dict.fromkeys(map(written, values)))
+
+
+def _degree(value: float) -> str:
+    return f"{ceil(value):,}"
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share)} %"

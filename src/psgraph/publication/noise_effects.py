@@ -45,21 +45,22 @@ class Effects:
     edge_error
         The mean error of one measurement of the edge count, as a share of it.
     community_degree
-        The mean degree from which communities can be seen in the counts they are found from.
+        The mean degree from which communities can be seen in the counts they are found from;
+        None if the method has no such counts.
     """
 
     guarantee: WEventPrivacy
     mean_degree: float
     degree: Range
     edge_error: Range
-    community_degree: Range
+    community_degree: float | None
 
     @property
     def sees_communities(self) -> bool | None:
-        """Whether communities can be seen in some case; None if the method does not count them."""
+        """Whether communities can be seen; None if the method has no counts to find them from."""
         if self.community_degree is None:
             return None
-        return self.mean_degree >= self.community_degree[0]
+        return self.mean_degree >= self.community_degree
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -68,7 +69,7 @@ class Effects:
             "smallest_degree": _listed(self.degree),
             "edge_count_error": _listed(self.edge_error),
             "communities_visible": self.sees_communities,
-            "communities_from_mean_degree": _listed(self.community_degree),
+            "communities_from_mean_degree": self.community_degree,
         }
 
 
@@ -91,7 +92,7 @@ def effects_of(
         mean_degree,
         degree=_range(mean_degree + reach * scale for scale in _scales(rows, "degree")),
         edge_error=_range(scale / edges for scale in _scales(rows, "edges")) if edges else None,
-        community_degree=_range(_visible_from(row) for row in rows if row.groups),
+        community_degree=min((_visible_from(row) for row in rows if row.groups), default=None),
     )
 
 

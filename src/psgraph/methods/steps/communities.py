@@ -44,9 +44,7 @@ def division_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     return epsilon / 2, epsilon - epsilon / 2
 
 
-def super_graph_plan(
-    case: str, epsilon: Fraction, *, nodes: int, supernode_size: int
-) -> NoisePlan:
+def super_graph_plan(case: str, epsilon: Fraction, *, nodes: int, supernode_size: int) -> NoisePlan:
     """Return the row of a plan for the counts that communities are found from."""
     groups = -(-nodes // supernode_size)
     subject = "the edges between two super-nodes"
