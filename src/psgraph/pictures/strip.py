@@ -35,14 +35,15 @@ def draw_strip(
     comparisons: Mapping[str, Comparison] | None,
 ) -> None:
     """Draw the strip at the bottom of a figure, in inches from its lower left corner."""
-    _draw_degrees(_axes(figure, 0.75, 0.62, 2.6, 1.3), original, releases)
+    _draw_degrees(_axes(figure, 0.75, 0.62, 2.6, 1.5), original, releases)
     if comparisons is None:
         shown = {name: fidelity.to_dict() for name, fidelity in fidelities.items()}
         _write_metrics(figure, shown, _DIRECTIONS, top=1.7, foot=0.75)
         return
     means = {name: comparison.mean.to_dict() for name, comparison in comparisons.items()}
     timestamps = max(len(comparison.rows) for comparison in comparisons.values())
-    note = f"mean over {count(timestamps, 'timestamp')}; below, by timestamp  ·  {_DIRECTIONS}"
+    note = f"numbers: mean over {count(timestamps, 'timestamp')}; charts: by timestamp"
+    note = f"{note}  ·  {_DIRECTIONS}"
     _write_metrics(figure, means, note, top=2.18, foot=0.13)
     _draw_metrics(figure, comparisons)
 
@@ -90,7 +91,7 @@ def _write_metrics(
 ) -> None:
     """Write the names of the metrics and, in its colour, the value of every release."""
     across, up = figure.get_size_inches()
-    size = 18 if len(values) == 1 else 12.5
+    size = 18 if len(values) == 1 else 12
     for index, metric in enumerate(PAPER_METRICS):
         x = _LEFT + index * _METRIC_STEP
         words = f"{metric.words} {metric.arrow}"

@@ -29,6 +29,7 @@ from psgraph.reports.parts import (
     moment,
     settings,
 )
+from psgraph.reports.recipe import COMMANDS, DIGEST_WORDS, SCRIPT
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
@@ -274,10 +275,18 @@ def _add_own_check(page: Page, last: Certificate) -> None:
     )
     page.text("psgraph verify DIRECTORY")
     page.paragraph(
-        "Manually: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 digest of the "
-        "Parquet file is its graph_sha256; its digest is the field previous of the next "
-        "certificate; the spends of any w consecutive certificates sum to at most ε."
+        "By hand, without psgraph: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 "
+        "digest of the Parquet file is its graph_sha256, and that of its node list its "
+        "nodes_sha256; its own digest is the field previous of the next certificate; the spends of "
+        f"any w consecutive certificates sum to at most ε. {DIGEST_WORDS}"
     )
+    page.paragraph("Save this as check.py beside the published files:")
+    page.text(SCRIPT)
+    page.paragraph(
+        "Then run the following. It prints the number of certificates and the last digest, or what "
+        "is wrong. (On macOS, write shasum -a 256 for sha256sum.)"
+    )
+    page.text(COMMANDS)
     page.paragraph(
         "The last digest shows that nothing was removed from the end or replaced as a whole. "
         "Compare it with a copy of this page from another source, or from an earlier date:"
