@@ -22,6 +22,7 @@ GUARANTEE = ("--epsilon", 60, "--window", 3)
 PROMISE = {"promise", "private", "provides_epsilon"}
 KEYS = PROMISE | {
     "timestamps",
+    "new",
     "nodes",
     "edges",
     "repartitions",

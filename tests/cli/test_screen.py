@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from io import StringIO
 from pathlib import Path
@@ -93,3 +94,15 @@ def test_what_is_not_optional_continues_in_another_table():
     first, second = fitted(("name", "first", "second"), rows, width=30)
     assert [str(column.header) for column in first.columns] == ["name", "first"]
     assert [str(column.header) for column in second.columns] == ["name", "second"]
+
+
+def test_a_rerun_that_spends_nothing_says_so(inputs: dict[str, Path], tmp_path: Path) -> None:
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], "--epsilon", 1)
+    command = (*command, "--window", 3, "--out", tmp_path / "releases")
+    first, again = psgraph_here(*command), psgraph_here(*command)
+    assert "Published 3 timestamps" in first.out
+    assert "New" in first.out
+    assert again.code == 0, again.err
+    assert "Nothing to do, already published: 3 timestamps" in again.out
+    assert "this run has spent nothing" in again.out
+    assert json.loads(psgraph_here(*command, "--json").out)["new"] == 0

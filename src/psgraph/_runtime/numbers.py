@@ -25,7 +25,7 @@ __all__ = [
 NO_VALUE = "–"
 """Stands where there is no number."""
 
-_LONGEST_EXACT = 8  # characters
+_LONGEST_DECIMAL, _LONGEST_FRACTION = 8, 4  # characters
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -50,11 +50,12 @@ def joined(parts: Sequence[str]) -> str:
 def brief(value: Fraction) -> str:
     """An exact number if that is short, otherwise three digits of it.
 
-    >>> brief(Fraction(19, 200)), brief(Fraction(262144, 137355285))
-    ('0.095', '0.00191')
+    >>> brief(Fraction(19, 200)), brief(Fraction(1, 3)), brief(Fraction(473, 375))
+    ('0.095', '1/3', '1.26')
     """
     text = exact_decimal(value)
-    return text if len(text) <= _LONGEST_EXACT else f"{float(value):.3g}"
+    longest = _LONGEST_FRACTION if "/" in text else _LONGEST_DECIMAL
+    return text if len(text) <= longest else f"{float(value):.3g}"
 
 
 def percent(share: float, _: float | None = None) -> str:

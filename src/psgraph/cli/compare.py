@@ -132,14 +132,19 @@ def _show(comparison: Comparison) -> None:
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
     columns, rows = comparison.table()
+    if all(row.time for row in comparison.rows):  # which says more than its number
+        columns, rows = columns[1:], [*(row[1:] for row in rows[:-1]), ("mean", *rows[-1][2:])]
+        left = 1
+    else:
+        left = 2
     always = len(columns) - len(comparison.more_mean)
     # Optional metrics get a table of their own: all beside each other would be folded.
-    for chosen in (slice(2, always), slice(always, None)):
+    for chosen in (slice(left, always), slice(always, None)):
         if columns[chosen]:
             shown = fitted(
-                (*columns[:2], *columns[chosen]),
-                [(*row[:2], *row[chosen]) for row in rows],
-                left=2,
+                (*columns[:left], *columns[chosen]),
+                [(*row[:left], *row[chosen]) for row in rows],
+                left=left,
                 width=console.width,
                 total=True,
             )

@@ -35,8 +35,8 @@ __all__ = [
 
 _PIPE_WIDTH = 160  # nobody wants a table folded in a log
 _GAP = 2  # between two columns
-_LEAST_HEADING = 12  # characters of a heading on a line, if it has as many
-_LEAST_TEXT = 20  # characters of a column of text, if it has as many
+_LEAST_HEADING = 10  # characters of a heading on a line, if it has as many
+_LEAST_TEXT = 24  # characters of a column of text, if it has as many; longer words are folded
 
 
 def results() -> Console:
@@ -258,9 +258,8 @@ def _total_width(needed: Sequence[int], chosen: Sequence[int]) -> int:
 def _width_needed(heading: str, cells: Sequence[str], *, wraps: bool = False) -> int:
     """Return the width a column needs: of its longest line; less if it is text, which wraps."""
     longest = max((len(line) for cell in cells for line in cell.splitlines()), default=0)
-    words = [*heading.split(), *(word for cell in cells if wraps for word in cell.split())]
-    least = max((len(word) for word in [*words, heading[:_LEAST_HEADING]]), default=0)
-    return max(least, min(longest, _LEAST_TEXT) if wraps else longest)
+    heads = max((len(word) for word in [*heading.split(), heading[:_LEAST_HEADING]]), default=0)
+    return max(heads, min(longest, _LEAST_TEXT) if wraps else longest)
 
 
 def _wrapped(heading: str, width: int) -> str:
