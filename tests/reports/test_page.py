@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from importlib.resources import files
 
 import pytest
 from hypothesis import given, settings
@@ -212,3 +214,36 @@ def test_text_of_both_colour_schemes_can_be_read():
         for ink, paper in [*tested, ("--warn-ink", "--warn-paper")]:
             light, dark = sorted((luminance(colours[ink]), luminance(colours[paper])))[::-1]
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, paper)
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance as WCAG defines it."""
+    parts = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_method_is_visible_on_a_card_of_either_theme(theme):
+    css = (files("psgraph.reports") / "page.css").read_text()
+    light, _, dark = css.partition("@media (prefers-color-scheme: dark)")
+    values = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", light.partition("}")[0]))
+    if theme == "dark":
+        values |= dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", dark.partition("@media")[0]))
+    card = brightness(values["--card"])
+    for look in METHODS.values():
+        drawn = brightness(values.get(f"--data-{look.colour[1:]}", look.colour))
+        low, high = sorted([card, drawn])
+        assert (high + 0.05) / (low + 0.05) >= 2, look.title
+
+
+def test_charts_follow_the_theme_of_the_page():
+    figure, axes = blank_chart("a chart")
+    axes.plot([1, 2], color="#0072b2")
+    axes.plot([2, 1], color="#123456")  # not of the house style
+    markup = finish(figure).markup("a-", label="A chart")
+    assert "var(--data-0072b2, #0072b2)" in markup
+    assert "var(--card, #ffffff)" in markup
+    assert set(re.findall(r"(?<!, )#[0-9a-f]{6}", markup)) == {"#123456"}

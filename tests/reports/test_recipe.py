@@ -23,7 +23,7 @@ from psgraph.publication.verification import verify
 from psgraph.reports.public import public_page
 
 #: Umlauts, another script, a character above U+FFFF, quotes, a backslash, a control character.
-TIMES = ["März „2024“", "二月", "\U0001f600 \\ \"x\"", "de\u0301but\u2028\x7f"]
+TIMES = ["März „2024“", "二月", '\U0001f600 \\ "x"', "de\u0301but\u2028\x7f"]
 
 
 @pytest.fixture(scope="module")

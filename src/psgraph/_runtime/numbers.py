@@ -25,7 +25,7 @@ __all__ = [
 NO_VALUE = "–"
 """Stands where there is no number."""
 
-_LONGEST_DECIMAL, _LONGEST_FRACTION = 8, 4  # characters
+_LONGEST_DECIMAL, _LONGEST_FRACTION = 8, 3  # characters
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -176,7 +176,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
     )
     for index, name in enumerate(columns):
         if index < left:
-            made.add_column(name)
+            made.add_column(name, overflow="fold")
         else:
             width = _width_needed(name, [row[index] for row in rows])
             made.add_column(_wrapped(name, width), justify="right", no_wrap=True)

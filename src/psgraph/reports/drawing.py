@@ -10,6 +10,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from psgraph.pictures.style import ALL_COLOURS, INK, LINE, QUIET, WHITE
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -22,9 +24,14 @@ _LONG = re.compile(r"(-?\d+\.\d{2})\d+")
 _RUN = re.compile(r"(L [^A-Za-z]+)((?:L [^A-Za-z]+)+)")
 
 
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+#: Colours that page.css gives another value in the dark theme.
+_ROLES = {WHITE: "card", INK: "ink", QUIET: "quiet", LINE: "line"}
+
+
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG without URLs, page-wide styles, or unused ids.
+    """An SVG without URLs, page-wide styles, or unused ids, in the colours of the page's theme.
 
     A page may contain many drawings, so the remaining ids get a prefix when a drawing is embedded.
     """
@@ -88,7 +95,7 @@ def _clean(root: ElementTree.Element) -> None:
             del element.attrib[key]
             name = key.rpartition("}")[2]
             if name == "style":
-                value = _without_fonts(value)
+                value = _COLOUR.sub(_variable, _without_fonts(value))
             elif name in ("d", "x", "y", "transform", "points"):
                 value = " ".join(_LONG.sub(r"\1", value).split())
             if name == "d":
@@ -114,6 +121,14 @@ def _share_style(group: ElementTree.Element) -> None:
         group.set("style", styles.pop() or "")
         for child in group:
             del child.attrib["style"]
+
+
+def _variable(colour: re.Match[str]) -> str:
+    """Replace a colour of the house style by a variable, so that it follows the page's theme."""
+    value = colour[0]
+    if value not in ALL_COLOURS:
+        return value
+    return f"var(--{_ROLES.get(value) or f'data-{value[1:]}'}, {value})"
 
 
 def _without_fonts(style: str) -> str:
