@@ -216,15 +216,6 @@ def test_text_of_both_colour_schemes_can_be_read():
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, paper)
 
 
-def brightness(colour: str) -> float:
-    """Relative luminance as WCAG defines it."""
-    parts = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_method_is_visible_on_a_card_of_either_theme(theme):
     css = (files("psgraph.reports") / "page.css").read_text()
@@ -232,9 +223,9 @@ def test_every_method_is_visible_on_a_card_of_either_theme(theme):
     values = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", light.partition("}")[0]))
     if theme == "dark":
         values |= dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", dark.partition("@media")[0]))
-    card = brightness(values["--card"])
+    card = luminance(values["--card"])
     for look in METHODS.values():
-        drawn = brightness(values.get(f"--data-{look.colour[1:]}", look.colour))
+        drawn = luminance(values.get(f"--data-{look.colour[1:]}", look.colour))
         low, high = sorted([card, drawn])
         assert (high + 0.05) / (low + 0.05) >= 2, look.title
 

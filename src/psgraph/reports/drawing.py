@@ -31,7 +31,7 @@ _ROLES = {WHITE: "card", INK: "ink", QUIET: "quiet", LINE: "line"}
 
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG without URLs, page-wide styles, or unused ids, in the colours of the page's theme.
+    """An SVG without URLs, page-wide styles, or unused ids.
 
     A page may contain many drawings, so the remaining ids get a prefix when a drawing is embedded.
     """
@@ -64,8 +64,12 @@ class Drawing:
         _clean(root)
         return cls(root)
 
-    def markup(self, prefix: str, *, label: str) -> str:
-        """The SVG element for a page, with `label` for screen readers."""
+    def markup(self, prefix: str, *, label: str, themed: bool = True) -> str:
+        """The SVG element for a page, with `label` for screen readers.
+
+        Its colours follow the page's theme if it is `themed`. Not every program that reads SVG
+        knows variables, so a file of its own should not be.
+        """
         root = copy.deepcopy(self._root)
         for element in root.iter():
             for key, value in element.attrib.items():
@@ -74,6 +78,7 @@ class Drawing:
                 elif key == "href" and value.startswith("#"):
                     element.set(key, f"#{prefix}{value[1:]}")
                 else:
+                    value = _COLOUR.sub(_variable, value) if themed and key == "style" else value
                     element.set(key, _REFERENCE.sub(rf"url(#{prefix}\1)", value))
         root.set("role", "img")
         root.set("aria-label", label)
@@ -95,7 +100,7 @@ def _clean(root: ElementTree.Element) -> None:
             del element.attrib[key]
             name = key.rpartition("}")[2]
             if name == "style":
-                value = _COLOUR.sub(_variable, _without_fonts(value))
+                value = _without_fonts(value)
             elif name in ("d", "x", "y", "transform", "points"):
                 value = " ".join(_LONG.sub(r"\1", value).split())
             if name == "d":
