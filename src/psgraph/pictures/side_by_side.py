@@ -117,9 +117,9 @@ def _compose(
     panels: list[tuple[Graph, str, str, str]] = [
         (original, f"Original{when}", "private, for the curator only", ORIGINAL)
     ]
-    for name, graph in releases.items():
+    for name, release in releases.items():
         look = method_look(name)
-        panels.append((graph, look.title, "made from noisy values only", look.colour))
+        panels.append((release, look.title, "made from noisy values only", look.colour))
     for index, (graph, name, note, colour) in enumerate(panels):
         centre = (index + 0.5) * panel / _WIDTH
         top = (_STRIP + side) / height

@@ -190,7 +190,8 @@ def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing
     drawing = Drawing.from_figure(figure)
     # Outside a page an SVG has to declare its namespace and its typeface.
     head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
-    write_whole(svg, drawing.markup("", label=label, themed=False).replace("<svg ", head, 1).encode())
+    markup = drawing.markup("", label=label, themed=False).replace("<svg ", head, 1)
+    write_whole(svg, markup.encode())
     return svg, drawing
 
 
