@@ -11,10 +11,11 @@ from .commands import psgraph
 from .plugin import install
 
 QUESTION = ("plan", "--nodes", 10_000, "--epsilon", 1, "--window", 5)
+PAPERS = ("--method", "psgraph")
 
 
 def test_plan_in_numbers() -> None:
-    shown = psgraph(*QUESTION, "--json")
+    shown = psgraph(*QUESTION, *PAPERS, "--json")
     assert shown.code == 0, shown.err
     plan = json.loads(shown.out)
     assert (plan["epsilon"], plan["window"], plan["epsilon_per_timestamp"]) == ("1", 5, "0.2")
@@ -30,7 +31,7 @@ def test_plan_in_numbers() -> None:
 
 
 def test_plan_in_words() -> None:
-    shown = psgraph(*QUESTION)
+    shown = psgraph(*QUESTION, *PAPERS)
     assert shown.code == 0, shown.err
     words = " ".join(shown.out.split())
     assert "Communities kept" in words
@@ -40,7 +41,7 @@ def test_plan_in_words() -> None:
 
 
 def test_plan_says_what_the_noise_means_for_a_graph_of_this_size() -> None:
-    shown = psgraph(*QUESTION, "--mean-degree", 30, "--method", "psgraph")
+    shown = psgraph(*QUESTION, *PAPERS, "--mean-degree", 30)
     assert shown.code == 0, shown.err
     lines = [line.split() for line in shown.out.splitlines()]
     # Edge count: scale 100 of 150,000. A degree: 10.5 and 21.1 together are 23.5, times ln 10⁵.
@@ -65,7 +66,7 @@ def test_plan_takes_edges_or_a_mean_degree_and_refuses_two_that_differ() -> None
 
 
 def test_plan_takes_the_parameters_of_a_method() -> None:
-    shown = psgraph(*QUESTION, "--set", "always_repartition=true", "--json")
+    shown = psgraph(*QUESTION, *PAPERS, "--set", "always_repartition=true", "--json")
     assert shown.code == 0, shown.err
     plan = json.loads(shown.out)
     assert {row["case"] for row in plan["measurements"]} == {"communities found again"}

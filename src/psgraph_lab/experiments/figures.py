@@ -50,7 +50,7 @@ _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
 #: The same where a line has a point for every timestamp.
 _LARGE_PANEL = (2.9, 2.4)
 #: The band of a longer line is averaged over neighbouring points to keep files small.
-_MOST_BAND = 50
+_MOST_BAND, _MOST_FAINT = 50, 25
 #: Light markers are drawn larger.
 _SIZES = {"*": 8.5, "X": 6, "P": 6}
 _DASHES = ("-", "--", ":", "-.")
@@ -235,7 +235,8 @@ def _draw_line(
     mean, std = curve.mean[metric], curve.std[metric]
     along = _positions(curve)
     if (std > 0).any():
-        x, upper, lower = (_thinned(part) for part in (along, mean + std, mean - std))
+        most = _MOST_FAINT if thin else _MOST_BAND
+        x, upper, lower = (_thinned(part, most) for part in (along, mean + std, mean - std))
         # A logarithmic axis can't show values below 0.
         lower = np.maximum(lower, lowest)
         light = 0.05 if thin else 0.18  # in a crowd of lines the bands would hide them
@@ -243,7 +244,7 @@ def _draw_line(
     if thin and along.size > _MOST_BAND:
         # Single timestamps stay visible behind the trend.
         axes.plot(along, mean, dashes, color=look.colour, linewidth=0.6, alpha=0.3)
-        along, mean = _thinned(along), _thinned(mean)
+        along, mean = _thinned(along, _MOST_BAND), _thinned(mean, _MOST_BAND)
     (line,) = axes.plot(along, mean, dashes, color=look.colour, label=curve.label)
     if thin:
         line.set(linewidth=1.5)
@@ -257,9 +258,9 @@ def _positions(curve: Curve) -> Floats:
     return curve.mean.get("edges", curve.x)
 
 
-def _thinned(values: Floats) -> Floats:
+def _thinned(values: Floats, most: int) -> Floats:
     """Average over neighbouring points; the ends stay, so that a band is as long as its line."""
-    step = ceil(values.size / _MOST_BAND)
+    step = ceil(values.size / most)
     if step == 1:
         return values
     blocks = (values[begin : begin + step] for begin in range(0, values.size, step))

@@ -93,11 +93,20 @@ def test_the_table_fits_and_no_number_is_cut(
         return Console(width=width, highlight=False)
 
     row = {
-        **{"title": "1M nodes, 5M edges, finding", "data": "synthetic", "timestamps": 1},
-        **{"nodes": 1_000_000, "edges": 5_000_000, "seconds": {"total": 33.33}},
-        **{"target_seconds": 40.0, "target_bytes": 1e9, "target_ratio": 5.0, "ratio": 5.83},
-        **{"peak_bytes": 0.91e9, "floor_seconds": {"total": 5.72}},
-        **{"passes": [33.3, 35.0], "floor_passes": [5.7, 6.0]},
+        "title": "1M nodes, 5M edges, finding",
+        "data": "synthetic",
+        "timestamps": 1,
+        "nodes": 1_000_000,
+        "edges": 5_000_000,
+        "seconds": {"total": 33.33},
+        "target_seconds": 40.0,
+        "target_bytes": 1e9,
+        "target_ratio": 5.0,
+        "ratio": 5.83,
+        "peak_bytes": 0.91e9,
+        "floor_seconds": {"total": 5.72},
+        "passes": [33.3, 35.0],
+        "floor_passes": [5.7, 6.0],
     }
     for module in ("psgraph.cli.screen", "psgraph_lab.cli.bench"):
         monkeypatch.setattr(f"{module}.results", results)
