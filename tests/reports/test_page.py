@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from importlib.resources import files
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -199,8 +201,6 @@ def luminance(colour: str) -> float:
 
 def test_text_of_both_colour_schemes_can_be_read():
     """The contrast that WCAG asks for (4.5 to 1), for every ink on every paper."""
-    from importlib.resources import files
-
     css = (files("psgraph.reports") / "page.css").read_text()
     schemes = [block.partition("}")[0] for block in css.split(":root {")[1:3]]
     assert len(schemes) == 2
@@ -224,10 +224,19 @@ def test_every_method_is_visible_on_a_card_of_either_theme(theme):
     if theme == "dark":
         values |= dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", dark.partition("@media")[0]))
     card = luminance(values["--card"])
-    for look in METHODS.values():
-        drawn = luminance(values.get(f"--data-{look.colour[1:]}", look.colour))
-        low, high = sorted([card, drawn])
-        assert (high + 0.05) / (low + 0.05) >= 2, look.title
+    drawn = {
+        look.title: values.get(f"--data-{look.colour[1:]}", look.colour)
+        for look in METHODS.values()
+    }
+    for title, colour in drawn.items():
+        low, high = sorted([card, luminance(colour)])
+        assert (high + 0.05) / (low + 0.05) >= 2, title
+    parts = {
+        title: [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+        for title, colour in drawn.items()
+    }
+    for one, other in combinations(parts, 2):
+        assert math.dist(parts[one], parts[other]) >= 50, (one, other)
 
 
 def test_charts_follow_the_theme_of_the_page():
