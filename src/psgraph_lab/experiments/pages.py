@@ -38,7 +38,7 @@ _ONLY_RATIOS = (
 _LARGEST_DRAWING = 600_000
 _COLUMN_PIXELS = 185
 #: Pixels of the corner of a figure that its thumbnail shows, and of the thumbnail.
-_CORNER, _THUMBNAIL = (640, 480), (640, 480)
+_CORNER, _THUMBNAIL = (800, 600), (480, 360)
 
 
 def write_pages(
