@@ -14,11 +14,20 @@ KERNEL := $(KERNEL),src/psgraph/methods/tmf/linear_filter.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 
-.PHONY: audit demo test lint types imports unit coverage crash bench experiments setup clean
+.PHONY: audit demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
+.PHONY: setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
 	$(BIN)/psgraph demo --out demo
+
+# The two pictures of the README: a weak promise over a short window, a strong one over a year.
+demo-pictures: setup
+	$(BIN)/psgraph demo --epsilon 2 --window 3 --seed 1 --out demo-pictures/weak
+	$(BIN)/psgraph demo --epsilon 1/2 --window 12 --seed 1 --out demo-pictures/strong
+	cp demo-pictures/weak/picture.png docs/demo.png
+	cp demo-pictures/strong/picture.png docs/demo-strong.png
+	rm -r demo-pictures
 
 test: lint types imports coverage
 
@@ -48,6 +57,10 @@ crash: setup
 audit: setup
 	$(BIN)/psgraph audit --full --report docs/audit/audit.html
 
+# Build the wheel and use it in an empty environment, without extras. Downloads the dependencies.
+wheel:
+	.ci/wheel $(PYTHON)
+
 bench: setup
 	$(BIN)/psgraph bench
 
@@ -65,4 +78,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo results-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo demo-pictures results-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 from .commands import psgraph, psgraph_here
@@ -16,30 +17,32 @@ def test_the_demo_shows_and_writes_everything_and_can_be_run_again(tmp_path: Pat
     assert "Over any 3 consecutive timestamps all releases together satisfy ε-edge" in words
     lines = {line.split()[0]: line for line in done.out.splitlines() if line.startswith("2024-")}
     assert len(lines) == 12
-    assert " found " in lines["2024-01-01"]
-    assert " kept " in lines["2024-02-01"]
-    assert " found " in lines["2024-09-01"]  # the merger
-    assert lines["2024-12-01"].split()[5] == "2"  # ε spent in the window
+    assert "PSGraph → PSGraph+" in done.out
+    assert [line.count(" → ") for line in lines.values()] == [5] * 12  # both, in each metric
     for name in ("picture.png", "picture.svg", "edges.parquet", "nodes.csv"):
         assert (out / name).stat().st_size > 1000
         assert name in done.out
     assert (out / "picture.png").read_bytes().startswith(b"\x89PNG")
-    certificates = sorted((out / "releases").glob("*.json"))
-    assert len(certificates) == 12
-    assert json.loads(certificates[0].read_text())["private"] is True
+    for method in ("psgraph", "psgraph-plus"):
+        certificates = sorted((out / method).glob("*.json"))
+        assert len(certificates) == 12
+        content = json.loads(certificates[-1].read_text())
+        assert content["private"] is True
+        assert content["method"] == method
+        assert Fraction(content["spent"]["window"]) <= 2
 
     # What it suggests to try works.
     reading = ("--roster", out / "nodes.csv")
-    compared = psgraph_here("compare", out / "edges.parquet", out / "releases", *reading, "--json")
+    compared = psgraph_here("compare", out / "edges.parquet", out / "psgraph", *reading, "--json")
     assert compared.code == 0, compared.err
     assert json.loads(compared.out)["timestamps"] == 12
 
-    before = certificates[0].read_bytes()
+    before = certificates[-1].read_bytes()
     (out / "mine.txt").write_text("a file of the user's")
     again = psgraph_here("demo", "--out", out, "--seed", 3)
     assert again.code == 0, again.err
     assert "No privacy is promised" in again.out
-    assert certificates[0].read_bytes() != before
+    assert certificates[-1].read_bytes() != before
     assert (out / "mine.txt").exists()
 
 
@@ -54,12 +57,12 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 def test_releases_with_a_foreign_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / ".psgraph-demo").touch()
-    (tmp_path / "releases").mkdir()
-    (tmp_path / "releases" / "notes.txt").write_text("mine")
+    (tmp_path / "psgraph").mkdir()
+    (tmp_path / "psgraph" / "notes.txt").write_text("mine")
     failed = psgraph_here("demo", "--out", tmp_path)
     assert failed.code == 1
     assert "not empty" in failed.err
-    assert (tmp_path / "releases" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "psgraph" / "notes.txt").read_text() == "mine"
 
 
 def test_wrong_arguments_write_nothing(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from .commands import psgraph
 from .plugin import install
 
 QUESTION = ("plan", "--nodes", 10_000, "--epsilon", 1, "--window", 5)
+PAPERS = ("--method", "psgraph")
 
 
 def test_plan_in_numbers() -> None:
-    shown = psgraph(*QUESTION, "--json")
+    shown = psgraph(*QUESTION, *PAPERS, "--json")
     assert shown.code == 0, shown.err
     plan = json.loads(shown.out)
     assert (plan["epsilon"], plan["window"], plan["epsilon_per_timestamp"]) == ("1", 5, "0.2")
@@ -30,17 +31,42 @@ def test_plan_in_numbers() -> None:
 
 
 def test_plan_in_words() -> None:
-    shown = psgraph(*QUESTION)
+    shown = psgraph(*QUESTION, *PAPERS)
     assert shown.code == 0, shown.err
     words = " ".join(shown.out.split())
     assert "Communities kept" in words
     assert "Communities found again" in words
-    assert "a node's inner degree will be off by about 10.5" in words
+    assert "inner degrees a node's inner degree 0.19 2 10.5" in words
     assert "noise alone changes it by about 150" in words
 
 
+def test_plan_says_what_the_noise_means_for_a_graph_of_this_size() -> None:
+    shown = psgraph(*QUESTION, *PAPERS, "--mean-degree", 30)
+    assert shown.code == 0, shown.err
+    lines = [line.split() for line in shown.out.splitlines()]
+    # Edge count: scale 100 of 150,000. A degree: 10.5 and 21.1 together are 23.5, times ln 10⁵.
+    assert ["1", "5", "301", "–", "572", "0.0667", "%", "no", "1,332"] in lines
+    assert [line[:2] for line in lines if line and line[-1][-1:].isdigit() and "no" in line] == [
+        ["1", "5"],
+        ["0.5", "5"],
+        ["2", "5"],
+        ["1", "3"],
+        ["1", "10"],
+    ]
+
+
+def test_plan_takes_edges_or_a_mean_degree_and_refuses_two_that_differ() -> None:
+    by_edges = psgraph(*QUESTION, "--edges", 150_000, "--json")
+    by_degree = psgraph(*QUESTION, "--mean-degree", 30, "--edges", 150_001, "--json")
+    assert json.loads(by_edges.out)["effects"][0]["window"] == 5
+    assert json.loads(by_degree.out)["edges"] == 150_001
+    differ = psgraph(*QUESTION, "--mean-degree", 3, "--edges", 150_000)
+    assert differ.code == 2
+    assert "have a mean degree of 30" in differ.err
+
+
 def test_plan_takes_the_parameters_of_a_method() -> None:
-    shown = psgraph(*QUESTION, "--set", "always_repartition=true", "--json")
+    shown = psgraph(*QUESTION, *PAPERS, "--set", "always_repartition=true", "--json")
     assert shown.code == 0, shown.err
     plan = json.loads(shown.out)
     assert {row["case"] for row in plan["measurements"]} == {"communities found again"}

@@ -24,6 +24,7 @@ GUARANTEE = ("--epsilon", 60, "--window", 3, "--yes-large-epsilon")
 PROMISE = {"promise", "private", "provides_epsilon"}
 KEYS = PROMISE | {
     "timestamps",
+    "new",
     "nodes",
     "edges",
     "repartitions",

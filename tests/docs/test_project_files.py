@@ -38,3 +38,30 @@ def test_hooks_use_the_environment_of_the_project():
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     assert re.findall(r"repo: (\S+)", hooks) == ["local"]
     assert all(entry.startswith(".venv/bin/") for entry in re.findall(r"entry: (\S+)", hooks))
+
+
+def test_the_supported_systems_are_those_that_are_declared_and_tested():
+    page = (ROOT / "docs/installation.md").read_text()
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert f"{', '.join(declared[:-1])} and {declared[-1]}" in page
+    workflow = (ROOT / ".github/workflows/test.yml").read_text()
+    assert "os: [ubuntu-latest, macos-latest]" in workflow
+    assert "Tests run on Ubuntu and macOS" in page
+    for extra in re.findall(r"pip install '\.\[(\w+)\]'", page):
+        assert extra in PROJECT["optional-dependencies"]
+
+
+def test_the_container_runs_as_a_user_and_holds_no_data():
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    stages = [number for number, line in enumerate(lines) if line.startswith("FROM ")]
+    last = lines[stages[-1] :]
+    users = [line.split()[1] for line in last if line.startswith("USER ")]
+    assert users == ["psgraph"]
+    assert last.index("USER psgraph") < last.index('ENTRYPOINT ["psgraph"]')
+    assert not any(re.match(r"(COPY|ADD) \. ", line) for line in lines)
+    rules = (ROOT / ".dockerignore").read_text().split("\n")
+    assert rules[1] == "*"  # everything is left out, except
+    kept = {rule[1:] for rule in rules if rule.startswith("!")}
+    sources = [line.split()[1:-1] for line in lines if re.match(r"COPY (?!--from)", line)]
+    assert kept == {name for names in sources for name in names}
+    assert all((ROOT / name).exists() for name in kept)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from psgraph.errors import DataError, InvalidArgument, OutputError
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import compare, compute_fidelity
-from psgraph.pictures import draw_pair
+from psgraph.pictures import draw_side_by_side
 from psgraph.pictures.layout import _pack, arrange
 from psgraph.pictures.network import _sampled
-from psgraph.pictures.pair import _compose
+from psgraph.pictures.side_by_side import _compose
 from psgraph.streams.demo import demo_stream
 
 
@@ -42,8 +42,12 @@ def size_of_png(path):
 
 def test_png_is_wide_enough_for_a_readme_and_always_the_same(stream, tmp_path):
     synthetic = rewired(stream[0])
-    first = draw_pair(stream[0], synthetic, tmp_path / "first.png", title="ε = 1, w = 3")
-    second = draw_pair(stream[0], synthetic, str(tmp_path / "second.PNG"), title="ε = 1, w = 3")
+    first = draw_side_by_side(
+        stream[0], {"psgraph": synthetic}, tmp_path / "first.png", title="ε = 1, w = 3"
+    )
+    second = draw_side_by_side(
+        stream[0], {"psgraph": synthetic}, str(tmp_path / "second.PNG"), title="ε = 1, w = 3"
+    )
     width, height = size_of_png(first)
     assert 1200 <= width <= 2000
     assert height < width
@@ -54,7 +58,7 @@ def test_svg_stays_below_two_megabytes_and_is_always_the_same(tmp_path):
     crowd = demo_stream(nodes=2_600, timestamps=1)[0]
     assert crowd.u.size > 20_000
     paths = [
-        draw_pair(crowd, rewired(crowd), tmp_path / name, title="a crowd")
+        draw_side_by_side(crowd, {"psgraph": rewired(crowd)}, tmp_path / name, title="a crowd")
         for name in ("first.svg", "second.svg")
     ]
     assert paths[0].stat().st_size < 2_000_000
@@ -76,12 +80,14 @@ def texts(figure):
 def test_the_original_is_marked_and_the_numbers_are_those_of_the_metrics(stream):
     synthetic = rewired(stream[0])
     fidelity = compute_fidelity(stream[0], synthetic)
-    figure = _compose(stream[0], synthetic, fidelity, title="a title", comparison=None)
+    figure = _compose(
+        stream[0], {"tmf": synthetic}, {"tmf": fidelity}, title="a title", comparisons=None
+    )
     written = texts(figure)
-    assert "private original, for the curator only" in written
+    assert "private, for the curator only" in written
     assert "a title" in written
     assert "Original · 2024-01-01" in written
-    assert "Synthetic · 2024-01-01" in written
+    assert "TmF" in written
     assert f"{100 * fidelity.clustering_error:.1f} %" in written
     assert len(figure.axes) == 3
 
@@ -90,7 +96,13 @@ def test_a_comparison_adds_a_panel_per_metric(stream):
     releases = [rewired(snapshot) for snapshot in stream]
     comparison = compare(stream, releases)
     fidelity = comparison.rows[-1].fidelity
-    figure = _compose(stream[-1], releases[-1], fidelity, title=None, comparison=comparison)
+    figure = _compose(
+        stream[-1],
+        {"tmf": releases[-1]},
+        {"tmf": fidelity},
+        title=None,
+        comparisons={"tmf": comparison},
+    )
     assert len(figure.axes) == 8
     drawn = [axes.lines[0].get_ydata() for axes in figure.axes[3:]]
     expected = [row.fidelity.degree_divergence for row in comparison.rows]
@@ -98,23 +110,44 @@ def test_a_comparison_adds_a_panel_per_metric(stream):
     assert f"{100 * comparison.mean.density_error:.1f} %" in texts(figure)
 
 
-def test_no_text_overlaps_another(stream):
+@pytest.mark.parametrize("methods", [["tmf"], ["psgraph", "psgraph-plus"]])
+@pytest.mark.parametrize("over_time", [True, False])
+def test_no_text_overlaps_another(stream, methods, over_time):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     releases = [rewired(snapshot) for snapshot in stream]
     comparison = compare(stream, releases)
-    for shown in (comparison, None):
-        figure = _compose(
-            stream[0], releases[0], comparison.rows[0].fidelity, title="A title", comparison=shown
-        )
-        renderer = FigureCanvasAgg(figure).get_renderer()
-        boxes = [text.get_window_extent(renderer) for text in figure.texts]
-        width, height = figure.canvas.get_width_height()
-        for index, box in enumerate(boxes):
-            assert box.x0 >= 0
-            assert box.x1 <= width
-            assert 0 <= box.y0 < box.y1 <= height
-            assert not any(box.overlaps(other) for other in boxes[:index])
+    figure = _compose(
+        stream[0],
+        dict.fromkeys(methods, releases[0]),
+        dict.fromkeys(methods, comparison.rows[0].fidelity),
+        title="A title",
+        comparisons=dict.fromkeys(methods, comparison) if over_time else None,
+    )
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.texts]
+    width, height = figure.canvas.get_width_height()
+    for index, box in enumerate(boxes):
+        assert box.x0 >= 0
+        assert box.x1 <= width
+        assert 0 <= box.y0 < box.y1 <= height
+        assert not any(box.overlaps(other) for other in boxes[:index])
+
+
+def test_two_releases_stand_beside_the_original_with_a_line_each_in_every_chart(stream):
+    releases = [rewired(snapshot) for snapshot in stream]
+    comparison = compare(stream, releases)
+    methods = ["psgraph", "psgraph-plus"]
+    figure = _compose(
+        stream[-1],
+        dict.fromkeys(methods, releases[-1]),
+        dict.fromkeys(methods, comparison.rows[-1].fidelity),
+        title=None,
+        comparisons=dict.fromkeys(methods, comparison),
+    )
+    assert len(figure.axes) == 3 + 1 + 5
+    assert {"PSGraph", "PSGraph+"} <= set(texts(figure))
+    assert [len(axes.lines) for axes in figure.axes[3:]] == [3, 2, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -133,17 +166,25 @@ def test_every_graph_can_be_drawn(tmp_path, nodes, edges, suffix):
         ):
             comparison = compare([original], [synthetic])
             path = tmp_path / f"pair.{suffix}"
-            draw_pair(original, synthetic, path, title="$ no maths", comparison=comparison)
+            draw_side_by_side(
+                original,
+                {"$ plugin $": synthetic},
+                path,
+                title="$ no maths",
+                comparisons={"$ plugin $": comparison},
+            )
 
 
 def test_wrong_suffix_other_nodes_and_no_place(stream, tmp_path):
     synthetic = rewired(stream[0])
     with pytest.raises(InvalidArgument, match=r"\.png or \.svg"):
-        draw_pair(stream[0], synthetic, tmp_path / "pair.pdf")
+        draw_side_by_side(stream[0], {"tmf": synthetic}, tmp_path / "pair.pdf")
+    with pytest.raises(InvalidArgument, match="no release"):
+        draw_side_by_side(stream[0], {}, tmp_path / "pair.png")
     with pytest.raises(OutputError, match="can't be written"):
-        draw_pair(stream[0], synthetic, tmp_path / "nowhere" / "pair.png")
+        draw_side_by_side(stream[0], {"tmf": synthetic}, tmp_path / "nowhere" / "pair.png")
     with pytest.raises(DataError, match="not over the same nodes"):
-        draw_pair(stream[0], rewired(stream[-1]), tmp_path / "pair.png")
+        draw_side_by_side(stream[0], {"tmf": rewired(stream[-1])}, tmp_path / "pair.png")
     assert not list(tmp_path.iterdir())
 
 
@@ -179,7 +220,7 @@ def test_pyplot_and_its_global_state_stay_out():
         "first = demo_stream(nodes=300, timestamps=1)[0]\n"
         "copy = SyntheticGraph(first.roster, first.u, first.v)\n"
         "with tempfile.TemporaryDirectory() as place:\n"
-        "    psgraph.pictures.draw_pair(first, copy, place + '/pair.png')\n"
+        "    psgraph.pictures.draw_side_by_side(first, {'tmf': copy}, place + '/pair.png')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

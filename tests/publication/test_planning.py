@@ -16,7 +16,7 @@ GUARANTEE = pg.WEventPrivacy("1", window=5)
 
 def scales(found: bool) -> dict[str, float]:
     case = "communities found again" if found else "communities kept"
-    rows = plan(GUARANTEE, nodes=10_000).rows
+    rows = plan(GUARANTEE, nodes=10_000, method="psgraph").rows
     return {row.label: row.scale for row in rows if row.case == case}
 
 
@@ -33,7 +33,7 @@ def test_the_scales_of_the_specification():
 
 
 def test_each_case_spends_the_share_of_a_timestamp():
-    rows = plan(pg.WEventPrivacy("1/3", window=4), nodes=5).rows
+    rows = plan(pg.WEventPrivacy("1/3", window=4), nodes=5, method="psgraph").rows
     for case in {row.case for row in rows}:
         spent = {row.label: row.epsilon for row in rows if row.case == case}
         choice = spent.get("super-graph edges", Fraction(0))  # the choice costs as much again

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
+from importlib.resources import files
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -197,8 +201,6 @@ def luminance(colour: str) -> float:
 
 def test_text_of_both_colour_schemes_can_be_read():
     """The contrast that WCAG asks for (4.5 to 1), for every ink on every paper."""
-    from importlib.resources import files
-
     css = (files("psgraph.reports") / "page.css").read_text()
     schemes = [block.partition("}")[0] for block in css.split(":root {")[1:3]]
     assert len(schemes) == 2
@@ -212,3 +214,36 @@ def test_text_of_both_colour_schemes_can_be_read():
         for ink, paper in [*tested, ("--warn-ink", "--warn-paper")]:
             light, dark = sorted((luminance(colours[ink]), luminance(colours[paper])))[::-1]
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, paper)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_method_is_visible_on_a_card_of_either_theme(theme):
+    css = (files("psgraph.reports") / "page.css").read_text()
+    light, _, dark = css.partition("@media (prefers-color-scheme: dark)")
+    values = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", light.partition("}")[0]))
+    if theme == "dark":
+        values |= dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", dark.partition("@media")[0]))
+    card = luminance(values["--card"])
+    drawn = {
+        look.title: values.get(f"--data-{look.colour[1:]}", look.colour)
+        for look in METHODS.values()
+    }
+    for title, colour in drawn.items():
+        low, high = sorted([card, luminance(colour)])
+        assert (high + 0.05) / (low + 0.05) >= 2, title
+    parts = {
+        title: [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+        for title, colour in drawn.items()
+    }
+    for one, other in combinations(parts, 2):
+        assert math.dist(parts[one], parts[other]) >= 50, (one, other)
+
+
+def test_charts_follow_the_theme_of_the_page():
+    figure, axes = blank_chart("a chart")
+    axes.plot([1, 2], color="#0072b2")
+    axes.plot([2, 1], color="#123456")  # not of the house style
+    markup = finish(figure).markup("a-", label="A chart")
+    assert "var(--data-0072b2, #0072b2)" in markup
+    assert "var(--card, #ffffff)" in markup
+    assert set(re.findall(r"(?<!, )#[0-9a-f]{6}", markup)) == {"#123456"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import floor, isfinite, log10
 
 from psgraph.errors import exact_decimal
@@ -10,6 +11,7 @@ from psgraph.errors import exact_decimal
 __all__ = [
     "NO_VALUE",
     "abbreviated",
+    "brief",
     "count",
     "exact_decimal",
     "joined",
@@ -23,6 +25,7 @@ __all__ = [
 NO_VALUE = "–"
 """Stands where there is no number."""
 
+_LONGEST_DECIMAL, _LONGEST_FRACTION = 8, 3  # characters
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -42,6 +45,17 @@ def joined(parts: Sequence[str]) -> str:
     ('a', 'a and b', 'a, b and c')
     """
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def brief(value: Fraction) -> str:
+    """An exact number if that is short, otherwise three digits of it.
+
+    >>> brief(Fraction(19, 200)), brief(Fraction(1, 3)), brief(Fraction(473, 375))
+    ('0.095', '1/3', '1.26')
+    """
+    text = exact_decimal(value)
+    longest = _LONGEST_FRACTION if "/" in text else _LONGEST_DECIMAL
+    return text if len(text) <= longest else f"{float(value):.3g}"
 
 
 def percent(share: float, _: float | None = None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from psgraph._runtime.numbers import count
+from psgraph._runtime.numbers import brief, count
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, table
 from psgraph.cli.shared import json_option
@@ -100,10 +100,10 @@ def _show(ledger: Ledger, promise: Promise, spending: Spending) -> None:
     console.print(facts(rows))
     if sys.stdout.isatty() and spending.timestamps:
         console.print()
-        console.print(_chart(ledger, spending))
+        console.print(_chart(ledger, spending, longest=min(LONGEST_BAR, console.width // 3)))
 
 
-def _chart(ledger: Ledger, spending: Spending) -> Any:
+def _chart(ledger: Ledger, spending: Spending, *, longest: int) -> Any:
     """Spends of the last timestamps; those of the current window with a full bar."""
     latest = list(ledger.spends(since=max(0, spending.timestamps - MOST_BARS)))
     largest = max(spent for _, _, spent in latest) or Fraction(1)
@@ -112,14 +112,14 @@ def _chart(ledger: Ledger, spending: Spending) -> Any:
         (
             str(timestamp),
             time or "",
-            ("█" if timestamp >= inside else "░") * _length(spent, largest),
-            exact_decimal(spent),
+            ("█" if timestamp >= inside else "░") * _length(spent, largest, longest),
+            brief(spent),
         )
         for timestamp, time, spent in latest
     ]
     return table(("timestamp", "time", "█ in the current window", "ε spent"), rows, left=3)
 
 
-def _length(spent: Fraction, largest: Fraction) -> int:
+def _length(spent: Fraction, largest: Fraction, longest: int) -> int:
     """The length of a bar; a timestamp that spent nothing has none."""
-    return max(1, round(LONGEST_BAR * spent / largest)) if spent else 0
+    return max(1, round(longest * spent / largest)) if spent else 0

@@ -12,7 +12,15 @@ import click
 
 from psgraph._runtime.numbers import joined
 from psgraph.cli.help import Command
-from psgraph.cli.screen import compile_notice, print_json, progress, results, table, waiting
+from psgraph.cli.screen import (
+    compile_notice,
+    fitted,
+    print_json,
+    print_tables,
+    progress,
+    results,
+    waiting,
+)
 from psgraph.cli.shared import Source, json_option, report_option, source_options
 
 if TYPE_CHECKING:
@@ -153,16 +161,24 @@ def _show(comparison: Comparison) -> None:
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
     columns, rows = comparison.table()
+    if all(row.time for row in comparison.rows):  # which says more than its number
+        columns, rows = columns[1:], [*(row[1:] for row in rows[:-1]), ("mean", *rows[-1][2:])]
+        left = 1
+    else:
+        left = 2
     always = len(columns) - len(comparison.more_mean)
     # Optional metrics get a table of their own: all beside each other would be folded.
-    for chosen in (slice(2, always), slice(always, None)):
+    for chosen in (slice(left, always), slice(always, None)):
         if columns[chosen]:
-            shown = table(
-                (*columns[:2], *columns[chosen]), [(*row[:2], *row[chosen]) for row in rows], left=2
+            shown = fitted(
+                (*columns[:left], *columns[chosen]),
+                [(*row[:left], *row[chosen]) for row in rows],
+                left=left,
+                width=console.width,
+                total=True,
             )
-            if len(rows) > 1:
-                shown.rows[-2].end_section = True  # a line above the mean
-            console.print(shown)
+            print_tables(shown)
+            console.print()
     more = (each for name in comparison.groups for each in GROUPS[name].metrics)
     best = joined([each.words for each in (*PAPER_METRICS, *more) if each.better == "higher"])
     console.print(f"Higher is better for {best}; lower is better for all others.", style="dim")

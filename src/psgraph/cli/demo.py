@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ import click
 
 from psgraph.cli.compare import CURATOR_ONLY
 from psgraph.cli.help import Command
-from psgraph.cli.screen import compiling, progress, results, table, waiting
+from psgraph.cli.screen import compiling, fitted, print_tables, progress, results, waiting
 from psgraph.cli.shared import epsilon_option, seed_option, window_option
 from psgraph.errors import MissingExtra, OutputError, exact_decimal
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -22,9 +23,12 @@ from psgraph.privacy.guarantee import WEventPrivacy
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
     from psgraph.metrics.report import Comparison, Fidelity
-    from psgraph.publication.certificate import Certificate, Release
+    from psgraph.publication.certificate import Release
 
 __all__ = ["command"]
+
+#: Published side by side, whichever of them is the default.
+METHODS = ("psgraph", "psgraph-plus")
 
 _MARK = ".psgraph-demo"  # says that what is here may be made again
 _PICTURES = ("picture.png", "picture.svg")
@@ -33,7 +37,7 @@ _PICTURES = ("picture.png", "picture.svg")
 @click.command(
     "demo",
     cls=Command,
-    short_help="Publish a made-up stream, compare it, draw it.",
+    short_help="Publish a made-up stream by two methods, compare, draw.",
     examples=["psgraph demo", "psgraph demo --epsilon 1 --window 5 --out /tmp/demo"],
 )
 @click.option(
@@ -48,18 +52,16 @@ _PICTURES = ("picture.png", "picture.svg")
 @window_option(default=3)
 @seed_option
 def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None:
-    """Publish a made-up stream, compare every release with its original, and draw one.
+    """Publish a made-up stream by two methods, compare both with the original, and draw one month.
 
     The stream is a firm's message graph over twelve months, with departments, hubs, people who
-    join, and a merger in September. It is nobody's data, so the comparison may be looked at.
+    join, and a merger in September. It is nobody's data, so the comparison may be looked at. It is
+    published by PSGraph, the paper's method, and by PSGraph+, ours, under the same promise.
     """
     guarantee = WEventPrivacy(epsilon, window=window)
     _clear(out)
 
-    from psgraph.methods.psgraph import PSGraph
-    from psgraph.metrics.report import compare
     from psgraph.metrics.warmup import warm_up_metrics
-    from psgraph.publication.publisher import Publisher
     from psgraph.publication.warmup import warm_up
     from psgraph.streams.demo import demo_stream
 
@@ -68,11 +70,38 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
         warm_up_metrics()
     stream = demo_stream()
     _write_input(stream, out)
+    with progress("Publishing", length=len(METHODS) * len(stream)) as advance:
+        shown = [_publish(stream, name, guarantee, out, seed, advance) for name in METHODS]
+    with waiting("Drawing …"):
+        picture = _draw(stream, shown, out)
+    _show(stream, shown, out, picture=picture)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What one method published, and how good it is."""
+
+    method: str
+    releases: list[Release]
+    comparison: Comparison
+
+
+def _publish(
+    stream: list[Snapshot],
+    method: str,
+    guarantee: WEventPrivacy,
+    out: Path,
+    seed: int | None,
+    advance: Callable[[], None],
+) -> _Shown:
+    """Publish the stream by one method, and compare every release as it is made."""
+    from psgraph.methods.base import find_method
+    from psgraph.metrics.report import compare
+    from psgraph.publication.publisher import Publisher
+
     releases: list[Release] = []
-    with (
-        progress("Publishing", length=len(stream)) as advance,
-        Publisher(PSGraph(), guarantee, out=out / "releases", seed=seed) as publisher,
-    ):
+    chosen = find_method(method)()
+    with Publisher(chosen, guarantee, out=out / method, seed=seed) as publisher:
 
         def published() -> Iterator[Release]:
             for release in publisher.publish_all(stream):
@@ -80,15 +109,11 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
                 yield release
                 advance()
 
-        comparison = compare(stream, published())
-    with waiting("Drawing …"):
-        picture = _draw(stream, releases, comparison, out)
-    _show(stream, releases, comparison, out, picture=picture)
+        return _Shown(method, releases, compare(stream, published()))
 
 
 def _clear(out: Path) -> None:
-    """Take away what an earlier demo left; refuse to touch anything else."""
-    releases = out / "releases"
+    """Remove what an earlier demo left; refuse to touch anything else."""
     try:
         if out.exists() and not out.is_dir():
             raise OutputError(f"{out} is not a directory\nChoose another for --out.")
@@ -97,18 +122,9 @@ def _clear(out: Path) -> None:
                 f"{out} is not empty and not from an earlier demo\nChoose another for --out."
             )
         if (out / _MARK).exists():
-            for pattern in (
-                "[0-9]*.parquet",
-                "[0-9]*.json",
-                "nodes/*.parquet",
-                ".*.part",
-                "ledger.sqlite*",  # version 0.1.0
-                "../releases.ledger/ledger.sqlite*",
-            ):
-                for path in releases.glob(pattern):
-                    path.unlink()
-            with suppress(OSError):  # it is not there, or holds something else
-                (releases / "nodes").rmdir()
+            for name in METHODS:
+                _clear_releases(out / name)
+                _clear_releases(out / f"{name}.ledger")
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text("Made by `psgraph demo`, which may replace it.\n")
     except OSError as error:
@@ -117,6 +133,22 @@ def _clear(out: Path) -> None:
         raise OutputError(
             f"{out} can't be written: {error.strerror}\nChoose another for --out."
         ) from None
+
+
+def _clear_releases(directory: Path) -> None:
+    """Remove releases and ledgers, and the directory if it is empty then."""
+    for pattern in (
+        "[0-9]*.parquet",
+        "[0-9]*.json",
+        "nodes/*.parquet",
+        ".*.part",
+        "ledger.sqlite*",
+    ):
+        for path in directory.glob(pattern):
+            path.unlink()
+    for emptied in (directory / "nodes", directory):
+        with suppress(OSError):  # it is not there, or holds something else
+            emptied.rmdir()
 
 
 def _write_input(stream: list[Snapshot], out: Path) -> None:
@@ -141,88 +173,73 @@ def _write_input(stream: list[Snapshot], out: Path) -> None:
     write_whole(out / "nodes.csv", "\n".join([*lines, ""]).encode())
 
 
-def _draw(
-    stream: list[Snapshot], releases: list[Release], comparison: Comparison, out: Path
-) -> str:
-    """Draw the last pair; returns where it is, or how to get it where matplotlib is missing."""
-    from psgraph.pictures import draw_pair
+def _draw(stream: list[Snapshot], shown: Sequence[_Shown], out: Path) -> str:
+    """Draw the last month; returns where it is, or how to get it where matplotlib is missing."""
+    from psgraph.pictures import draw_side_by_side
 
-    guarantee = releases[-1].certificate.guarantee
-    title = f"PSGraph · ε = {exact_decimal(guarantee.epsilon)}, w = {guarantee.window}"
+    guarantee = shown[0].releases[-1].certificate.guarantee
+    epsilon = exact_decimal(guarantee.epsilon)
     try:
         for name in _PICTURES:
-            draw_pair(
-                stream[-1], releases[-1].graph, out / name, title=title, comparison=comparison
+            draw_side_by_side(
+                stream[-1],
+                {each.method: each.releases[-1].graph for each in shown},
+                out / name,
+                title=f"The same promise, two methods: ε = {epsilon}, w = {guarantee.window}",
+                comparisons={each.method: each.comparison for each in shown},
             )
     except MissingExtra as error:
         return f"not drawn: {str(error).replace(chr(10), ' ')}"
     return f"{out / _PICTURES[0]} and {_PICTURES[1]}"
 
 
-def _metrics(fidelity: Fidelity) -> tuple[str, ...]:
+def _rows(stream: list[Snapshot], shown: Sequence[_Shown]) -> list[tuple[str, ...]]:
+    """Return the cells of every timestamp, the methods side by side in each, and of the mean."""
+    rows = [
+        (
+            snapshot.time or str(number),
+            f"{snapshot.u.size:,}",
+            *_metrics([each.comparison.rows[number].fidelity for each in shown]),
+        )
+        for number, snapshot in enumerate(stream)
+    ]
+    return [*rows, ("mean", "", *_metrics([each.comparison.mean for each in shown]))]
+
+
+def _metrics(fidelities: Sequence[Fidelity]) -> Iterator[str]:
     from psgraph.metrics.groups import PAPER_METRICS
 
-    values = fidelity.to_dict()
-    return tuple(metric.shown(values[metric.name]) for metric in PAPER_METRICS)
+    values = [fidelity.to_dict() for fidelity in fidelities]
+    for metric in PAPER_METRICS:
+        yield " → ".join(metric.number(each[metric.name]) for each in values)
 
 
-def _row(snapshot: Snapshot, certificate: Certificate, fidelity: Fidelity) -> tuple[str, ...]:
-    summary = certificate.summary
-    how = "found" if summary["communities_found"] else "kept"
-    return (
-        snapshot.time or str(certificate.timestamp),
-        f"{snapshot.u.size:,}",
-        f"{summary['noisy_edges']:,}",
-        f"{summary['communities']} {how}",
-        f"{float(certificate.window_spent):.3g}",
-        *_metrics(fidelity),
-    )
+def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture: str) -> None:
+    from psgraph.metrics.groups import PAPER_METRICS
+    from psgraph.pictures.style import method_look
 
-
-def _show(
-    stream: list[Snapshot],
-    releases: list[Release],
-    comparison: Comparison,
-    out: Path,
-    *,
-    picture: str,
-) -> None:
-    rows = [
-        _row(snapshot, release.certificate, row.fidelity)
-        for snapshot, release, row in zip(stream, releases, comparison.rows, strict=True)
-    ]
-    rows.append(("mean", *[""] * 4, *_metrics(comparison.mean)))
-    columns = (
-        "time",
-        "edges",
-        "noisy\nedges",
-        "commu-\nnities",
-        "ε in\nwindow",
-        "eigen-\nvector\noverlap ↑",
-        "assorta-\ntivity\nerror ↓",
-        "degree\ndiver-\ngence ↓",
-        "density\nerror ↓",
-        "clus-\ntering\nerror ↓",
-    )
-    shown = table(columns, rows)
-    shown.rows[-2].end_section = True
     console = results()
-    console.print(releases[-1].certificate.promise.text, style="bold")
-    console.print()
-    console.print(shown)
+    console.print(shown[0].releases[-1].certificate.promise.text, style="bold")
+    titles = " → ".join(method_look(each.method).title for each in shown)
+    console.print(f"\n{titles}, the paper's method and ours", style="bold")
+    columns = ("time", "edges", *(f"{each.words} {each.arrow}" for each in PAPER_METRICS))
+    rows = _rows(stream, shown)
+    print_tables(fitted(columns, rows, width=console.width, optional=("edges",), total=True))
     console.print(
-        "↑ higher is better, 100 % at best.  ↓ lower is better, 0 at best.  " + CURATOR_ONLY,
+        "↑ higher is better, 100 at best.  ↓ lower is better, 0 at best.  All in %, divergence in "
+        f"nats.  {CURATOR_ONLY}",
         style="dim",
     )
+    source = f"{out / 'edges.parquet'} --roster {out / 'nodes.csv'}"
+    compared = f"{out / 'edges.parquet'} again --roster {out / 'nodes.csv'}"
+    places = " and ".join(str(out / each.method) for each in shown)
     console.print(
         f"\nPicture    {picture}\n"
-        f"Releases   {out / 'releases'}: NNNNNN.parquet, each with its certificate NNNNNN.json\n"
+        f"Releases   {places}\n"
         f"Input      {out / 'edges.parquet'} and {out / 'nodes.csv'}\n\n"
         "Try, on the same input:\n"
-        f"  {_called()} publish {out / 'edges.parquet'} --roster {out / 'nodes.csv'} "
-        "--epsilon 1 --window 5 --out again\n"
-        f"  {_called()} compare {out / 'edges.parquet'} again --roster {out / 'nodes.csv'} "
-        "--report quality.html",
+        f"  {_called()} publish {source} --epsilon 1 --window 5 --out again\n"
+        f"  {_called()} compare {compared} --report quality.html",
         soft_wrap=True,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.screen import print_json, results, table
+from psgraph.cli.screen import fitted, note, print_json, print_tables, results
 from psgraph.cli.shared import json_option
 
 if TYPE_CHECKING:
@@ -48,7 +48,13 @@ def command(as_json: bool) -> None:
         for method in found
     ]
     header = ("method", "package", "what it does", "private", "--set, default")
-    results().print(table(header, rows, left=5))
+    width = results().width
+    shown = fitted(
+        header, rows, left=5, width=width, optional=("package", "--set, default", "private")
+    )
+    print_tables(shown)
+    if len(shown[0].columns) < len(header):
+        note("Some columns don't fit here; --json shows everything.")
 
 
 def _described(point: EntryPoint) -> dict[str, Any]:

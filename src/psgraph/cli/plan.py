@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 import click
 
-from psgraph._runtime.numbers import exact_decimal, significant
+from psgraph._runtime.numbers import NO_VALUE, brief, exact_decimal, significant
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, settings_option
-from psgraph.cli.screen import print_json, results, table
+from psgraph.cli.screen import fitted, print_json, print_tables, results
 from psgraph.cli.shared import epsilon_option, json_option, method_option, window_option
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from psgraph.publication.noise_effects import Range
     from psgraph.publication.planning import Plan
 
 __all__ = ["command"]
@@ -26,11 +31,24 @@ __all__ = ["command"]
     short_help="Show the noise scales before anything is spent.",
     examples=[
         "psgraph plan --nodes 10000 --epsilon 1 --window 5",
+        "psgraph plan --nodes 10000 --mean-degree 30 --epsilon 1 --window 5",
         "psgraph plan --nodes 10000 --epsilon 1 --window 5 --method der --set order=degrees",
     ],
 )
 @click.option(
     "--nodes", type=click.IntRange(min=0), metavar="N", required=True, help="Nodes on the roster."
+)
+@click.option(
+    "--edges",
+    type=click.IntRange(min=0),
+    metavar="M",
+    help="Edges of a snapshot, about: shows what the noise means for such a graph.",
+)
+@click.option(
+    "--mean-degree",
+    type=click.FloatRange(min=0),
+    metavar="D",
+    help="Mean degree of a snapshot, instead of --edges.",
 )
 @epsilon_option()
 @window_option()
@@ -39,6 +57,8 @@ __all__ = ["command"]
 @json_option
 def command(
     nodes: int,
+    edges: int | None,
+    mean_degree: float | None,
     epsilon: Fraction,
     window: int,
     method: str,
@@ -47,45 +67,127 @@ def command(
 ) -> None:
     """Show what each timestamp would measure and how noisy it would be.
 
-    Reads no data and spends nothing.
+    Reads no data and spends nothing. With --edges or --mean-degree it also shows what the noise
+    means for a graph of that size, and how that changes with half and twice ε and w. A number
+    taken from the data is private, and so is what is shown for it.
     """
     from psgraph.publication.planning import plan
 
     guarantee = WEventPrivacy(epsilon, window=window)
-    made = plan(guarantee, nodes=nodes, method=build_method(method, settings, guarantee))
+    made = plan(
+        guarantee,
+        nodes=nodes,
+        edges=_edges(nodes, edges, mean_degree),
+        method=build_method(method, settings, guarantee),
+    )
     if as_json:
         print_json(made.to_dict())
     else:
         _show(made)
 
 
+def _edges(nodes: int, edges: int | None, mean_degree: float | None) -> int | None:
+    """Return the number of edges from either option."""
+    if mean_degree is None:
+        return edges
+    computed = round(nodes * mean_degree / 2)
+    if edges is not None and abs(edges - computed) > max(nodes, computed) / 100:
+        raise click.UsageError(
+            f"--edges {edges:,} and --mean-degree {mean_degree:g} don't fit together: {nodes:,} "
+            f"nodes with {edges:,} edges have a mean degree of {2 * edges / max(nodes, 1):.3g}\n"
+            "Give one of the two."
+        )
+    return computed if edges is None else edges
+
+
 def _show(plan: Plan) -> None:
-    guarantee = plan.guarantee
     console = results()
+    console.print(_summary(plan))
+    if plan.effects:
+        console.print()
+        _show_effects(console, plan)
+    for case in dict.fromkeys(row.case for row in plan.rows):
+        rows = [
+            (
+                row.label,
+                row.described,
+                brief(row.epsilon),
+                str(row.sensitivity),
+                significant(row.scale),
+            )
+            for row in plan.rows
+            if row.case == case
+        ]
+        console.print(f"\n{case[0].upper()}{case[1:]}", style="bold")
+        columns = ("measured", "one value", "ε", "sensitivity", "off by about")
+        spare = ("one value", "sensitivity")
+        print_tables(fitted(columns, rows, left=2, width=console.width, optional=spare))
+    for remark in plan.remarks:
+        console.print(f"\n{remark}")
+    if not plan.effects:
+        console.print("\nAdd --edges or --mean-degree to see what this means for your graph.")
+
+
+def _summary(plan: Plan) -> str:
+    guarantee = plan.guarantee
     charged = (
         f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp"
         if plan.even
         else f"charged unevenly, never more than ε = {exact_decimal(guarantee.epsilon)} in a window"
     )
-    console.print(
+    return (
         f"{plan.method} on {plan.nodes:,} nodes, {charged}.\n"
         f"Private: {plan.promise.verdict}. {plan.promise}"
     )
-    for case in dict.fromkeys(row.case for row in plan.rows):
-        rows = [
-            (
-                row.label,
-                exact_decimal(row.epsilon),
-                str(row.sensitivity),
-                significant(row.scale),
-                f"{row.described} will be off by about {significant(row.scale)}",
-            )
-            for row in plan.rows
-            if row.case == case
-        ]
-        shown = table(("measured", "ε", "sensitivity", "noise scale", "in words"), rows)
-        shown.columns[-1].justify = "left"
-        console.print(f"\n{case[0].upper()}{case[1:]}", style="bold")
-        console.print(shown)
-    for remark in plan.remarks:
-        console.print(f"\n{remark}")
+
+
+def _show_effects(console: Console, plan: Plan) -> None:
+    """Print what the noise means for a graph of this size, also for half and twice ε and w."""
+    mean_degree = plan.effects[0].mean_degree
+    console.print(
+        f"For a graph with {plan.edges:,} edges (mean degree {significant(mean_degree)})",
+        style="bold",
+    )
+    rows = [
+        (
+            brief(each.guarantee.epsilon),
+            str(each.guarantee.window),
+            _between(each.degree, _degree),
+            _between(each.edge_error, _percent),
+            {None: NO_VALUE, True: "yes", False: "no"}[each.sees_communities],
+            NO_VALUE if each.community_degree is None else _degree(each.community_degree),
+        )
+        for each in plan.effects
+    ]
+    columns = (
+        "ε",
+        "w",
+        "smallest degree that stands out",
+        "error of the edge count",
+        "communities visible?",
+        "visible from mean degree",
+    )
+    spare = ("visible from mean degree",)
+    (shown, *_) = fitted(columns, rows, left=0, width=console.width, optional=spare)
+    shown.rows[0].end_section = True
+    console.print(shown)
+    console.print(
+        "Stands out: with 95 % probability, noise lifts no node of average degree this high. "
+        "Communities: in the best case, that every edge lies inside its community. Two numbers are "
+        f"the best and the worst case below; {NO_VALUE} means that the method does not measure it. "
+        "All before averaging over time.",
+        style="dim",
+    )
+
+
+def _between(values: Range, written: Callable[[float], str]) -> str:
+    """Write a range, or one number where both ends look the same."""
+    return NO_VALUE if values is None else " – ".join(dict.fromkeys(map(written, values)))
+
+
+def _degree(value: float) -> str:
+    return f"{ceil(value):,}"
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share)} %"

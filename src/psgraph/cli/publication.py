@@ -30,6 +30,8 @@ class Tally:
     ----------
     nodes, edges
         Of the largest roster, and synthetic ones over all releases.
+    sealed
+        Timestamps that the ledger had before this run.
     repartitions
         Timestamps at which communities were found, the first included; None where a method has
         no communities.
@@ -46,6 +48,7 @@ class Tally:
     timestamps: int = 0
     nodes: int = 0
     edges: int = 0
+    sealed: int = 0
     repartitions: int | None = None
     self_loops: int = 0
     duplicates: int = 0
@@ -54,6 +57,11 @@ class Tally:
     joined: int = 0
     _joined_at: int = 0
     _listed: int = 0
+
+    @property
+    def new(self) -> int:
+        """Timestamps that were published by this run; the others cost nothing."""
+        return max(0, self.timestamps - self.sealed)
 
     def see(self, snapshot: Snapshot) -> None:
         """Count what was dropped from a snapshot, and the nodes of its roster."""
@@ -106,6 +114,7 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
             progress("Publishing", length=length) as advance,
             begin() as publisher,
         ):
+            tally.sealed = publisher.spending.timestamps
             try:
                 for release in publisher.publish_all(snapshots, times=times, seen=tally.see):
                     tally.add(release)

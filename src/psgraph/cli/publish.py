@@ -105,6 +105,7 @@ def command(
             {
                 **tally.certificate.promise.to_dict(),
                 "timestamps": tally.timestamps,
+                "new": tally.new,
                 "nodes": tally.nodes,
                 "edges": tally.edges,
                 "repartitions": tally.repartitions,
@@ -127,6 +128,7 @@ def _show(tally: Tally, out: Path, ledger: Path) -> None:
     rows = [
         ("Private", certificate.promise.verdict),
         ("Promise", certificate.promise.text),
+        ("New", _new(tally)),
         ("Roster", certificate.roster),
         ("Method", f"{certificate.method}, version {certificate.version}"),
         ("Nodes", f"{tally.nodes:,}"),
@@ -143,8 +145,19 @@ def _show(tally: Tally, out: Path, ledger: Path) -> None:
         ("Ledger", f"{ledger}, for you alone: as sensitive as the data"),
     ]
     console = results()
-    console.print(f"Published {count(tally.timestamps, 'timestamp')} to {out}", style="bold")
+    done = "Published" if tally.new else "Nothing to do, already published:"
+    console.print(f"{done} {count(tally.timestamps, 'timestamp')} to {out}", style="bold")
     console.print(facts(rows))
+
+
+def _new(tally: Tally) -> str:
+    """Say what this run added, and what it spent on the rest: nothing."""
+    kept = tally.timestamps - tally.new
+    if not tally.new:
+        return "nothing: all were already published, and this run has spent nothing"
+    if kept:
+        return f"{count(tally.new, 'timestamp')}; {kept:,} already published, which cost nothing"
+    return count(tally.new, "timestamp")
 
 
 def _files(out: Path, last: int) -> str:

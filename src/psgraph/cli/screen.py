@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ __all__ = [
     "compile_notice",
     "compiling",
     "facts",
+    "fitted",
     "note",
     "print_json",
+    "print_tables",
     "progress",
     "results",
     "table",
@@ -31,6 +34,9 @@ __all__ = [
 ]
 
 _PIPE_WIDTH = 160  # nobody wants a table folded in a log
+_GAP = 2  # between two columns
+_LEAST_HEADING = 10  # characters of a heading on a line, if it has as many
+_LEAST_TEXT = 24  # characters of a column of text, if it has as many; longer words are folded
 
 
 def results() -> Console:
@@ -153,16 +159,122 @@ def compiling() -> Iterator[None]:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> Table:
-    """A table with its first `left` columns to the left and numbers to the right."""
+    """A table with its first `left` columns to the left and numbers to the right.
+
+    Text wraps between words. A number never does, nor is it cut: its column is as wide as it needs
+    to be, and its heading wraps instead.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    made = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+        header_style="bold",
+    )
     for index, name in enumerate(columns):
-        made.add_column(name, justify="left" if index < left else "right")
+        if index < left:
+            made.add_column(name, overflow="fold")
+        else:
+            width = _width_needed(name, [row[index] for row in rows])
+            made.add_column(_wrapped(name, width), justify="right", no_wrap=True)
     for row in rows:
         made.add_row(*row)
     return made
+
+
+def fitted(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int,
+    left: int = 1,
+    optional: Sequence[str] = (),
+    total: bool = False,
+) -> list[Table]:
+    """Return tables that fit into a width: without some columns, then one below the other.
+
+    Parameters
+    ----------
+    left
+        Columns of text, which wrap. They are repeated in every table.
+    optional
+        Columns to leave out where there is no room, the first one first.
+    total
+        Whether the last row summarises the others.
+
+    Examples
+    --------
+    >>> rows = [("2024-01", "14,430", "13,998")]
+    >>> wide, narrow = (
+    ...     fitted(("time", "edges", "noisy"), rows, width=width, optional=["noisy"])
+    ...     for width in (80, 20)
+    ... )
+    >>> [len(made.columns) for made in (*wide, *narrow)]
+    [3, 2]
+    """
+    kept = list(range(len(columns)))
+    needed = [
+        _width_needed(name, [row[index] for row in rows], wraps=index < left)
+        for index, name in enumerate(columns)
+    ]
+    for name in optional:
+        if _total_width(needed, kept) <= width:
+            break
+        kept.remove(list(columns).index(name))
+    keys, values = [each for each in kept if each < left], [each for each in kept if each >= left]
+    made = []
+    for part in _parts(needed, keys, values, width):
+        chosen = [*keys, *part]
+        shown = table(
+            [columns[each] for each in chosen],
+            [[row[each] for each in chosen] for row in rows],
+            left=len(keys),
+        )
+        if total and len(rows) > 1:
+            shown.rows[-2].end_section = True
+        made.append(shown)
+    return made
+
+
+def _parts(
+    needed: Sequence[int], keys: Sequence[int], values: Sequence[int], width: int
+) -> list[list[int]]:
+    """Divide the columns of values between tables, each of which also has the keys."""
+    parts: list[list[int]] = [[]]
+    for each in values:
+        if parts[-1] and _total_width(needed, [*keys, *parts[-1], each]) > width:
+            parts.append([])
+        parts[-1].append(each)
+    return parts
+
+
+def _total_width(needed: Sequence[int], chosen: Sequence[int]) -> int:
+    return sum(needed[each] for each in chosen) + _GAP * (len(chosen) - 1)
+
+
+def _width_needed(heading: str, cells: Sequence[str], *, wraps: bool = False) -> int:
+    """Return the width a column needs: of its longest line; less if it is text, which wraps."""
+    longest = max((len(line) for cell in cells for line in cell.splitlines()), default=0)
+    heads = max((len(word) for word in [*heading.split(), heading[:_LEAST_HEADING]]), default=0)
+    return max(heads, min(longest, _LEAST_TEXT) if wraps else longest)
+
+
+def _wrapped(heading: str, width: int) -> str:
+    return "\n".join(
+        part for line in heading.splitlines() for part in textwrap.wrap(line, width) or [""]
+    )
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables on stdout, with an empty line between two."""
+    console = results()
+    for number, each in enumerate(tables):
+        if number:
+            console.print()
+        console.print(each)
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> Table:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 
@@ -37,6 +37,7 @@ __all__ = [
     "Method",
     "NoisePlan",
     "Parameter",
+    "Unit",
     "check_caveat",
     "find_method",
     "measure_with",
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 Parameter = str | int | bool
+Unit = Literal["", "edges", "degree"]
 Measurement = TypeVar("Measurement")
 State = TypeVar("State")
 
@@ -64,6 +66,15 @@ class NoisePlan:
         What it costs, and how much one edge moves it.
     subject
         What one noisy value is about, such as ``"a node's inner degree"``.
+    unit
+        What one noisy value counts, if it is one of the two quantities that every graph has:
+        ``"edges"`` for all edges of the graph, ``"degree"`` for the edges of one node. Several
+        rows of one case with the same unit are parts of it and add up.
+    parts
+        How many noisy values of this row add up to one of its unit.
+    groups
+        For counts that communities are found from: the rows and columns of their table, such as
+        the number of node groups, twice.
     """
 
     case: str
@@ -71,6 +82,9 @@ class NoisePlan:
     epsilon: Fraction
     sensitivity: int
     subject: str = ""
+    unit: Unit = ""
+    parts: int = 1
+    groups: tuple[int, int] | None = None
 
     @property
     def scale(self) -> float:
@@ -87,6 +101,7 @@ class NoisePlan:
             "case": self.case,
             "label": self.label,
             "subject": self.described,
+            "unit": self.unit,
             "epsilon": exact_decimal(self.epsilon),
             "sensitivity": self.sensitivity,
             "noise_scale": self.scale,

@@ -133,11 +133,21 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         return 1 if self.ldp_scale else 2
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes  # the noise does not depend on it
         case, subject = "every timestamp", "a node's number of neighbours in a group"
-        shares = zip((FIRST, SECOND), _split(guarantee.per_timestamp), strict=True)
+        first, second = _split(guarantee.per_timestamp)
+        groups = self.first_groups
         return [
-            NoisePlan(case, label, epsilon, self._sensitivity, subject) for label, epsilon in shares
+            NoisePlan(
+                case,
+                FIRST,
+                first,
+                self._sensitivity,
+                subject,
+                unit="degree",
+                parts=groups,
+                groups=(nodes, groups),
+            ),
+            NoisePlan(case, SECOND, second, self._sensitivity, subject),
         ]
 
     def measure(

@@ -21,6 +21,7 @@ from psgraph.methods.steps.communities import (
     ChoiceConstant,
     division_epsilons,
     find_communities,
+    super_graph_plan,
 )
 from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
 from psgraph.privacy.budget import Budget
@@ -111,14 +112,11 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes  # the noise does not depend on it
         case, split = "every timestamp", _split(guarantee.per_timestamp)
         super_graph, _ = division_epsilons(split.communities)
         between = "the edges between two communities"
         return [
-            NoisePlan(
-                case, "super-graph edges", super_graph, 1, "the edges between two super-nodes"
-            ),
+            super_graph_plan(case, super_graph, nodes=nodes, supernode_size=self.supernode_size),
             NoisePlan(case, "inner degrees", split.structure, 2, "a node's inner degree"),
             NoisePlan(case, "community edges", split.structure, 1, between),
         ]

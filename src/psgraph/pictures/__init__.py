@@ -1,7 +1,7 @@
-"""Pictures of a release next to its original. For the curator only: they show the original."""
+"""Pictures of releases next to their original. For the curator only: they show the original."""
 
 from __future__ import annotations
 
-from psgraph.pictures.pair import draw_pair
+from psgraph.pictures.side_by_side import draw_side_by_side
 
-__all__ = ["draw_pair"]
+__all__ = ["draw_side_by_side"]

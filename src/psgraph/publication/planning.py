@@ -11,6 +11,7 @@ from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.checking import check_guarantee
+from psgraph.publication.noise_effects import Effects, effects_of, nearby
 from psgraph.publication.promise import Promise
 
 __all__ = ["Plan", "plan"]
@@ -31,6 +32,11 @@ class Plan:
     even
         Whether every timestamp is charged ε/w. Otherwise the method requests more for some
         timestamps than for others, within every window.
+    edges
+        The number of edges of the graph, as far as it is known; None otherwise.
+    effects
+        What the noise means for a graph of this size, then the same with half and twice ε and w;
+        empty without `edges`.
     """
 
     guarantee: WEventPrivacy
@@ -40,6 +46,8 @@ class Plan:
     remarks: tuple[str, ...] = ()
     caveat: Caveat | None = None
     even: bool = True
+    edges: int | None = None
+    effects: tuple[Effects, ...] = ()
 
     @property
     def promise(self) -> Promise:
@@ -60,31 +68,73 @@ class Plan:
                 exact_decimal(self.guarantee.per_timestamp) if self.even else None
             ),
             "nodes": self.nodes,
+            "edges": self.edges,
             "method": self.method,
             "measurements": [row.to_dict() for row in self.rows],
+            "effects": [effect.to_dict() for effect in self.effects],
             "remarks": list(self.remarks),
             "caveat": self.caveat.text if self.caveat else None,
         }
 
 
-def plan(guarantee: WEventPrivacy, *, nodes: int, method: MethodLike = DEFAULT_METHOD) -> Plan:
+def plan(
+    guarantee: WEventPrivacy,
+    *,
+    nodes: int,
+    edges: int | None = None,
+    method: MethodLike = DEFAULT_METHOD,
+) -> Plan:
     """Return the noise scales a method would work with. Spends nothing.
 
-    >>> for row in plan(WEventPrivacy("1", window=5), nodes=10_000).rows[:2]:
+    Parameters
+    ----------
+    guarantee
+        ε and w.
+    nodes
+        The number of nodes on the roster.
+    edges
+        About how many edges a snapshot has, to learn what the noise means for such a graph. The
+        plan is for the curator then: an edge count from the data is private.
+    method
+        A method or its name.
+
+    Examples
+    --------
+    >>> for row in plan(WEventPrivacy("1", window=5), nodes=10_000, method="psgraph").rows[:2]:
     ...     print(row.case, "|", row.label, "|", round(row.scale, 1))
     communities kept | edges | 100.0
     communities kept | inner degrees | 10.5
     """
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-        raise InvalidArgument(f"nodes must be an integer of at least 0, not {nodes!r}")
     check_guarantee(guarantee)
+    nodes = _checked("nodes", nodes)
+    edges = None if edges is None else _checked("edges", edges)
+    if edges is not None and edges > nodes * (nodes - 1) // 2:
+        raise InvalidArgument(f"{edges:,} edges are more than {nodes:,} nodes can have")
     chosen = choose_method(method)
+    rows = tuple(chosen.plan(guarantee, nodes=nodes))
     return Plan(
         guarantee,
         nodes,
         chosen.name,
-        rows=tuple(chosen.plan(guarantee, nodes=nodes)),
+        rows=rows,
         remarks=tuple(chosen.plan_remarks(guarantee, nodes=nodes)),
         caveat=chosen.caveat,
         even=type(chosen).request is Method.request,
+        edges=edges,
+        effects=() if edges is None else _effects(chosen, guarantee, nodes=nodes, edges=edges),
     )
+
+
+def _effects(
+    method: Method[Any, Any], guarantee: WEventPrivacy, *, nodes: int, edges: int
+) -> tuple[Effects, ...]:
+    return tuple(
+        effects_of(method.plan(each, nodes=nodes), each, nodes=nodes, edges=edges)
+        for each in (guarantee, *nearby(guarantee))
+    )
+
+
+def _checked(name: str, number: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise InvalidArgument(f"{name} must be an integer of at least 0, not {number!r}")
+    return number

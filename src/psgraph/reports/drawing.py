@@ -10,6 +10,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from psgraph.pictures.style import ALL_COLOURS, INK, LINE, QUIET, WHITE
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -20,6 +22,11 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _LONG = re.compile(r"(-?\d+\.\d{2})\d+")
 #: A polyline: the letters after the first are redundant.
 _RUN = re.compile(r"(L [^A-Za-z]+)((?:L [^A-Za-z]+)+)")
+
+
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+#: Colours that page.css gives another value in the dark theme.
+_ROLES = {WHITE: "card", INK: "ink", QUIET: "quiet", LINE: "line"}
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,12 @@ class Drawing:
         _clean(root)
         return cls(root)
 
-    def markup(self, prefix: str, *, label: str) -> str:
-        """The SVG element for a page, with `label` for screen readers."""
+    def markup(self, prefix: str, *, label: str, themed: bool = True) -> str:
+        """The SVG element for a page, with `label` for screen readers.
+
+        Its colours follow the page's theme if it is `themed`. Not every program that reads SVG
+        knows variables, so a file of its own should not be.
+        """
         root = copy.deepcopy(self._root)
         for element in root.iter():
             for key, value in element.attrib.items():
@@ -67,6 +78,7 @@ class Drawing:
                 elif key == "href" and value.startswith("#"):
                     element.set(key, f"#{prefix}{value[1:]}")
                 else:
+                    value = _COLOUR.sub(_variable, value) if themed and key == "style" else value
                     element.set(key, _REFERENCE.sub(rf"url(#{prefix}\1)", value))
         root.set("role", "img")
         root.set("aria-label", label)
@@ -114,6 +126,14 @@ def _share_style(group: ElementTree.Element) -> None:
         group.set("style", styles.pop() or "")
         for child in group:
             del child.attrib["style"]
+
+
+def _variable(colour: re.Match[str]) -> str:
+    """Replace a colour of the house style by a variable, so that it follows the page's theme."""
+    value = colour[0]
+    if value not in ALL_COLOURS:
+        return value
+    return f"var(--{_ROLES.get(value) or f'data-{value[1:]}'}, {value})"
 
 
 def _without_fonts(style: str) -> str:

@@ -50,7 +50,7 @@ class Page:
 
     def __init__(self, title: str, *, subtitle: str = "", banner: str = "") -> None:
         self.title, self.subtitle, self.banner = title, subtitle, banner
-        self._blocks: list[str] = []
+        self._parts: list[list[str]] = [[]]  # before the first heading, then one for each section
         self._sections: list[tuple[str, str]] = []
         self._ids: set[str] = set()
         self._drawings = 0
@@ -62,7 +62,7 @@ class Page:
             return
         name = self._name(text)
         self._sections.append((name, text))
-        self._add(f'<h2 id="{name}">{escape(text)}</h2>')
+        self._parts.append([])
 
     def paragraph(
         self,
@@ -196,7 +196,8 @@ class Page:
                 subtitle if self.subtitle else "",
                 self._contents(),
                 "</header>\n<main>",
-                *self._blocks,
+                *self._parts[0],
+                *map(_section, self._sections, self._parts[1:]),
                 "</main>\n</body>\n</html>\n",
             ]
         )
@@ -210,7 +211,7 @@ class Page:
         return target
 
     def _add(self, block: str) -> None:
-        self._blocks.append(block)
+        self._parts[-1].append(block)
 
     def _name(self, text: str) -> str:
         """A unique id for a heading."""
@@ -279,6 +280,13 @@ def check_writable(path: str | PathLike[str]) -> None:
         if isinstance(error, OutputError):
             raise
         raise OutputError("the path of the report can't be used\nCheck it.") from None
+
+
+def _section(named: tuple[str, str], blocks: Sequence[str]) -> str:
+    """A section: its heading stands above its content, or beside it on a wide screen."""
+    name, text = named
+    inner = "\n".join(blocks)
+    return f'<section>\n<h2 id="{name}">{escape(text)}</h2>\n<div>\n{inner}\n</div>\n</section>'
 
 
 def _prose(text: str) -> str:

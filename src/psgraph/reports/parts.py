@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.numbers import count, exact_decimal, percent
+from psgraph._runtime.numbers import brief, count, exact_decimal, percent
 from psgraph.pictures.style import INK, method_look
 from psgraph.reports.charts import blank_chart, finish, literal, name_times
 
@@ -183,18 +182,13 @@ def _spend_words(certificates: Sequence[Certificate]) -> str:
     each_time = (
         f"Every timestamp spent {exact_decimal(same.pop())}."
         if len(same) == 1
-        else f"Timestamps spent between {_rounded(min(same))} and {_rounded(max(same))}."
+        else f"Timestamps spent between {brief(min(same))} and {brief(max(same))}."
     )
     used = f"{float(100 * largest / guarantee.epsilon):.0f} %"
     return (
         f"{each_time} The most expensive window spent {exact_decimal(largest)} of "
         f"{exact_decimal(guarantee.epsilon)}: {used} of the budget. No window exceeded it."
     )
-
-
-def _rounded(value: Fraction) -> str:
-    text = exact_decimal(value)
-    return text if len(text) <= 8 else f"about {float(value):.3g}"
 
 
 def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psgraph._runtime.numbers import count, exact_decimal, joined
+from psgraph._runtime.numbers import brief, count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
 from psgraph.pictures.style import COLOURS, method_look
@@ -29,6 +29,7 @@ from psgraph.reports.parts import (
     moment,
     settings,
 )
+from psgraph.reports.recipe import COMMANDS, DIGEST_WORDS, SCRIPT
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
@@ -41,6 +42,7 @@ NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 #: Longer tables show only their two ends.
 _MOST_ROWS = 2_000
 _ROWS_UNFOLDED = 24
+_DIGITS = 12  # of a digest
 _STYLES = ("-", "--", ":")
 _NOISE: dict[str | None, str] = {
     "exact": "integer noise from psgraph's exact sampler",
@@ -224,6 +226,10 @@ def _degrees(edges: Any) -> Counts:
 
 def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:
     page.heading("The releases")
+    half, left_out, shown = _MOST_ROWS // 2, "", certificates
+    if len(certificates) > _MOST_ROWS:
+        shown = [*certificates[:half], *certificates[-half:]]
+        left_out = f" The first and the last {half:,} of {len(certificates):,} releases."
     keys = list(dict.fromkeys(key for each in certificates for key in each.summary))
     columns = ("timestamp", "time", "nodes", "edges", *(key.replace("_", " ") for key in keys))
     rows = [
@@ -233,27 +239,29 @@ def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:
             f"{each.nodes:,}",
             f"{each.edges:,}",
             *(_shown(key, each.summary.get(key)) for key in keys),
-            exact_decimal(each.spent),
-            (each.graph_sha256 or "")[:12],
-            each.digest[:12],
+            brief(each.spent),
         )
-        for each in certificates
+        for each in shown
     ]
-    caption = "Edges are those of the synthetic graph. Digests show their first 12 digits."
-    if len(rows) > _MOST_ROWS:
-        half = _MOST_ROWS // 2
-        rows = [*rows[:half], *rows[-half:]]
-        caption += f" The first and the last {half:,} of {len(certificates):,} releases."
-    numeric = (2, 3, *range(4, 5 + len(keys)))
-    columns = (*columns, "ε spent", "graph", "certificate")
+    numeric = range(2, 5 + len(keys))
+    caption = f"Edges are those of the synthetic graph.{left_out}"
+    digests = [
+        (str(each.timestamp), (each.graph_sha256 or "")[:_DIGITS], each.digest[:_DIGITS])
+        for each in shown
+    ]
 
     def add() -> None:
-        page.table(columns, rows, numeric=numeric, caption=caption)
+        page.table((*columns, "ε spent"), rows, numeric=numeric, caption=caption)
+        page.table(
+            ("timestamp", "graph", "certificate"),
+            digests,
+            caption=f"SHA-256 digests of the releases, their first {_DIGITS} digits.{left_out}",
+        )
 
     if len(rows) <= _ROWS_UNFOLDED:
         add()
     else:
-        with page.details(f"Table of {count(len(rows), 'release')}"):
+        with page.details(f"Tables of {count(len(rows), 'release')}"):
             add()
 
 
@@ -274,10 +282,18 @@ def _add_own_check(page: Page, last: Certificate) -> None:
     )
     page.text("psgraph verify DIRECTORY")
     page.paragraph(
-        "Manually: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 digest of the "
-        "Parquet file is its graph_sha256; its digest is the field previous of the next "
-        "certificate; the spends of any w consecutive certificates sum to at most ε."
+        "By hand, without psgraph: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 "
+        "digest of the Parquet file is its graph_sha256, and that of its node list its "
+        "nodes_sha256; its own digest is the field previous of the next certificate; the spends of "
+        f"any w consecutive certificates sum to at most ε. {DIGEST_WORDS}"
     )
+    page.paragraph("Save this as check.py beside the published files:")
+    page.text(SCRIPT)
+    page.paragraph(
+        "Then run the following. It prints the number of certificates and the last digest, or what "
+        "is wrong. (On macOS, write shasum -a 256 for sha256sum.)"
+    )
+    page.text(COMMANDS)
     page.paragraph(
         "The last digest shows that nothing was removed from the end or replaced as a whole. "
         "Compare it with a copy of this page from another source, or from an earlier date:"

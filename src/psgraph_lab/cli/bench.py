@@ -17,7 +17,7 @@ import click
 
 from psgraph._version import __version__
 from psgraph.cli.help import Command
-from psgraph.cli.screen import note, print_json, results, table, waiting
+from psgraph.cli.screen import fitted, note, print_json, print_tables, results, waiting
 from psgraph.cli.shared import json_option
 from psgraph.errors import DataError, PsgraphError
 from psgraph_lab.bench.cases import CASES, LARGE, METHOD_CASES, Case
@@ -198,9 +198,10 @@ def _show(rows: list[dict[str, Any]]) -> None:
         *("case", "data", "timestamps", "nodes", "edges"),
         *("seconds", "peak", "floor", "ratio", "spread"),
     )
-    shown = table(columns, [_cells(row) for row in rows], left=2)
     console = results()
-    console.print(shown)
+    cells = [_cells(row) for row in rows]
+    spare = ("data", "spread", "timestamps", "nodes", "floor", "edges")
+    print_tables(fitted(columns, cells, left=2, width=console.width, optional=spare))
     console.print(
         "Targets follow ≤; ! marks a missed one. Nodes and edges: of the largest snapshot. Floor: "
         "read the Parquet, draw the noise, write the Parquet. Ratio: seconds divided by floor. "
@@ -223,7 +224,7 @@ def _show_methods(rows: list[dict[str, Any]]) -> None:
         for row in rows
     ]
     console = results()
-    console.print(table(columns, cells, left=3))
+    print_tables(fitted(columns, cells, left=3, width=console.width, optional=("data",)))
     console.print("Targets follow ≤. ε = 1, w = 5, default parameters.", style="dim")
 
 

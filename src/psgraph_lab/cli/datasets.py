@@ -13,7 +13,16 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command, Group
-from psgraph.cli.screen import facts, note, print_json, results, table, waiting
+from psgraph.cli.screen import (
+    facts,
+    fitted,
+    note,
+    print_json,
+    print_tables,
+    results,
+    table,
+    waiting,
+)
 from psgraph.cli.shared import Checked, json_option
 from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
 from psgraph_lab.datasets.locations import Located, cache_directory, directories, locate
@@ -69,17 +78,16 @@ def list_command(as_json: bool) -> None:
             dataset.name,
             dataset.title,
             _role(dataset),
+            _available(dataset, located),
             *(f"{number:,}" for number in (_paper(dataset) or {}).values()),
             *([] if dataset.paper is not None else [""] * 3),
-            _available(dataset, located),
         )
         for dataset, located in found
     ]
-    columns = ("name", "title", "used as", "nodes*", "edges*", "timestamps*", "available")
-    shown = table(columns, rows, left=3)
-    shown.columns[-1].justify = "left"
+    columns = ("name", "title", "used as", "available", "nodes*", "edges*", "timestamps*")
     console = results()
-    console.print(shown)
+    spare = ("title", "timestamps*", "used as")
+    print_tables(fitted(columns, rows, left=4, width=console.width, optional=spare))
     console.print("* according to the paper's table", style="dim")
 
 

@@ -13,7 +13,7 @@ import click
 
 from psgraph._runtime.extras import require_drawing
 from psgraph.cli.help import Command, Group
-from psgraph.cli.screen import print_json, progress, results, table, waiting
+from psgraph.cli.screen import fitted, print_json, print_tables, progress, results, waiting
 from psgraph.cli.shared import Checked, json_option
 from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.guarantee import exact_epsilon
@@ -75,7 +75,8 @@ def list_command(as_json: bool) -> None:
         print_json({"experiments": rows})
         return
     text = [(each.name, each.paper or "–", each.title, f"{_runs(each):,}") for each in found]
-    results().print(table(("experiment", "paper", "what it shows", "runs here"), text, left=3))
+    columns = ("experiment", "paper", "what it shows", "runs here")
+    print_tables(fitted(columns, text, left=3, width=results().width, optional=("paper",)))
 
 
 def _runs(experiment: Experiment) -> int:
@@ -193,8 +194,9 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
     if as_json:
         print_json({"out": str(out), "index": index, "experiments": made})
         return
-    shown = [(each["name"], str(each["ran"]), str(each["kept"]), each["page"]) for each in made]
-    results().print(table(("experiment", "runs", "already there", "page"), shown, left=1))
+    shown = [(each["name"], each["page"], str(each["ran"]), str(each["kept"])) for each in made]
+    columns = ("experiment", "page", "runs", "already there")
+    print_tables(fitted(columns, shown, left=2, width=results().width))
 
 
 def _expanded(names: Sequence[str]) -> tuple[str, ...]:

@@ -47,8 +47,10 @@ _DPI = 130
 _BLENDS, _COARSE = 80, 8
 #: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
+#: The same where a line has a point for every timestamp.
+_LARGE_PANEL = (2.9, 2.4)
 #: The band of a longer line is averaged over neighbouring points to keep files small.
-_MOST_BAND = 50
+_MOST_BAND, _MOST_FAINT = 50, 25
 #: Light markers are drawn larger.
 _SIZES = {"*": 8.5, "X": 6, "P": 6}
 _DASHES = ("-", "--", ":", "-.")
@@ -101,7 +103,8 @@ def compose(experiment: Experiment, curves: Sequence[Curve]) -> Figure:
     panels = [[curve for curve in curves if curve.dataset == name] for name in datasets]
     looks = line_looks(experiment, curves)
     rows, columns = len(experiment.metrics), len(datasets)
-    size = (columns * _PANEL[0] + _MARGIN[0], rows * _PANEL[1] + _MARGIN[1])
+    width, height = _LARGE_PANEL if experiment.axis == "timestamp" else _PANEL
+    size = (columns * width + _MARGIN[0], rows * height + _MARGIN[1])
     figure = Figure(figsize=size, dpi=_DPI, facecolor=WHITE, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for row, name in zip(grid, experiment.metrics, strict=True):
@@ -187,7 +190,8 @@ def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing
     drawing = Drawing.from_figure(figure)
     # Outside a page an SVG has to declare its namespace and its typeface.
     head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
-    write_whole(svg, drawing.markup("", label=label).replace("<svg ", head, 1).encode())
+    markup = drawing.markup("", label=label, themed=False).replace("<svg ", head, 1)
+    write_whole(svg, markup.encode())
     return svg, drawing
 
 
@@ -231,14 +235,19 @@ def _draw_line(
     mean, std = curve.mean[metric], curve.std[metric]
     along = _positions(curve)
     if (std > 0).any():
-        x, upper, lower = (_thinned(part) for part in (along, mean + std, mean - std))
+        most = _MOST_FAINT if thin else _MOST_BAND
+        x, upper, lower = (_thinned(part, most) for part in (along, mean + std, mean - std))
         # A logarithmic axis can't show values below 0.
         lower = np.maximum(lower, lowest)
-        light = 0.13 if thin else 0.18
+        light = 0.05 if thin else 0.18  # in a crowd of lines the bands would hide them
         axes.fill_between(x, lower, upper, color=look.colour, alpha=light, linewidth=0)
+    if thin and along.size > _MOST_BAND:
+        # Single timestamps stay visible behind the trend.
+        axes.plot(along, mean, dashes, color=look.colour, linewidth=0.6, alpha=0.3)
+        along, mean = _thinned(along, _MOST_BAND), _thinned(mean, _MOST_BAND)
     (line,) = axes.plot(along, mean, dashes, color=look.colour, label=curve.label)
     if thin:
-        line.set(linewidth=1.0)
+        line.set(linewidth=1.5)
     else:
         line.set(linewidth=1.6, marker=look.marker, markersize=_SIZES.get(look.marker, 5))
         line.set(markeredgecolor=WHITE, markeredgewidth=0.5)
@@ -249,9 +258,9 @@ def _positions(curve: Curve) -> Floats:
     return curve.mean.get("edges", curve.x)
 
 
-def _thinned(values: Floats) -> Floats:
+def _thinned(values: Floats, most: int) -> Floats:
     """Average over neighbouring points; the ends stay, so that a band is as long as its line."""
-    step = ceil(values.size / _MOST_BAND)
+    step = ceil(values.size / most)
     if step == 1:
         return values
     blocks = (values[begin : begin + step] for begin in range(0, values.size, step))

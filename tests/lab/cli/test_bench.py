@@ -9,6 +9,7 @@ import pytest
 
 from psgraph.methods.base import method_names
 from psgraph_lab.bench.cases import CASES, LARGE
+from psgraph_lab.cli import bench
 from tests.cli.commands import psgraph, psgraph_here
 
 
@@ -88,3 +89,39 @@ def test_methods_are_not_timed_on_ten_million_nodes() -> None:
     failed = psgraph_here("bench", "--methods", "--only", "ten-million")
     assert failed.code == 2
     assert "million-keeping" in failed.err
+
+
+@pytest.mark.parametrize("width", [160, 80, 60])
+def test_the_table_fits_and_no_number_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    from rich.console import Console
+
+    def results() -> Console:
+        return Console(width=width, highlight=False)
+
+    row = {
+        "title": "1M nodes, 5M edges, finding",
+        "data": "synthetic",
+        "timestamps": 1,
+        "nodes": 1_000_000,
+        "edges": 5_000_000,
+        "seconds": {"total": 33.33},
+        "target_seconds": 40.0,
+        "target_bytes": 1e9,
+        "target_ratio": 5.0,
+        "ratio": 5.83,
+        "peak_bytes": 0.91e9,
+        "floor_seconds": {"total": 5.72},
+        "passes": [33.3, 35.0],
+        "floor_passes": [5.7, 6.0],
+    }
+    for module in ("psgraph.cli.screen", "psgraph_lab.cli.bench"):
+        monkeypatch.setattr(f"{module}.results", results)
+    bench._show([row])
+    shown = capsys.readouterr().out
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= width
+    assert "…" not in shown
+    assert "33.33 ≤ 40 s" in shown
+    assert "5.83 ≤ 5 !" in shown
+    assert ("5,000,000" in shown) == (width > 60)

@@ -51,9 +51,10 @@ def test_list(tmp_path, monkeypatch):
     rows = {line.split()[0]: flat(line) for line in shown.out.splitlines() if line.strip()}
     assert set(dataset_names()) <= set(rows)
     assert "the paper's" in rows["as-733"]
-    assert "7,473 22,705 147 original files:" in rows["as-733"]
+    assert "original files:" in rows["as-733"]
+    assert rows["as-733"].endswith("7,473 22,705 147")
     assert "incomplete, 24 files missing" in rows["as-caida"]
-    assert "12,905 764,525 36 no" in rows["cit-hepph"]
+    assert rows["cit-hepph"].endswith("no 12,905 764,525 36")
     assert "stand-in for reddit" in rows["wiki-talk"]
     assert "generated on demand" in rows["demo"]
     listed = json.loads(psgraph_here("datasets", "list", "--json").out)["datasets"]

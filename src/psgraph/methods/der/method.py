@@ -104,11 +104,20 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         case, split = "every timestamp", self._split(guarantee.per_timestamp)
         levels = level_epsilons(split.counts, tree_depth(nodes, split.counts))
         rows = [
-            NoisePlan(case, f"level {level} counts", epsilon, 1, "the edges of a rectangle")
+            NoisePlan(
+                case,
+                f"level {level} counts",
+                epsilon,
+                1,
+                "the edges of a rectangle",
+                unit="" if level else "edges",  # the first rectangle is the whole matrix
+                groups=(2**level, 2**level) if level else None,
+            )
             for level, epsilon in enumerate(levels)
         ]
         if self.order == "degrees":
-            rows.insert(0, NoisePlan(case, "degrees", split.degrees, 2, "a node's degree"))
+            subject = "a node's degree"
+            rows.insert(0, NoisePlan(case, "degrees", split.degrees, 2, subject, unit="degree"))
         return rows
 
     def measure(

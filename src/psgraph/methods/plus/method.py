@@ -33,6 +33,7 @@ from psgraph.methods.plus.persistence import kept_share
 from psgraph.methods.plus.queries import (
     LABELS,
     SUBJECTS,
+    UNITS,
     measure_communities,
     measure_sizes,
     measure_structure,
@@ -168,7 +169,8 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             for query, subject in SUBJECTS.items():
                 label, sensitivity = LABELS[query]
                 if epsilon := getattr(shares, query):
-                    rows.append(NoisePlan(case, label, epsilon, sensitivity, subject))
+                    unit = UNITS.get(query, "")
+                    rows.append(NoisePlan(case, label, epsilon, sensitivity, subject, unit=unit))
         return rows
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:

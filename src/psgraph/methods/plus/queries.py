@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
+from psgraph.methods.base import Unit
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
@@ -40,7 +41,14 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 
-__all__ = ["LABELS", "SUBJECTS", "measure_communities", "measure_sizes", "measure_structure"]
+__all__ = [
+    "LABELS",
+    "SUBJECTS",
+    "UNITS",
+    "measure_communities",
+    "measure_sizes",
+    "measure_structure",
+]
 
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -70,6 +78,9 @@ SUBJECTS = {
     "growth": "a node's edges with the nodes labelled before it, by community",
     "blocks": "the edges between two communities",
 }
+
+#: The queries that count what every graph has.
+UNITS: dict[str, Unit] = {"edges": "edges", "nodes": "degree"}
 
 
 def _as_scheduled(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:

@@ -31,6 +31,7 @@ from psgraph.methods.steps.communities import (
     ChoiceConstant,
     division_epsilons,
     find_communities,
+    super_graph_plan,
 )
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.budget import Budget
@@ -148,9 +149,12 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         return [stable]
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes  # the noise does not depend on it
         epsilon = guarantee.per_timestamp
+        division = division_epsilons(_split(epsilon, found=True).communities)[0]
         found = _split(epsilon, found=True).plan(FOUND)
+        found.insert(
+            1, super_graph_plan(FOUND, division, nodes=nodes, supernode_size=self.supernode_size)
+        )
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
@@ -284,19 +288,14 @@ class _Split:
     structure: Fraction
 
     def plan(self, case: str) -> list[NoisePlan]:
-        """Return the measurements that are made with Laplace noise."""
-        super_graph, _ = division_epsilons(self.communities)
+        """Return the measurements with Laplace noise, except those that find communities."""
         inner, outer, between = structure_epsilons(self.structure)
-        rows = [
-            NoisePlan(case, "edges", self.edges, 1, "the number of edges"),
-            NoisePlan(
-                case, "super-graph edges", super_graph, 1, "the edges between two super-nodes"
-            ),
-            NoisePlan(case, "inner degrees", inner, 2, "a node's inner degree"),
-            NoisePlan(case, "outer degrees", outer, 2, "a node's outer degree"),
+        return [
+            NoisePlan(case, "edges", self.edges, 1, "the number of edges", unit="edges"),
+            NoisePlan(case, "inner degrees", inner, 2, "a node's inner degree", unit="degree"),
+            NoisePlan(case, "outer degrees", outer, 2, "a node's outer degree", unit="degree"),
             NoisePlan(case, "community edges", between, 1, "the edges between two communities"),
         ]
-        return [row for row in rows if row.epsilon]
 
 
 def _edge_epsilon(epsilon: Fraction) -> Fraction:

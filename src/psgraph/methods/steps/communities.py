@@ -16,13 +16,21 @@ from numpy.typing import NDArray
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.graph import Snapshot
+from psgraph.methods.base import NoisePlan
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
-__all__ = ["STRENGTHS", "ChoiceConstant", "division_epsilons", "find_communities", "renumbered"]
+__all__ = [
+    "STRENGTHS",
+    "ChoiceConstant",
+    "division_epsilons",
+    "find_communities",
+    "renumbered",
+    "super_graph_plan",
+]
 
 Labels = NDArray[np.int32]
 ChoiceConstant = Literal["tight", "reference"]
@@ -34,6 +42,13 @@ STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}
 def division_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Split ε_c into the shares of the super-graph and of the community choice."""
     return epsilon / 2, epsilon - epsilon / 2
+
+
+def super_graph_plan(case: str, epsilon: Fraction, *, nodes: int, supernode_size: int) -> NoisePlan:
+    """Return the row of a plan for the counts that communities are found from."""
+    groups = -(-nodes // supernode_size)
+    subject = "the edges between two super-nodes"
+    return NoisePlan(case, "super-graph edges", epsilon, 1, subject, groups=(groups, groups))
 
 
 def find_communities(

@@ -1,0 +1,139 @@
+"""What noise of a given scale means for a graph of a given size.
+
+Three answers, each from the rows of a method's plan that say what they count:
+
+* the smallest degree that stands out: noise lifts no node of average degree as high, with a
+  probability of 95 %;
+* the error of the edge count;
+* the mean degree from which communities can be seen, in the best case that every edge lies inside
+  its community.
+
+All are before any averaging over time, which can only improve them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import hypot, log, sqrt
+from typing import Any
+
+from psgraph.errors import exact_decimal
+from psgraph.methods.base import NoisePlan, Unit
+from psgraph.privacy.guarantee import WEventPrivacy
+
+__all__ = ["Effects", "Range", "effects_of", "nearby"]
+
+#: The best and the worst case of a plan; None if no case has it.
+Range = tuple[float, float] | None
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a guarantee means for a graph.
+
+    Attributes
+    ----------
+    guarantee
+        The guarantee it is about.
+    mean_degree
+        The mean degree of the graph.
+    degree
+        The smallest degree that stands out.
+    edge_error
+        The mean error of one measurement of the edge count, as a share of it.
+    community_degree
+        The mean degree from which communities can be seen in the counts they are found from;
+        None if the method has no such counts.
+    """
+
+    guarantee: WEventPrivacy
+    mean_degree: float
+    degree: Range
+    edge_error: Range
+    community_degree: float | None
+
+    @property
+    def sees_communities(self) -> bool | None:
+        """Whether communities can be seen; None if the method has no counts to find them from."""
+        if self.community_degree is None:
+            return None
+        return self.mean_degree >= self.community_degree
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "epsilon": exact_decimal(self.guarantee.epsilon),
+            "window": self.guarantee.window,
+            "smallest_degree": _listed(self.degree),
+            "edge_count_error": _listed(self.edge_error),
+            "communities_visible": self.sees_communities,
+            "communities_from_mean_degree": self.community_degree,
+        }
+
+
+def effects_of(
+    rows: Sequence[NoisePlan], guarantee: WEventPrivacy, *, nodes: int, edges: int
+) -> Effects:
+    """Return what the rows of a plan mean for a graph of this size.
+
+    >>> guarantee = WEventPrivacy("1", window=1)
+    >>> row = NoisePlan("always", "degrees", guarantee.epsilon, 2, unit="degree")
+    >>> found = effects_of([row], guarantee, nodes=1000, edges=5000)
+    >>> [round(degree) for degree in found.degree], found.sees_communities
+    ([28, 28], None)
+    """
+    mean_degree = 2 * edges / nodes if nodes else 0.0
+    # Laplace noise of scale b exceeds x with probability e^(−x/b)/2; of n values none, with 95 %.
+    reach = log(max(nodes, 1) / (2 * (1 - CONFIDENCE)))
+    return Effects(
+        guarantee,
+        mean_degree,
+        degree=_range(mean_degree + reach * scale for scale in _scales(rows, "degree")),
+        edge_error=_range(scale / edges for scale in _scales(rows, "edges")) if edges else None,
+        community_degree=min((_visible_from(row) for row in rows if row.groups), default=None),
+    )
+
+
+def nearby(guarantee: WEventPrivacy) -> list[WEventPrivacy]:
+    """Return a guarantee with half and twice its ε, and with half and twice its window.
+
+    >>> [(float(each.epsilon), each.window) for each in nearby(WEventPrivacy("1", window=5))]
+    [(0.5, 5), (2.0, 5), (1.0, 3), (1.0, 10)]
+    """
+    epsilon, window = guarantee.epsilon, guarantee.window
+    made = [WEventPrivacy(epsilon / 2, window), WEventPrivacy(epsilon * 2, window)]
+    if window > 1:
+        made.append(WEventPrivacy(epsilon, (window + 1) // 2))
+    return [*made, WEventPrivacy(epsilon, 2 * window)]
+
+
+def _scales(rows: Sequence[NoisePlan], unit: Unit) -> Iterable[float]:
+    """Yield, for each case that measures a unit, the scale of noise with the variance of all parts.
+
+    Laplace noise of that scale has heavier tails than the sum, so the result errs on the safe side.
+    """
+    for case in dict.fromkeys(row.case for row in rows if row.unit == unit):
+        parts = [row for row in rows if row.unit == unit and row.case == case]
+        yield hypot(*(row.scale * sqrt(row.parts) for row in parts))
+
+
+def _visible_from(row: NoisePlan) -> float:
+    """Return the mean degree at which communities are as strong as the noise of a table of counts.
+
+    Communities that hold every edge have singular values of up to the mean degree, however the
+    nodes were grouped at random. Independent noise of standard deviation s on p × q counts has a
+    largest singular value of about s·(√p + √q); Laplace noise of scale b has s = √2·b.
+    """
+    first, second = row.groups or (0, 0)
+    return sqrt(2) * row.scale * (sqrt(first) + sqrt(second))
+
+
+def _range(values: Iterable[float]) -> Range:
+    found = list(values)
+    return (min(found), max(found)) if found else None
+
+
+def _listed(values: Range) -> list[float] | None:
+    return None if values is None else list(values)

@@ -1,0 +1,32 @@
+"""Shell completion, as docs/installation.md describes it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .commands import psgraph
+
+PAGE = Path(__file__).parents[2] / "docs" / "installation.md"
+
+
+def test_the_script_is_produced_for_every_shell_that_the_page_names() -> None:
+    shells = re.findall(r"_PSGRAPH_COMPLETE=(\w+)_source psgraph", PAGE.read_text())
+    assert shells == ["bash", "zsh", "fish"]
+    for shell in shells[1:]:  # for bash, click first asks the installed one for its version
+        done = psgraph(env={"_PSGRAPH_COMPLETE": f"{shell}_source"})
+        assert done.code == 0, done.err
+        assert f"_PSGRAPH_COMPLETE={shell}_complete" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("psgraph pl", {"plan"}), ("psgraph plan --mean", {"--mean-degree"})],
+)
+def test_commands_and_options_are_completed(words: str, found: set[str]) -> None:
+    last = str(len(words.split()) - 1)
+    given = {"_PSGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": last}
+    done = psgraph(env=given)
+    assert {line.partition(",")[2] for line in done.out.splitlines()} == found

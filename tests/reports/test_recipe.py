@@ -1,0 +1,119 @@
+"""The recipe of the public report: taken from the page and run as it stands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.base import find_method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.verification import verify
+from psgraph.reports.public import public_page
+
+#: Umlauts, another script, a character above U+FFFF, quotes, a backslash, a control character.
+TIMES = ["März „2024“", "二月", '\U0001f600 \\ "x"', "de\u0301but\u2028\x7f"]
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("by-hand") / "releases"
+    rng = np.random.default_rng(3)
+    roster = Roster.range(40)
+    with Publisher(find_method("tmf")(), WEventPrivacy("1/3", 3), out=out) as publisher:
+        for time in TIMES:
+            ends = rng.integers(0, 40, size=(2, 60))
+            publisher.publish(Snapshot(roster, *ends[:, ends[0] != ends[1]], time=time))
+    return out
+
+
+@pytest.fixture(scope="module")
+def recipe(published: Path) -> tuple[str, str]:
+    """The script and the commands, as a reader copies them from the page."""
+    page = public_page(published, verify(published)).html()
+    own = page.partition("Check it yourself</h2>")[2]
+    texts = [unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", own, re.DOTALL)]
+    (script,) = [text for text in texts if text.startswith("import ")]
+    (commands,) = [text for text in texts if "check.py" in text]
+    return script, commands
+
+
+@pytest.fixture
+def copy(published: Path, tmp_path: Path, recipe: tuple[str, str]) -> Path:
+    """The published files, without the ledger, with the script beside them."""
+    made = tmp_path / "copy"
+    shutil.copytree(published, made, ignore=shutil.ignore_patterns("ledger*"))
+    (made / "check.py").write_text(recipe[0])
+    return made
+
+
+def run(directory: Path, commands: str) -> subprocess.CompletedProcess[str]:
+    commands = commands.replace("python3 ", f"{sys.executable} ")
+    if shutil.which("sha256sum") is None:
+        commands = commands.replace("sha256sum", "shasum -a 256")
+    return subprocess.run(
+        ["sh", "-c", commands], cwd=directory, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_recipe_of_the_page_confirms_what_was_published(copy, recipe):
+    done = run(copy, recipe[1])
+    assert done.returncode == 0, done.stderr
+    last = json.loads((copy / "000003.json").read_text())["digest"]
+    assert done.stderr.strip() == f"4 certificates checked, last digest {last}"
+    assert len((copy / "checksums.txt").read_text().splitlines()) == 2 * len(TIMES)
+
+
+def changed(directory: Path, number: int, change: Callable[[dict], None], *, sign: bool) -> None:
+    """Change a certificate; with `sign`, give it the digest that fits."""
+    path = directory / f"{number:06d}.json"
+    content = json.loads(path.read_text())
+    change(content)
+    if sign:
+        content.pop("digest")
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        content["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "sign", "said"),
+    [
+        (1, lambda content: content.update(time="Ma\u0308rz"), False, "the digest is wrong"),
+        (2, lambda content: content.update(private=False), False, "the digest is wrong"),
+        (1, lambda content: content.update(edges=7), True, "000002.json: it does not follow"),
+        (3, lambda content: content.update(epsilon="3"), True, "epsilon has changed"),
+        (
+            3,
+            lambda content: content["spent"].update(timestamp="1/3"),
+            True,
+            "its window spent too much",
+        ),
+    ],
+)
+def test_the_recipe_finds_a_changed_certificate(copy, recipe, number, change, sign, said):
+    changed(copy, number, change, sign=sign)
+    done = run(copy, recipe[1])
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_the_recipe_finds_a_changed_graph_and_a_missing_release(copy, recipe):
+    graph = copy / "000002.parquet"
+    graph.write_bytes(graph.read_bytes()[:-1] + b"?")
+    done = run(copy, recipe[1])
+    assert done.returncode != 0
+    assert "000002.parquet" in done.stdout
+    (copy / "000000.json").unlink()
+    assert "it does not follow the one before" in run(copy, recipe[1]).stderr
