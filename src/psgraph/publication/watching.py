@@ -28,6 +28,7 @@ from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
+from psgraph.streams.reading import Reading
 
 try:
     import watchfiles
@@ -164,7 +165,7 @@ def watch(
             "Choose another directory for one of them."
         )
     queue: deque[Path] = deque()
-    snapshots = file_snapshots(iter(queue.popleft, None), nodes)
+    snapshots = file_snapshots(iter(queue.popleft, None), nodes, Reading())
     changes = watchfiles.watch(
         box.path,
         watch_filter=None,

@@ -152,7 +152,7 @@ class _Stays:
         self.changes = sorted(moments)
 
 
-def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
+def read_roster(path: str | PathLike[str], *, ids: str = "auto") -> Roster | TimedRoster:
     """Read a roster from a CSV, TSV, TXT (gzipped too) or Parquet file.
 
     Parameters
@@ -162,6 +162,8 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
         a single column needs no header. Columns ``from`` and ``until`` make it a roster that
         changes over time: from inclusive, until exclusive, blank for open. If every id of a
         text file is an integer the ids are integers, otherwise they are text.
+    ids
+        ``"text"`` or ``"integer"`` to say which they are.
 
     Examples
     --------
@@ -172,7 +174,7 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
     Roster(2 nodes)
     """
     try:
-        return _read(open_table(Path(path), blanks=False))
+        return _read(open_table(Path(path), blanks=False), ids)
     except RosterError:
         raise
     except DataError as error:
@@ -182,7 +184,7 @@ def read_roster(path: str | PathLike[str]) -> Roster | TimedRoster:
 _INTEGER = "^-?(0|[1-9][0-9]*)$"
 
 
-def _read(table: TableFile) -> Roster | TimedRoster:
+def _read(table: TableFile, id_type: str) -> Roster | TimedRoster:
     indices = _indices(table)
     columns = {
         name: (index, table.type_of(index) if table.typed else pa.string())
@@ -193,7 +195,10 @@ def _read(table: TableFile) -> Roster | TimedRoster:
         raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
     ids = pa.chunked_array([batch.columns["id"] for batch in batches])
     if not table.typed:
-        ids = _as_integers(ids, headless=table.names is None)
+        integers = _as_integers(ids, headless=table.names is None)
+        ids = integers if id_type != "text" else ids[len(ids) - len(integers) :]
+    elif id_type == "text" and pa.types.is_integer(ids.type):
+        ids = ids.cast(pa.string())
     if len(indices) == 1:
         return Roster(ids)
     stays = {
@@ -243,8 +248,8 @@ def _as_integers(ids: pa.ChunkedArray, *, headless: bool) -> pa.ChunkedArray:
         return ids
     try:
         return ids.cast(pa.int64())
-    except pa.ArrowInvalid:
-        raise RosterError("roster: an integer id is beyond 64 bits\nUse smaller ids.") from None
+    except pa.ArrowInvalid:  # beyond 64 bits: names that look like numbers
+        return ids
 
 
 def _times(column: pa.ChunkedArray) -> list[Any]:
