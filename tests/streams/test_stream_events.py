@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import Roster
 from psgraph.graph.formats import parquet, text
-from psgraph.streams import Stream, events, read_stream
+from psgraph.streams import Stream, events, read_stream, spooling
 from psgraph.streams.instants import microseconds
 from psgraph.streams.rosters import TimedRoster
 from psgraph.streams.times import Period
@@ -245,7 +245,6 @@ SECRET = "SECRET_NODE_4711"
         ("u,v,time\n", "has no rows"),
         ("u,v,time,date\n1,2,2004-01-01,2004-01-01\n", "mean the same"),
         (f"u,v,time\n{SECRET},b,soon\n", "line 2: a time can't be read"),
-        ("u,v,time\n1,2,2004-01-02\n\n1,2,2004-01-01\n", "line 4: the time is earlier"),
         (f"u,v,time\n1,2,2004-01-02\n1,2,{SECRET}\n", "line 3: time is not a time"),
         ("u,v,time\n1,2,2004-01-02\n1,2,\n", "line 3: no value for time"),
         ("u,v,time\n1,2,2004-01-02\n1,2,5\n", "line 3: time is not a time"),
@@ -266,11 +265,10 @@ def test_broken_event_tables_are_refused(tmp_path: Path, content: str, message: 
     ("times", "message"),
     [
         (pa.array(["2004-01-01", "2004-01-02", SECRET]), "row 3: a time can't be read"),
-        (pa.array(["2004-01-01", "2004-01-02T00:00Z", ""]), "row 2: a time can't be read"),
+        (pa.array(["2004-01-01", "2004-01-02T00:00Z", ""]), "row 3: a time can't be read"),
         (pa.array([1, 2, 2**60]), "row 3: a time lies outside"),
         (pa.array([1.0, float("nan"), 2.0]), "row 2: a time lies outside"),
         (pa.array([True, True, False]), "not bool"),
-        (pa.array([3, 2, 1]), "row 2: the time is earlier"),
         (pa.array([1, None, 2]), "row 2: no value for time"),
     ],
 )
@@ -282,13 +280,42 @@ def test_broken_times_in_parquet_are_refused(tmp_path: Path, times: Any, message
     assert SECRET not in str(caught.value)
 
 
-def test_times_must_be_sorted_between_batches_too(
+@pytest.mark.parametrize("rows", [1, 3, 1 << 18])
+@pytest.mark.parametrize("run", [1, 4, 1 << 20])
+def test_unsorted_events_are_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, run: int
+) -> None:
+    monkeypatch.setattr(parquet, "BATCH_ROWS", rows)
+    monkeypatch.setattr(spooling, "RUN_ROWS", run)
+    hours = np.random.default_rng(run).permutation(np.arange(100))
+    table = pa.table({"u": hours, "v": hours + 1, "time": hours * 3600})
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(table.sort_by("time"), tmp_path / "b.parquet")
+    shuffled, ordered = (
+        [
+            (snapshot.time, snapshot.to_edges())
+            for snapshot in read_all(tmp_path / name, roster=range(101), every="1d")
+        ]
+        for name in ("a.parquet", "b.parquet")
+    )
+    assert shuffled == ordered
+    assert len(ordered) == 5
+
+
+def test_sorting_leaves_no_private_rows_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 1)
-    pq.write_table(pa.table({"u": [1, 1], "v": [2, 2], "time": [1, 0]}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="row 2: the time is earlier"):
-        list(read_all(tmp_path / "a.parquet", roster=range(4), every="1y"))
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spool))
+    (tmp_path / "a.csv").write_text("u,v,time\n1,2,2004-01-02\n1,2,2004-01-01\n")
+    reading = iter(read_all(tmp_path / "a.csv", roster=[1, 2], every="1d"))
+    next(reading)
+    (directory,) = spool.iterdir()
+    assert directory.stat().st_mode & 0o077 == 0
+    next(reading)
+    assert next(reading, None) is None
+    assert not list(spool.iterdir())
 
 
 def test_long_event_tables_are_read_in_pieces(

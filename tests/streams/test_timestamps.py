@@ -288,7 +288,7 @@ def test_declared_ends_do_not_depend_on_events(tmp_path: Path, days: tuple[str, 
 
 def test_one_declared_end(tmp_path: Path) -> None:
     file = events(tmp_path, "2024-01-02", "2024-01-03")
-    stream = read_stream(file, roster=[1, 2], every="1d", start="2024-01-01")
+    stream = read_stream(file, roster=[1, 2], every="1d", start="2024-01-01", close_last=True)
     assert [s.time for s in stream] == ["2024-01-01", "2024-01-02", "2024-01-03"]
     assert stream.times is not None
     assert "the last read off the edges" in stream.times

@@ -6,6 +6,7 @@ import operator
 
 from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Snapshot
+from psgraph.streams.statements import continues
 
 __all__ = ["as_timestamp", "check_snapshot", "check_times"]
 
@@ -47,7 +48,7 @@ def check_times(stated: str | None, before: str | None) -> None:
 
     A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
     """
-    if stated is not None and before is not None and stated != before:
+    if stated is not None and before is not None and not continues(stated, before):
         raise TermsChanged(
             "the times of this stream come from elsewhere than those before:\n"
             f"  begun with  {before}\n"

@@ -172,6 +172,11 @@ class Publisher:
             return self._history.times()
 
     @property
+    def stated_times(self) -> str | None:
+        """Where the times of the stream come from, as stated when it was begun."""
+        return self._stated_times
+
+    @property
     def private(self) -> bool:
         """Whether the noise comes from a secret source."""
         return self._measuring.private

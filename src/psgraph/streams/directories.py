@@ -84,7 +84,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
             "A timestamp can occur only once. Remove one of them."
         )
     return Stream(
-        lambda: file_snapshots(ordered, nodes, reading),
+        lambda: nodes.checked(file_snapshots(ordered, nodes, reading)),
         length=lambda: len(ordered),
         description=description,
         times=FILE_TIMES,
@@ -109,7 +109,6 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Ite
     is published like any other.
     """
     text: bool | None = None
-    nodes.begin()
     reading.bad.begin()
     for file in files:
         table = open_table(file, columns=reading.columns)
@@ -134,7 +133,6 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Ite
                 )
             text = snapshot.roster.strings
         yield snapshot
-    nodes.finish()
 
 
 def _ends(table: TableFile, nodes: Nodes, reading: Reading) -> tuple[int, int]:

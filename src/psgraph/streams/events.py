@@ -45,7 +45,7 @@ def event_stream(
     every = span.every
 
     def snapshots() -> Iterator[Snapshot]:
-        found = source.snapshots(stream)
+        found = nodes.checked(source.snapshots(stream))
         if not cumulative:
             return found
         return accumulated(found, None if nodes.from_edges else nodes.everyone)
@@ -111,7 +111,6 @@ class _Source:
 
     def snapshots(self, stream: Stream) -> Iterator[Snapshot]:
         """Yield the snapshot of every period that is over."""
-        self._nodes.begin()
         span, every = self._span, self._span.every
         heads: list[pa.Array] = []
         tails: list[pa.Array] = []
@@ -148,7 +147,6 @@ class _Source:
         ):
             yield finished()
             period += 1
-        self._nodes.finish()
         stream.hold_back(span.held_back(last_event))
 
     def _events(self) -> Iterator[Events]:

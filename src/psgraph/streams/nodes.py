@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -80,15 +80,16 @@ class Nodes:
             )
         return chosen
 
-    def begin(self) -> None:
-        """Start a reading of the stream."""
-        if self.unknown is not None:
-            self.unknown.begin()
-
-    def finish(self) -> None:
-        """End a reading of the stream: refuse it if ids were unknown."""
-        if self.unknown is not None:
-            self.unknown.finish()
+    def checked(self, snapshots: Iterator[Snapshot]) -> Iterator[Snapshot]:
+        """Yield snapshots up to the first with an unknown id; then find the others, and refuse."""
+        if self.unknown is None:
+            yield from snapshots
+            return
+        self.unknown.begin()
+        for snapshot in snapshots:
+            if not self.unknown.found:
+                yield snapshot
+        self.unknown.finish()
 
     @property
     def from_edges(self) -> bool:

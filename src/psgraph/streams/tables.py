@@ -63,7 +63,7 @@ def table_stream(
     if time_label is not None:
         statement += f"; named by the column {time_label!r}, declared public by the publisher"
     return Stream(
-        lambda: _snapshots(table, columns, nodes, begin(), reading),
+        lambda: nodes.checked(_snapshots(table, columns, nodes, begin(), reading)),
         length=lambda: _count(table, t) if times is None else len(times.times),
         description=table.name,
         times=statement,
@@ -159,7 +159,6 @@ def _snapshots(
 ) -> Iterator[Snapshot]:
     """Yield snapshot after snapshot; only the rows of one timestamp are in memory."""
     gathered = _Gathered(columns, nodes, refuse_gaps=reading.gaps == "refuse")
-    nodes.begin()
     reading.bad.begin()
     for batch in reading.bad.read(table, columns, lambda batch: _unknown_times(batch, clock)):
         t = _comparable(batch.columns["t"], table.name)
@@ -180,7 +179,6 @@ def _snapshots(
         yield gathered.snapshot()
     for name in clock.rest():
         yield gathered.empty(name)
-    nodes.finish()
 
 
 def _unknown_times(batch: Batch, clock: Clock) -> dict[int, str]:

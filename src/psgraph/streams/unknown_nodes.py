@@ -31,6 +31,11 @@ class UnknownNodes:
         self._path = path
         self._first: dict[str, str] = {}
 
+    @property
+    def found(self) -> bool:
+        """Whether an id was unknown."""
+        return bool(self._first)
+
     def begin(self) -> None:
         """Forget the ids of an earlier reading."""
         self._first.clear()
@@ -40,7 +45,7 @@ class UnknownNodes:
     ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
         """Return the edges between nodes of the roster; remember the ends of the others.
 
-        The input is refused at its end if there are others.
+        What is left after the first unknown id must not be published; see `Nodes.checked`.
         """
         if is_text(heads.type) != roster.strings or is_text(tails.type) != roster.strings:
             return heads, tails  # refused by type

@@ -154,7 +154,12 @@ class TextFile:
                 if bad is None:
                     raise self._failure(block, line, columns, optional) from None
                 block = self._without_bad_lines(block, line, columns, optional, bad)
-                arrays = self._parse(block, columns, optional)
+                if not block.strip():
+                    continue
+                try:
+                    arrays = self._parse(block, columns, optional)
+                except _Unreadable:  # a quote that reaches over lines
+                    raise self._failure(block, line, columns, optional) from None
             yield Batch(arrays, partial(_line_of_row, block, line))
 
     def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
@@ -243,6 +248,10 @@ class TextFile:
         """Report the lines that can't be read and blank them. O(bad lines · log lines) parses."""
         lines = block.split(b"\n")
         pieces = [(0, len(lines))]
+        for index, content in enumerate(lines):
+            if content and not content.strip():
+                bad(f"line {line + index}", "the row is blank\nLeave it out.", "")
+                lines[index] = b""
         while pieces:
             start, stop = pieces.pop()
             if not self._fails(b"\n".join(lines[start:stop]) + b"\n", columns, optional):
@@ -316,7 +325,7 @@ def _complaint(name: str, value: str, type_: pa.DataType) -> str:
     if _INTEGER.fullmatch(value):
         return "an integer id is beyond 64 bits\nRead ids as text: ids='text' (--ids text)."
     return (
-        "node ids mix types: text where integers are expected\n"
+        "node ids mix types: text where the roster or the first row has integers\n"
         "Use integers throughout or strings throughout. If some names look like numbers, read "
         "all as text: ids='text' (--ids text)."
     )
