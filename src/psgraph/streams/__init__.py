@@ -15,6 +15,7 @@ from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.reading import Reading
 from psgraph.streams.spans import Span
+from psgraph.streams.standard_input import STANDARD_INPUT, save_standard_input
 from psgraph.streams.stream import Stream
 from psgraph.streams.tables import table_stream
 from psgraph.streams.times import Period, Time
@@ -60,6 +61,7 @@ def read_stream(
           empty snapshot;
         * an event table with columns ``u, v, time``, together with `every`; rows that are not
           sorted by time are sorted;
+        * ``"-"``: a table from standard input;
         * an iterable of snapshots, networkx graphs, lists of edges, pairs of arrays, ….
 
         In a text file ids have the type of the roster; without one the first row decides
@@ -162,6 +164,9 @@ def read_stream(
         _refuse_options(["every"] if period is not None else tables_only, "a stream from memory")
         return iterable_stream(source, nodes)
     nodes.require()
+    if source == STANDARD_INPUT:
+        saved = save_standard_input()
+        return cut(open_table(saved, columns=reading.columns, name="standard input"))
     path = Path(source)
     try:
         exists, directory = path.exists(), path.is_dir()
