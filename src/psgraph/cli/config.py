@@ -30,8 +30,8 @@ class Key:
     option
         The parameter of the commands that it sets.
     kind
-        "text", "flag", "integer", "path", "exact" (text or an integer, never a float), "words" (a
-        list of text) or "table".
+        "text", "flag", "integer", "path", "times" (a range or a path), "exact" (text or an
+        integer, never a float) or "table".
     comment
         What `psgraph init` writes above it.
     """
@@ -43,7 +43,7 @@ class Key:
 
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "input": {
-        "path": Key("path", "path", "A table, a directory with one file per timestamp, or - "),
+        "path": Key("path", "path", "A table, a directory with one file per timestamp, or -"),
         "roster": Key("roster", "path", "The public list of nodes, one id per row"),
         "roster_column": Key("roster_column", "text", "The column of the roster with the ids"),
         "roster_no_header": Key("roster_no_header", "flag", "The roster has no header"),
@@ -58,7 +58,7 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         "until": Key("until", "text", "The data are complete up to then: a date, or now"),
         "close_last": Key("close_last", "flag", "Publish the last period though it is not over"),
         "cumulative": Key("cumulative", "flag", "Each snapshot keeps the edges of earlier ones"),
-        "times": Key("times", "text", "The timestamps of a table t,u,v: 0..11, or a file"),
+        "times": Key("times", "times", "The timestamps of a table t,u,v: 0..11, or a file"),
         "time_label": Key("time_label", "text", "The column that names the times"),
         "gaps": Key("gaps", "text", "A timestamp without a row: empty or refuse"),
         "missing": Key("missing", "text", "watch: wait, empty or skip"),
@@ -134,9 +134,12 @@ def _value(path: Path, name: str, key: Key, value: Any) -> Any:
         return value
     if key.kind == "table" and isinstance(value, dict):
         return [f"{each}={_setting(path, each, setting)}" for each, setting in value.items()]
-    if key.kind in ("text", "path") and (isinstance(value, str) or hasattr(value, "isoformat")):
+    if key.kind in ("text", "path", "times") and (
+        isinstance(value, str) or hasattr(value, "isoformat")
+    ):
         text = value if isinstance(value, str) else value.isoformat()
-        return _relative(path, text) if key.kind == "path" and text != "-" else text
+        named = (key.kind == "path" and text != "-") or (key.kind == "times" and ".." not in text)
+        return str(path.parent / text) if named else text
     wanted = {
         "exact": 'a number in quotes, such as "0.5": a float would not be exact',
         "integer": "an integer",
@@ -154,10 +157,6 @@ def _setting(path: Path, name: str, value: Any) -> str:
     if isinstance(value, float):
         return repr(value)
     raise click.UsageError(f"{path}: the parameter {name} must be a number, text, true or false")
-
-
-def _relative(path: Path, text: str) -> str:
-    return str(path.parent / text)
 
 
 def config_option(*, ledger_from_out: bool = False) -> Callable[[Function], Function]:

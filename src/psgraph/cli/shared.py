@@ -63,32 +63,36 @@ def _period(text: str) -> str:
     return str(Period.parse(text))
 
 
-def _required_or(default: object) -> dict[str, Any]:
+def _required_or(default: object, required: bool) -> dict[str, Any]:
     """Return the keywords of a default; click takes even None for one, so none is passed."""
     if default is None:
-        return {"required": True}
+        return {"required": required}
     return {"default": default, "show_default": True}
 
 
-def epsilon_option(default: str | None = None) -> Callable[[Function], Function]:
+def epsilon_option(
+    default: str | None = None, *, required: bool = True
+) -> Callable[[Function], Function]:
     """``--epsilon``, read exactly; required where it has no default."""
     return click.option(
         "--epsilon",
         type=Checked("epsilon", exact_epsilon),
         metavar="E",
         help="ε, the privacy budget of a window: 1, 0.5 or 1/3.",
-        **_required_or(default),
+        **_required_or(default, required),
     )
 
 
-def window_option(default: int | None = None) -> Callable[[Function], Function]:
+def window_option(
+    default: int | None = None, *, required: bool = True
+) -> Callable[[Function], Function]:
     """``--window``; required where it has no default."""
     return click.option(
         "--window",
         type=Checked("window", _window),
         metavar="W",
         help="w, the number of consecutive timestamps the budget is for.",
-        **_required_or(default),
+        **_required_or(default, required),
     )
 
 

@@ -19,7 +19,7 @@ from psgraph.streams.instants import row_instants
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.reading import Reading
 from psgraph.streams.spans import Span
-from psgraph.streams.spooling import Events, in_order
+from psgraph.streams.spooling import Events, Rows, in_order
 from psgraph.streams.stream import Stream
 from psgraph.streams.times import MOST_EMPTY, Period
 
@@ -153,8 +153,9 @@ class _Source:
         """Yield events in the order of their periods."""
         if self._sorted is None:
             self._sorted = self._is_sorted()
-        found = self._read()
-        return found if self._sorted else in_order(found)
+        if not self._sorted:
+            return in_order(self._read())
+        return (events for rows in self._read() for events in rows.pieces())
 
     def _is_sorted(self) -> bool:
         """Whether periods never go back; reads the times only. The order inside one is free."""
@@ -169,18 +170,11 @@ class _Source:
                 last = numbers[-1]
         return True
 
-    def _read(self) -> Iterator[Events]:
+    def _read(self) -> Iterator[Rows]:
         self._bad.begin()
         for batch in self._bad.read(self._table, self._columns, self._problems):
-            numbers = self._numbers(batch)
-            starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist()]
-            for start, stop in zip(starts, [*starts[1:], len(numbers)], strict=True):
-                yield Events(
-                    int(numbers[start]),
-                    batch.columns["u"][start:stop],
-                    batch.columns["v"][start:stop],
-                    batch.locate(start),
-                )
+            ends = batch.columns["u"], batch.columns["v"]
+            yield Rows(self._numbers(batch), *ends, batch.locate)
 
     def _problems(self, batch: Batch) -> dict[int, str]:
         """Return the rows whose time can't be read or lies outside the declared ends."""
@@ -200,8 +194,9 @@ class _Source:
         if events.period < period:  # the order was checked
             raise DataError(f"{self._table.name} was changed while it was read\nStart again.")
         if events.period - period > MOST_EMPTY:
+            place = events.place()
             raise DataError(
-                f"{self._table.name}{', ' if events.place else ''}{events.place}: more than "
+                f"{self._table.name}{', ' if place else ''}{place}: more than "
                 f"{MOST_EMPTY:,} periods of {self._span.every} without an event before it\n"
                 "Check the times, or use longer periods."
             )

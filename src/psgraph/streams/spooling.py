@@ -8,7 +8,8 @@ in a directory of its own that only the owner can enter (in `$TMPDIR`), and is r
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,9 +19,29 @@ from numpy.typing import NDArray
 
 from psgraph.errors import OutputError
 
-__all__ = ["Events", "in_order"]
+__all__ = ["Events", "Rows", "in_order"]
 
 RUN_ROWS = 1 << 20
+
+
+class Rows(NamedTuple):
+    """Some rows of a table of events."""
+
+    periods: NDArray[np.int64]
+    heads: pa.Array
+    tails: pa.Array
+    locate: Callable[[int], str] = lambda _: ""
+
+    def pieces(self) -> Iterator[Events]:
+        """Split the rows where the period changes."""
+        starts = [0, *(np.flatnonzero(np.diff(self.periods)) + 1).tolist()]
+        for start, stop in zip(starts, [*starts[1:], len(self.periods)], strict=True):
+            yield Events(
+                int(self.periods[start]),
+                self.heads[start:stop],
+                self.tails[start:stop],
+                partial(self.locate, start),
+            )
 
 
 class Events(NamedTuple):
@@ -29,21 +50,21 @@ class Events(NamedTuple):
     period: int
     heads: pa.Array
     tails: pa.Array
-    place: str = ""
-    """Where in the table the first of them is."""
+    place: Callable[[], str] = lambda: ""
+    """Returns where in the table the first of them is."""
 
 
-def in_order(events: Iterable[Events]) -> Iterator[Events]:
+def in_order(table: Iterable[Rows]) -> Iterator[Events]:
     """Sort events by period; only a run, or the events of one period, are in memory.
 
-    >>> a, b = pa.array([1]), pa.array([2])
-    >>> [each.period for each in in_order([Events(5, a, b), Events(3, a, b)])]
-    [3, 5]
+    >>> rows = Rows(np.array([5, 3, 5]), pa.array([1, 2, 3]), pa.array([4, 5, 6]))
+    >>> [(each.period, each.heads.to_pylist()) for each in in_order([rows])]
+    [(3, [2]), (5, [1, 3])]
     """
     with tempfile.TemporaryDirectory(prefix="psgraph-") as directory:
         path = Path(directory) / "events.arrow"
         try:
-            pieces = _spool(events, path)
+            pieces = _spool(table, path)
         except OSError as error:
             raise OutputError(
                 f"the events can't be sorted: {error.strerror or 'I/O error'}\n"
@@ -59,52 +80,45 @@ def in_order(events: Iterable[Events]) -> Iterator[Events]:
                     yield Events(period, piece["u"], piece["v"])
 
 
-def _spool(events: Iterable[Events], path: Path) -> dict[int, list[int]]:
-    """Write runs to a file; return the numbers of the pieces of every period."""
+def _spool(table: Iterable[Rows], path: Path) -> dict[int, list[int]]:
+    """Write sorted runs to a file; return the numbers of the pieces of every period."""
     pieces: dict[int, list[int]] = {}
-    run: list[Events] = []
     writer: pa.ipc.RecordBatchFileWriter | None = None
-    size = written = 0
-
-    def flush() -> None:
-        nonlocal writer, written, size
-        for period, batch in _sorted_run(run):
-            if writer is None:
-                writer = pa.ipc.new_file(str(path), batch.schema)
-            writer.write_batch(batch)
-            pieces.setdefault(period, []).append(written)
-            written += 1
-        run.clear()
-        size = 0
-
+    written = 0
     try:
-        for each in events:
-            run.append(each)
-            size += len(each.heads)
-            if size >= RUN_ROWS:
-                flush()
-        flush()
+        for run in _runs(table):
+            for each in run.pieces():
+                batch = pa.RecordBatch.from_arrays([each.heads, each.tails], names=["u", "v"])
+                if writer is None:
+                    writer = pa.ipc.new_file(str(path), batch.schema)
+                writer.write_batch(batch)
+                pieces.setdefault(each.period, []).append(written)
+                written += 1
     finally:
         if writer is not None:
             writer.close()
     return pieces
 
 
-def _sorted_run(run: list[Events]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    if not run:
-        return
-    periods: NDArray[np.int64] = np.repeat(
-        np.array([each.period for each in run]), [len(each.heads) for each in run]
-    )
+def _runs(table: Iterable[Rows]) -> Iterator[Rows]:
+    """Gather rows into runs of about `RUN_ROWS`, each sorted by period."""
+    gathered: list[Rows] = []
+    size = 0
+    for rows in table:
+        gathered.append(rows)
+        size += len(rows.periods)
+        if size >= RUN_ROWS:
+            yield _sorted(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield _sorted(gathered)
+
+
+def _sorted(gathered: list[Rows]) -> Rows:
+    periods = np.concatenate([rows.periods for rows in gathered])
     order = np.argsort(periods, kind="stable")
-    periods = periods[order]
-    rows = pa.RecordBatch.from_arrays(
-        [
-            pa.concat_arrays([each.heads for each in run]).take(pa.array(order)),
-            pa.concat_arrays([each.tails for each in run]).take(pa.array(order)),
-        ],
-        names=["u", "v"],
+    heads, tails = (
+        pa.concat_arrays([getattr(rows, side) for rows in gathered]).take(pa.array(order))
+        for side in ("heads", "tails")
     )
-    starts = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist()]
-    for start, stop in zip(starts, [*starts[1:], len(periods)], strict=True):
-        yield int(periods[start]), rows.slice(start, stop - start)
+    return Rows(periods[order], heads, tails)

@@ -86,7 +86,7 @@ class Stream:
 def held_back_note(time: str) -> str:
     """Return what is said about periods that are not over."""
     return (
-        f"Held back: the period that begins {time} is not over. It is published with the next "
-        "events, with until (--until DATE) once the data are complete up to then, or as it is "
-        "with close_last (--close-last)."
+        f"Held back: the period that begins {time} is not over. It is published when later events "
+        "are there, with until (--until DATE) when the data are complete up to its end, or "
+        "unfinished with close_last (--close-last)."
     )
