@@ -75,11 +75,16 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
     if names is None and table.empty:
         raise DataError(f"{table.name} is empty\nBegin the file with the line u,v,time.")
     if names is None:
+        remedy = (
+            "Check columns (--columns)."
+            if reading.columns.chosen
+            else "Begin the file with the line u,v,time, or say which columns they are: "
+            "columns='u=…,v=…,time=…' (--columns u=…,v=…,time=…)."
+        )
         raise DataError(
             f"{table.name}: the first line does not name the columns "
-            f"{reading.columns.describe('u', 'v', 'time')}\n"
-            "Begin the file with the line u,v,time, or say which columns they are: "
-            "columns='u=…,v=…,time=…' (--columns). (The line is not shown: it may be an edge.)"
+            f"{reading.columns.describe('u', 'v', 'time')}\n{remedy} (The line is not shown: it "
+            "may be an edge.)"
         )
     if ends is not None:
         raise DataError(

@@ -85,10 +85,17 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
     if table.names is None and table.empty:
         raise DataError(f"{table.name} is empty\nBegin the file with the line t,u,v.")
     if table.names is None:
+        remedy = (
+            "Check columns (--columns)."
+            if chosen.chosen
+            else "Begin the file with the line t,u,v, or say which columns they are: columns='t=…,"
+            "u=…,v=…' (--columns t=…,u=…,v=…). If it is one snapshot of several, give the "
+            "directory; its files need no such line."
+        )
         raise DataError(
-            f"{table.name}: the first line does not name the columns t, u and v\n"
-            "Begin the file with the line t,u,v. If it is one snapshot of several, give the "
-            "directory; its files need no such line. (The line is not shown: it may be an edge.)"
+            f"{table.name}: the first line does not name the columns "
+            f"{chosen.describe('t', 'u', 'v')}\n{remedy} (The line is not shown: it may be "
+            "an edge.)"
         )
     if ends is not None and find_column(names, *TIMES) is not None:
         raise DataError(
