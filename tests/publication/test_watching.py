@@ -117,6 +117,19 @@ class TestMissingFiles:
         with pytest.raises(TermsChanged, match="come from elsewhere"):
             run(inbox, out, every="1d")
 
+    @pytest.mark.parametrize("missing", ["wait", "skip"])
+    def test_daily_files_do_not_continue_monthly_ones_whatever_is_declared(
+        self, inbox: Path, out: Path, missing: str
+    ) -> None:
+        for name in ("2024-01-01.csv", "2024-02-01.csv"):
+            arrive(inbox, name)
+        run(inbox, out)
+        arrive(inbox, "2024-02-02.csv")
+        with pytest.raises(TermsChanged, match="1 month apart, not 1 day"):
+            run(inbox, out, every="1d", missing=missing)
+        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+            run(inbox, out, missing=missing)
+
     def test_a_step_that_is_not_recognised_has_to_be_declared(self, inbox: Path, out: Path) -> None:
         arrive(inbox, "2024-01-01.csv")
         arrive(inbox, "2024-01-04.csv")

@@ -44,6 +44,8 @@ class Tally:
         Where the times come from.
     held_back
         The first period that is not over, if the input has one.
+    names
+        The times of the releases.
     """
 
     timestamps: int = 0
@@ -56,6 +58,7 @@ class Tally:
     certificate: Certificate | None = None
     times: str | None = None
     held_back: str | None = None
+    names: list[str | None] = field(default_factory=list)
 
     def see(self, snapshot: Snapshot) -> None:
         """Count what was dropped from a snapshot."""
@@ -65,6 +68,7 @@ class Tally:
     def add(self, release: Release) -> None:
         """Count one release."""
         self.certificate = release.certificate
+        self.names.append(release.certificate.time)
         self.timestamps += 1
         self.nodes = max(self.nodes, release.certificate.nodes)
         self.edges += release.certificate.edges

@@ -115,7 +115,7 @@ def command(
                 "seconds": tally.seconds,
                 "epsilon": exact_decimal(epsilon),
                 "window": window,
-                "window_in_time": window_in_time(window, tally.times),
+                "window_in_time": window_in_time(window, tally.times, tally.names),
                 "held_back": tally.held_back,
                 "out": str(out),
             }
@@ -133,7 +133,7 @@ def _show(tally: Tally, out: Path) -> None:
         ("Private", certificate.promise.verdict),
         ("Promise", certificate.promise.text),
         ("Roster", certificate.roster),
-        ("Window", window_words(certificate.guarantee.window, tally.times)),
+        ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
         ("Method", f"{certificate.method}, version {certificate.version}"),
         ("Nodes", f"{tally.nodes:,}"),
         ("Edges", f"{tally.edges:,} over all releases"),

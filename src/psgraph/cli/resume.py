@@ -74,7 +74,9 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
                 "seconds": tally.seconds,
                 "epsilon": exact_decimal(certificate.guarantee.epsilon),
                 "window": certificate.guarantee.window,
-                "window_in_time": window_in_time(certificate.guarantee.window, tally.times),
+                "window_in_time": window_in_time(
+                    certificate.guarantee.window, tally.times, tally.names
+                ),
                 "held_back": tally.held_back,
                 "out": None if out is None else str(out),
                 "ledger": str(path),
@@ -94,7 +96,7 @@ def _show(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
         ("New", f"{tally.timestamps - known:,}"),
         ("Private", certificate.promise.verdict),
         ("Promise", certificate.promise.text),
-        ("Window", window_words(certificate.guarantee.window, tally.times)),
+        ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
         ("Spent", f"{spent} of {epsilon} in the window that ends with the last timestamp"),
         ("Seconds", f"{tally.seconds['total']:.2f}"),
         ("Files", "none: this stream is not written to a directory" if out is None else str(out)),

@@ -189,8 +189,10 @@ def command(
 
 def _tell_of_window(window: int, publisher: Publisher, every: str | None) -> bool:
     """Say how long a window is, as soon as that is known."""
-    stated = publisher.stated_times if every is None else f"every {every}"
-    words = window_words(window, stated, publisher.times())
+    from psgraph.streams.directories import FILE_TIMES
+
+    stated = FILE_TIMES if every is None else f"{FILE_TIMES}, every {every}"
+    words = window_words(window, publisher.stated_times or stated, publisher.times())
     known = "=" in words
     if known:
         note(f"Window: {words}.")

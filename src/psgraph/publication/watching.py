@@ -36,7 +36,7 @@ from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.reading import Reading
-from psgraph.streams.sequences import FileSequence
+from psgraph.streams.sequences import FileSequence, step_of_names
 from psgraph.streams.statements import stated_period
 from psgraph.streams.times import Period
 
@@ -222,6 +222,8 @@ def watch(
         if every is not None
         else stated_period(publisher.stated_times)
     )
+    if stated_period(publisher.stated_times) is None:
+        FileSequence(period).check([*published])
     order = _Order(FileSequence(period), missing, {*skip}, close_last=close_last)
     times = FILE_TIMES if period is None else f"{FILE_TIMES}, every {_text(period)}"
     queue: deque[Path] = deque()
@@ -291,6 +293,9 @@ class _Order:
         if not self._close_last and not self._sequence.over(stem(file)):
             return None
         if self._missing == "skip":
+            known = self._sequence.every or step_of_names(published)
+            if known is not None:
+                FileSequence(known).missing([*published], stem(file))  # refuses a shorter step
             return []
         absent = self._sequence.missing([*published], stem(file))
         left = [name for name in absent if name not in self._skip]

@@ -17,7 +17,7 @@ import numpy as np
 from psgraph.errors import TermsChanged
 from psgraph.streams.times import MOST_EMPTY, Period
 
-__all__ = ["FileSequence", "step_of_names"]
+__all__ = ["FileSequence", "regular_step", "step_of_names"]
 
 _DATE = re.compile(r"(?P<year>\d{4})(?P<mark>[-_.]?)(?P<month>\d\d)((?P=mark)(?P<day>\d\d))?(?!\d)")
 _INTEGER = re.compile(r"\d+(?=\D*$)", re.ASCII)
@@ -98,6 +98,20 @@ def step_of_names(names: Iterable[str]) -> Period | None:
     return Period.parse(min(found)[1]) if found else None
 
 
+def regular_step(names: Sequence[str]) -> Period | None:
+    """Return the step between dates in file names if none is missing between them.
+
+    >>> str(regular_step(["2024-01-01", "2024-01-02"])), regular_step(["1-2", "2-2", "2024-01-04"])
+    ('1d', None)
+    """
+    step = step_of_names(names)
+    if step is None:
+        return None
+    parsed = [_Name.parse(name) for name in names]
+    numbers = [0 if each is None else each.number(step) for each in parsed]
+    return step if all(other - one == 1 for one, other in pairwise(numbers)) else None
+
+
 def _day(name: _Name) -> int:
     return date.fromordinal(name.value).day
 
@@ -137,7 +151,7 @@ class FileSequence:
                 f"the name {name!r} does not continue names such as {before[-1]!r}\n"
                 "Deliver files under names of one form, or begin a new ledger for them."
             )
-        step = self.step([*before, name]) if new.form else None
+        step = self.step(before, name) if new.form else None
         first, final = last.number(step), new.number(step)
         if final <= first:
             raise TermsChanged(
@@ -152,12 +166,21 @@ class FileSequence:
             )
         return [last.at(number, step) for number in range(first + 1, final)]
 
-    def step(self, names: Sequence[str]) -> Period:
-        """Return the step between dates; refuse to guess it."""
-        found = self.every or step_of_names(names)
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a declared period that is not the step between names of earlier files."""
+        found = step_of_names(names)
+        if self.every is not None and found is not None and str(found) != str(self.every):
+            raise TermsChanged(
+                f"the files published so far are {found.words()} apart, not {self.every.words()}\n"
+                "That changes how long a window is. Continue as before, or begin a new ledger."
+            )
+
+    def step(self, before: Sequence[str], name: str) -> Period:
+        """Return the step between dates, by the names before if they show it; never guess it."""
+        found = self.every or step_of_names(before) or step_of_names([before[-1], name])
         if found is None:
             raise TermsChanged(
-                f"the step from {names[-2]!r} to {names[-1]!r} is not a day, a week, a month or a "
+                f"the step from {before[-1]!r} to {name!r} is not a day, a week, a month or a "
                 "year\nDeclare the period of the files: every='2d' (--every 2d), or say that "
                 "names need not be regular: missing='skip' (--missing skip)."
             )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from psgraph.streams.sequences import step_of_names
+from psgraph.streams.sequences import regular_step
 from psgraph.streams.times import Period
 
 __all__ = ["continues", "stated_period", "window_in_time"]
@@ -51,10 +51,12 @@ def stated_period(statement: str | None) -> Period | None:
 def window_in_time(
     window: int, statement: str | None, names: Iterable[str | None] = ()
 ) -> str | None:
-    """Return how long a window is: by the stated period, or by the step between file names.
+    """Return how long a window is: by the stated period, or by dates in file names without gap.
 
     >>> window_in_time(6, "periods of 1mo, the first and the last declared by the publisher")
     '6 months'
     """
-    period = stated_period(statement) or step_of_names([name for name in names if name])
+    period = stated_period(statement)
+    if period is None and (statement or "").startswith("one per file"):
+        period = regular_step([name or "" for name in names])
     return None if period is None else period.words(window)
