@@ -338,6 +338,24 @@ def test_gaps_are_refused_when_told(tmp_path: Path) -> None:
         list(read_stream(file, roster=[1, 2], every="1d", gaps="refuse"))
 
 
+def test_a_missing_file_is_refused_when_told(tmp_path: Path) -> None:
+    for day in ("2024-01-01", "2024-01-02", "2024-01-04"):
+        write(tmp_path / f"{day}.csv", "u,v\n1,2\n")
+    assert len(list(read_stream(tmp_path, roster=[1, 2]))) == 3
+    with pytest.raises(DataError, match="no file '2024-01-03'"):
+        read_stream(tmp_path, roster=[1, 2], gaps="refuse")
+    with pytest.raises(InvalidArgument, match="Write an empty file"):
+        read_stream(tmp_path, roster=[1, 2], gaps="empty")
+
+
+@pytest.mark.parametrize(
+    "option", [{"columns": "u=a,v=b"}, {"gaps": "refuse"}, {"bad_rows": "skip"}]
+)
+def test_options_of_rows_are_refused_for_a_list_of_graphs(option: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match=f"{next(iter(option))} can't be used"):
+        read_stream([[(1, 2)]], roster=[1, 2], **option)
+
+
 def test_zstd_files(tmp_path: Path) -> None:
     days = tmp_path / "days"
     days.mkdir()

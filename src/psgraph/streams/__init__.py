@@ -161,6 +161,18 @@ def read_stream(
         return event_stream(table, nodes, span=span, cumulative=cumulative, reading=reading)
 
     if not isinstance(source, str | PathLike):
+        tables_only += [
+            name
+            for name, given in (
+                ("columns", columns),
+                ("bad_rows_to", bad_rows_to),
+                ("unknown_nodes_to", unknown_nodes_to),
+                ("gaps", gaps),
+                ("ids", None if ids == "auto" else ids),
+                ("bad_rows", None if bad_rows == "refuse" else bad_rows),
+            )
+            if given is not None
+        ]
         _refuse_options(["every"] if period is not None else tables_only, "a stream from memory")
         return iterable_stream(source, nodes)
     nodes.require()

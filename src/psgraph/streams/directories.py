@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.columns import ENDS, RENAME
 from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem, uncompressed
@@ -18,6 +18,7 @@ from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.reading import Reading
+from psgraph.streams.sequences import FileSequence
 from psgraph.streams.stream import Stream
 
 __all__ = [
@@ -83,6 +84,8 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
             f"{description}: two files have the same name but for the ending\n"
             "A timestamp can occur only once. Remove one of them."
         )
+    if reading.gaps is not None:
+        _refuse_gaps(times, reading)
     return Stream(
         lambda: nodes.checked(file_snapshots(ordered, nodes, reading)),
         length=lambda: len(ordered),
@@ -90,6 +93,23 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         times=FILE_TIMES,
         bad_rows=reading.bad,
     )
+
+
+def _refuse_gaps(times: Sequence[str], reading: Reading) -> None:
+    """Refuse a missing file, by dates or integers in the names."""
+    if reading.gaps != "refuse":
+        raise InvalidArgument(
+            "gaps='empty' (--gaps empty) is for a table\n"
+            "Write an empty file for a timestamp without edges."
+        )
+    for number in range(1, len(times)):
+        missing = FileSequence(None).missing(times[:number], times[number])
+        if missing:
+            raise DataError(
+                f"there is no file {missing[0]!r} before {times[number]!r}\n"
+                "Add it (an empty file is an empty snapshot), or leave out gaps='refuse' "
+                "(--gaps refuse)."
+            )
 
 
 def name_order(name: str) -> list[tuple[int, str]]:
