@@ -68,7 +68,7 @@ def test_a_stream_begun_monthly_is_not_continued_daily(project: Path) -> None:
     config = project / "publication.toml"
     failed = psgraph_here("publish", "--config", config, "--every", "1d", "--close-last")
     assert failed.code == 1
-    assert "begun with  periods of 1mo" in failed.err or "other data" in failed.err
+    assert "begun with  periods of 1mo" in failed.err
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,16 @@ def test_init_writes_what_publish_reads(project: Path) -> None:
         assert written["publication"]["epsilon"] == "1/3"
         report = json.loads(psgraph_here("publish", "--config", "sub.toml", "--json").out)
     assert (report["epsilon"], report["timestamps"]) == ("1/3", 2)
+
+
+def test_every_comment_of_init_is_a_setting_that_can_be_switched_on(project: Path) -> None:
+    with chdir(project):
+        psgraph_here("init", "calls.csv", *FLAGS, "--force")
+    text = (project / "publication.toml").read_text()
+    on = "\n".join(line.removeprefix("# ") if " = " in line else line for line in text.splitlines())
+    (project / "publication.toml").write_text(on.replace("threshold = 0.5", ""))
+    keys = [key for table in KEYS.values() for key in table.values() if key.kind != "table"]
+    assert read_config(project / "publication.toml").keys() == {key.option for key in keys}
 
 
 def test_init_writes_paths_relative_to_the_file(project: Path) -> None:

@@ -236,7 +236,7 @@ def test_all_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", BAD)
     with pytest.raises(DataError, match=r"a\.csv, line 3: .*mix types") as caught:
         list(read_stream(file, **TIMES))
-    assert "2 more rows can't be read: lines 5, 7" in str(caught.value)
+    assert "2 more rows can't be used: lines 5, 7" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 

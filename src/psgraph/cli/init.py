@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
-from psgraph.cli.config import DEFAULT_NAME, KEYS, Key
+from psgraph.cli.config import DEFAULT_NAME, KEYS
 from psgraph.cli.help import Command
 from psgraph.cli.shared import (
     epsilon_option,
@@ -173,7 +173,7 @@ def _text(given: Mapping[str, Any], target: Path) -> str:
         for name, key in keys.items():
             if key.kind == "table":
                 continue
-            lines += [f"# {key.comment}.", _line(name, key, given.get(key.option))]
+            lines += [f"# {key.comment}.", _line(name, given.get(key.option))]
         lines.append("")
     lines += [
         "# Parameters of the method, as `psgraph methods` lists them.",
@@ -183,14 +183,33 @@ def _text(given: Mapping[str, Any], target: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-_EMPTY: Mapping[str, str] = {"flag": "false", "integer": "12"}
+#: What stands behind a key that was not given, in a comment.
+_EXAMPLES: Mapping[str, Any] = {
+    "roster": "nodes.csv",
+    "roster_column": "phone",
+    "columns": "u=caller,v=callee,time=start",
+    "ids": "text",
+    "every": "1mo",
+    "timezone": "Europe/Berlin",
+    "from": "2024-01-01",
+    "until": "now",
+    "times": "0..11",
+    "time_label": "month",
+    "gaps": "refuse",
+    "missing": "empty",
+    "bad_rows": "skip",
+    "bad_rows_to": "bad-rows.csv",
+    "unknown_nodes_to": "unknown-nodes.csv",
+    "ledger": "private/ledger.sqlite",
+    "noise": "exact",
+}
 
 
-def _line(name: str, key: Key, value: Any) -> str:
-    show: Callable[[Any], str] = lambda each: json.dumps(each, ensure_ascii=False)  # noqa: E731
+def _line(name: str, value: Any) -> str:
+    """Return a setting; one that was not given, or a flag that is off, as a comment."""
     if value is None or value is False:
-        return f"# {name} = {_EMPTY.get(key.kind, show(''))}"
-    return f"{name} = {show(value)}"
+        return f"# {name} = {json.dumps(_EXAMPLES.get(name, True))}"
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def _write(target: Path, text: str) -> None:

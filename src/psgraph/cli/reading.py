@@ -104,7 +104,7 @@ def tell_of_input(stream: Stream) -> None:
         note(held_back_note(stream.held_back))
     if stream.skipped and sys.stderr.isatty():  # not into a log
         note(
-            f"Skipped {count(stream.skipped, 'row')} that can't be read. (For the curator only: "
+            f"Skipped {count(stream.skipped, 'row')} that can't be used. (For the curator only: "
             "this depends on the edges.)"
         )
 

@@ -234,6 +234,7 @@ class Publisher:
         """
         with self._lock:
             check_snapshot(snapshot, self._roster_kind)
+            check_times(times, self._stated_times)
             self._finish()
             number = self._cursor if timestamp is None else as_timestamp(timestamp)
             following = self._accountant.timestamps
@@ -252,7 +253,6 @@ class Publisher:
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
-        check_times(times, self._stated_times)
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
         before, previous = self._latest or (-1, None)

@@ -123,7 +123,7 @@ class BadRows:
             more = ", …" if len(others) > _SHOWN else ""
             kind = first.place.split()[0]
             message += (
-                f"\n{count(len(others), 'more row')} can't be read: "
+                f"\n{count(len(others), 'more row')} can't be used: "
                 f"{kind if len(others) == 1 else kind + 's'} {shown}{more}"
             )
         listed = (
