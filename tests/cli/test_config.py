@@ -53,8 +53,34 @@ def test_all_commands_need_nothing_else(project: Path) -> None:
         assert (first["epsilon"], first["window_in_time"]) == ("0.5", "6 months")
         assert run("budget", project)["window_in_time"] == "6 months"
         assert run("compare", project)
+        assert run("verify", project)["timestamps"] == 2
         grown = run("resume", project, "--until", "2024-04-01")
         assert (grown["already_sealed"], grown["new"], grown["held_back"]) == (2, 1, None)
+
+
+def test_watch_needs_nothing_else_and_says_what_it_waits_for(project: Path) -> None:
+    inbox = project / "inbox"
+    inbox.mkdir()
+    for day in (1, 2, 4):
+        write_csv(inbox / f"2024-01-0{day}.csv", "caller,callee", [(1, 2), (2, 3)])
+    text = TEXT.replace("calls.csv", "inbox").replace(",time=start", "").replace("1mo", "1d")
+    (project / "publication.toml").write_text(text)
+    watch = ("watch", "--config", project / "publication.toml", "--once", "--settle", "0.05")
+    first = psgraph_here(*watch)
+    assert first.code == 0, first.err
+    assert "Window: 6 timestamps = 6 days." in first.err
+    assert "2024-01-04.csv waits for 2024-01-03." in first.err
+    lines = psgraph_here(*watch, "--skip", "2024-01-03", "--json").out.splitlines()
+    assert [json.loads(line)["new"] for line in lines] == [False, False, True]
+
+
+def test_a_curators_file_is_not_written_among_the_releases(project: Path) -> None:
+    for option in ("--bad-rows-to", "--unknown-nodes-to"):
+        refused = psgraph_here(
+            "publish", "--config", project / "publication.toml", option, project / "releases" / "x"
+        )
+        assert refused.code == 2
+        assert "must not be stored" in refused.err
 
 
 def test_flags_override_the_file(project: Path) -> None:

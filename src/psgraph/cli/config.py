@@ -159,13 +159,17 @@ def _setting(path: Path, name: str, value: Any) -> str:
     raise click.UsageError(f"{path}: the parameter {name} must be a number, text, true or false")
 
 
-def config_option(*, ledger_from_out: bool = False) -> Callable[[Function], Function]:
+def config_option(
+    *, ledger_from_out: bool = False, path_is_out: bool = False
+) -> Callable[[Function], Function]:
     """``--config``, which sets what is not given on the command line.
 
     Parameters
     ----------
     ledger_from_out
         Whether the command finds the ledger by the directory of the releases.
+    path_is_out
+        Whether its argument is the directory of the releases and not the input.
     """
 
     def load(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
@@ -176,6 +180,8 @@ def config_option(*, ledger_from_out: bool = False) -> Callable[[Function], Func
             values["inbox"] = values["path"]
         if "out" in values:
             values["releases"] = values["out"]
+            if path_is_out:
+                values["path"] = values["out"]
             if ledger_from_out:
                 values.setdefault("ledger", values["out"])
         ctx.default_map = {**values, **(ctx.default_map or {})}

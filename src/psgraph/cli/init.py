@@ -31,6 +31,7 @@ _HEAD = """\
 #   psgraph resume  --config {name}     when the input has grown
 #   psgraph watch   --config {name}     if the input is a directory that receives files
 #   psgraph budget  --config {name}
+#   psgraph verify  --config {name}
 #   psgraph compare --config {name}     curator only
 # Flags override it. Paths are relative to this file.
 """
@@ -77,7 +78,7 @@ def command(
     force: bool,
     **roster: Any,
 ) -> None:
-    """Write a configuration file for `publish`, `resume`, `watch`, `budget` and `compare`.
+    """Write a configuration file for `publish`, `resume`, `watch`, `budget`, `verify`, `compare`.
 
     What is not given as a flag is asked, on a terminal. Other settings are in the file as
     comments. Nothing is read or published.

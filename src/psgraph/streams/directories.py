@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.reading import Reading
-from psgraph.streams.sequences import FileSequence
+from psgraph.streams.sequences import FileSequence, step_of_names
 from psgraph.streams.stream import Stream
 
 __all__ = [
@@ -102,11 +103,12 @@ def _refuse_gaps(times: Sequence[str], reading: Reading) -> None:
             "gaps='empty' (--gaps empty) is for a table\n"
             "Write an empty file for a timestamp without edges."
         )
-    for number in range(1, len(times)):
-        missing = FileSequence(None).missing(times[:number], times[number])
+    sequence = FileSequence(step_of_names(times))
+    for before, time in pairwise(times):
+        missing = sequence.missing([before], time)
         if missing:
             raise DataError(
-                f"there is no file {missing[0]!r} before {times[number]!r}\n"
+                f"there is no file {missing[0]!r} before {time!r}\n"
                 "Add it (an empty file is an empty snapshot), or leave out gaps='refuse' "
                 "(--gaps refuse)."
             )
