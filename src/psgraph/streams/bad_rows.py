@@ -7,19 +7,17 @@ and no JSON output.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from psgraph._runtime.durable import write_whole
 from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.batches import Batch, Columns
 from psgraph.graph.formats.files import TableFile
+from psgraph.streams.curator_files import write_curator_file
 
 __all__ = ["POLICIES", "BadRows", "Policy"]
 
@@ -113,7 +111,8 @@ class BadRows:
 
     def _finish(self, found: list[_Row]) -> None:
         if found and self.listing is not None:
-            self._write(self.listing)
+            facts = (row._replace(problem=row.problem.partition("\n")[0]) for row in self.rows)
+            write_curator_file(self.listing, _Row._fields, facts)
         if not found or self.skipping:
             return
         first, *others = found
@@ -132,11 +131,3 @@ class BadRows:
             else f"{self.listing} lists them (for the curator only)"
         )
         raise DataError(f"{message}\nbad_rows='skip' (--bad-rows skip) leaves them out; {listed}.")
-
-    def _write(self, path: Path) -> None:
-        text = io.StringIO()
-        writer = csv.writer(text)
-        writer.writerow(("file", "place", "problem", "content"))
-        for row in self.rows:
-            writer.writerow(row._replace(problem=row.problem.partition("\n")[0]))
-        write_whole(path, text.getvalue().encode(), owner_only=True)

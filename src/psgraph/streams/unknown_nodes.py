@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from psgraph._runtime.durable import write_whole
 from psgraph.errors import OutsideRoster
 from psgraph.graph import Roster
 from psgraph.graph.formats.tables import is_text
+from psgraph.streams.curator_files import write_curator_file
 
 __all__ = ["UnknownNodes"]
 
@@ -63,11 +61,7 @@ class UnknownNodes:
         """Refuse the input if an end of an edge was unknown."""
         if not self._first:
             return
-        text = io.StringIO()
-        writer = csv.writer(text)
-        writer.writerow(("id", "first_time"))
-        writer.writerows(self._first.items())
-        write_whole(self._path, text.getvalue().encode(), owner_only=True)
+        write_curator_file(self._path, ("id", "first_time"), self._first.items())
         raise OutsideRoster(
             "edges have ends outside the roster\n"
             f"{self._path} lists them (for the curator only). Add the missing nodes to the roster, "
