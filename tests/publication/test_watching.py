@@ -24,7 +24,7 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
-from psgraph.publication.watching import Inbox, watch
+from psgraph.publication.watching import Arrival, Inbox, Waiting, watch
 from tests.crash.scenario import GUARANTEE
 
 ROSTER = Roster("abcdef")
@@ -56,20 +56,110 @@ def run(inbox: Path, out: Path, **options: object) -> list[tuple[str, int, bool]
         arrivals = watch(
             inbox, publisher, **{"roster": ROSTER, "once": True, "settle": SETTLE, **options}
         )
-        return [(a.file.name, a.release.timestamp, a.new) for a in arrivals]
+        return [
+            (a.file.name, a.release.timestamp, a.new) for a in arrivals if isinstance(a, Arrival)
+        ]
+
+
+class TestMissingFiles:
+    def waiting(self, inbox: Path, out: Path, **options: object) -> list[tuple[str, ...]]:
+        """What is waited for."""
+        with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+            found = watch(inbox, publisher, roster=ROSTER, once=True, settle=SETTLE, **options)
+            return [each.missing for each in found if isinstance(each, Waiting)]
+
+    def test_a_missing_file_is_waited_for(self, inbox: Path, out: Path) -> None:
+        for name in ("2024-02-27.csv", "2024-02-28.csv", "2024-03-01.csv"):
+            arrive(inbox, name)
+        assert self.waiting(inbox, out) == [("2024-02-29",)]
+        assert verify(out).timestamps == 2
+        arrive(inbox, "2024-02-29.csv")
+        assert self.waiting(inbox, out) == []
+        assert verify(out).timestamps == 4
+
+    @pytest.mark.parametrize(
+        ("options", "times"),
+        [
+            ({"skip": ["5"]}, ["4"]),
+            ({"skip": ["5", "6"]}, ["4", "7"]),
+            ({"missing": "skip"}, ["4", "7"]),
+            ({"missing": "empty"}, ["4", "5", "6", "7"]),
+            ({"missing": "empty", "skip": ["5"]}, ["4", "6", "7"]),
+        ],
+    )
+    def test_a_missing_file_is_skipped_when_told(
+        self, inbox: Path, out: Path, options: dict[str, object], times: list[str]
+    ) -> None:
+        arrive(inbox, "4.csv")
+        arrive(inbox, "7.csv")
+        run(inbox, out, **options)
+        with Publisher.resume(out / "ledger.sqlite") as publisher:
+            assert publisher.times() == times
+
+    def test_daily_files_do_not_continue_monthly_ones(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "2024-01-01.csv")
+        arrive(inbox, "2024-02-01.csv")
+        run(inbox, out)
+        arrive(inbox, "2024-02-02.csv")
+        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+            run(inbox, out, every="1mo")
+        arrive(inbox, "2024-02.csv")
+        (inbox / "2024-02-02.csv").unlink()
+        with pytest.raises((TermsChanged, OutOfOrder)):
+            run(inbox, out)
+        assert verify(out).timestamps == 2
+
+    def test_the_period_belongs_to_the_terms(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "2024-01-01.csv")
+        run(inbox, out, every="1mo")
+        arrive(inbox, "2024-01-02.csv")
+        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+            run(inbox, out)  # the ledger knows the period
+        with pytest.raises(TermsChanged, match="come from elsewhere"):
+            run(inbox, out, every="1d")
+
+    @pytest.mark.parametrize("missing", ["wait", "skip"])
+    def test_daily_files_do_not_continue_monthly_ones_whatever_is_declared(
+        self, inbox: Path, out: Path, missing: str
+    ) -> None:
+        for name in ("2024-01-01.csv", "2024-02-01.csv"):
+            arrive(inbox, name)
+        run(inbox, out)
+        arrive(inbox, "2024-02-02.csv")
+        with pytest.raises(TermsChanged, match="1 month apart, not 1 day"):
+            run(inbox, out, every="1d", missing=missing)
+        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+            run(inbox, out, missing=missing)
+
+    def test_a_step_that_is_not_recognised_has_to_be_declared(self, inbox: Path, out: Path) -> None:
+        arrive(inbox, "2024-01-01.csv")
+        arrive(inbox, "2024-01-04.csv")
+        with pytest.raises(TermsChanged, match="Declare the period"):
+            run(inbox, out)
+        assert self.waiting(inbox, out, every="1d") == [("2024-01-02", "2024-01-03")]
+
+    def test_a_file_waits_until_its_period_is_over(
+        self, inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        arrive(inbox, "2024-01-01.csv")
+        noon, next_day = 1_704_110_400_000_000, 1_704_153_600_000_000
+        monkeypatch.setattr("psgraph.streams.times.now", lambda: noon)
+        assert self.waiting(inbox, out, every="1d") == [()]
+        monkeypatch.setattr("psgraph.streams.times.now", lambda: next_day)
+        assert run(inbox, out, every="1d") == [("2024-01-01.csv", 0, True)]
 
 
 class TestOnce:
     def test_in_the_order_of_names_numbers_by_value(self, inbox: Path, out: Path) -> None:
-        for name in ("day10.csv", "day9.csv", "day1.csv"):
+        for name in ("day10.csv", "day9.csv", "day8.csv"):
             arrive(inbox, name)
         assert run(inbox, out) == [
-            ("day1.csv", 0, True),
+            ("day8.csv", 0, True),
             ("day9.csv", 1, True),
             ("day10.csv", 2, True),
         ]
         with Publisher.resume(ledger_of(out)) as publisher:
-            assert publisher.times() == ["day1", "day9", "day10"]
+            assert publisher.times() == ["day8", "day9", "day10"]
 
     def test_known_files_are_handed_back(self, inbox: Path, out: Path) -> None:
         arrive(inbox, "1.csv")

@@ -20,17 +20,19 @@ __all__ = [
 ]
 
 
-def write_whole(path: Path, content: bytes | memoryview | Any) -> None:
+def write_whole(path: Path, content: bytes | memoryview | Any, *, owner_only: bool = False) -> None:
     """Write beside the target, flush to the disk, rename, and flush the directory.
 
     A reader sees the old file (or none) until the rename and the new one after it. What an
     interrupted call leaves behind is a file whose name begins with a dot, and the next call for
-    the same path overwrites it.
+    the same path overwrites it. With `owner_only` nobody else can read the file (mode 0600).
     """
-    write_all_whole([(path, content)])
+    write_all_whole([(path, content)], owner_only=owner_only)
 
 
-def write_all_whole(files: Sequence[tuple[Path, bytes | memoryview | Any]]) -> None:
+def write_all_whole(
+    files: Sequence[tuple[Path, bytes | memoryview | Any]], *, owner_only: bool = False
+) -> None:
     """Write several files like `write_whole`; they appear in order, and are durable together.
 
     Fewer flushes than one by one: the directories are flushed once, after the last rename.
@@ -38,7 +40,7 @@ def write_all_whole(files: Sequence[tuple[Path, bytes | memoryview | Any]]) -> N
     temporaries = {path: path.with_name(f".{path.name}.part") for path, _ in files}
     try:
         for path, content in files:
-            _write(temporaries[path], content)
+            _write(temporaries[path], content, owner_only=owner_only)
         for temporary in temporaries.values():
             flush(temporary)
         for path, temporary in temporaries.items():
@@ -56,9 +58,12 @@ def write_all_whole(files: Sequence[tuple[Path, bytes | memoryview | Any]]) -> N
         ) from None
 
 
-def _write(path: Path, content: bytes | memoryview | Any) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+def _write(path: Path, content: bytes | memoryview | Any, *, owner_only: bool) -> None:
+    mode = 0o600 if owner_only else 0o644
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
     try:
+        if owner_only:
+            os.fchmod(file, mode)  # an interrupted call may have left a file
         left = memoryview(content)
         while left:
             left = left[os.write(file, left) :]

@@ -24,6 +24,7 @@ root = LazyGroup(
     name="psgraph",
     commands_in=(
         "demo",
+        "init",
         "publish",
         "resume",
         "watch",

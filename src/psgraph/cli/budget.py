@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psgraph._runtime.numbers import brief, count
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
+from psgraph.cli.reading import window_words
 from psgraph.cli.screen import facts, print_json, results, table
 from psgraph.cli.shared import json_option
 from psgraph.errors import exact_decimal
@@ -37,6 +39,7 @@ _NOISE: dict[str | None, str] = {
     short_help="Show what a stream has spent and what is left.",
     examples=["psgraph budget releases", "psgraph budget releases --json"],
 )
+@config_option(ledger_from_out=True)
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @json_option
 def command(ledger: Path, as_json: bool) -> None:
@@ -60,6 +63,8 @@ def command(ledger: Path, as_json: bool) -> None:
 
 
 def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, Any]:
+    from psgraph.streams.statements import window_in_time
+
     guarantee = spending.guarantee
     since = spending.timestamps - len(spending.spends)
     return {
@@ -71,6 +76,7 @@ def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, A
         "times": ledger.stated_times(),
         "epsilon": exact_decimal(guarantee.epsilon),
         "window": guarantee.window,
+        "window_in_time": window_in_time(guarantee.window, ledger.stated_times(), ledger.times()),
         "timestamps": spending.timestamps,
         "spent": exact_decimal(spending.spent),
         "left": exact_decimal(guarantee.epsilon - spending.spent),
@@ -90,6 +96,7 @@ def _show(ledger: Ledger, promise: Promise, spending: Spending) -> None:
         ("Promise", promise.text),
         ("Method", ledger.terms.method),
         ("Noise", _NOISE.get(ledger.noise, "the sampler is not recorded")),
+        ("Window", window_words(guarantee.window, ledger.stated_times(), ledger.times())),
         ("Published", count(spending.timestamps, "timestamp")),
         ("Spent", f"{exact_decimal(spent)} in the current window ({spending.window})"),
         ("Left", f"{exact_decimal(left)} of {exact_decimal(guarantee.epsilon)} in that window"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph._runtime.numbers import joined
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import (
     compile_notice,
@@ -43,6 +44,7 @@ _GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that
         "psgraph compare edges.parquet releases --roster nodes.csv --report report.html --more all",
     ],
 )
+@config_option()
 @source_options
 @click.argument("releases", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(

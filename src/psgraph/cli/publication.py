@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from psgraph._runtime.numbers import count
+from psgraph.cli.reading import tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, waiting
 from psgraph.cli.shared import Source
 from psgraph.errors import DataError
@@ -43,6 +44,12 @@ class Tally:
         Of the last release.
     joined
         How many nodes joined the roster since timestamps were published that are handed back.
+    times
+        Where the times come from.
+    held_back
+        The first period that is not over, if the input has one.
+    names
+        The times of the releases.
     """
 
     timestamps: int = 0
@@ -55,6 +62,9 @@ class Tally:
     seconds: dict[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     joined: int = 0
+    times: str | None = None
+    held_back: str | None = None
+    names: list[str | None] = field(default_factory=list)
     _joined_at: int = 0
     _listed: int = 0
 
@@ -72,6 +82,7 @@ class Tally:
     def add(self, release: Release) -> None:
         """Count one release."""
         self.certificate = release.certificate
+        self.names.append(release.certificate.time)
         self.timestamps += 1
         if self._listed > release.certificate.nodes:
             self.joined = self._listed - release.certificate.nodes
@@ -107,7 +118,7 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
     tally = Tally()
     with stopwatch() as seconds:
         with phase("total"), phase("read"), waiting("Checking the input …"):
-            snapshots, length, times = _checked(source)
+            snapshots, length, tally.times, tally.held_back = _checked(source)
         with (
             phase("total"),
             compile_notice(),
@@ -116,7 +127,7 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
         ):
             tally.sealed = publisher.spending.timestamps
             try:
-                for release in publisher.publish_all(snapshots, times=times, seen=tally.see):
+                for release in publisher.publish_all(snapshots, times=tally.times, seen=tally.see):
                     tally.add(release)
                     advance()
             except KeyboardInterrupt:
@@ -132,7 +143,7 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
     return tally
 
 
-def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None]:
+def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
     A short stream is kept in memory meanwhile; a long one will be read a second time.
@@ -147,7 +158,12 @@ def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None]:
             held = None
         elif held is not None:
             held.append(snapshot)
+    tell_of_input(stream)
+    if not length and stream.held_back is not None:
+        raise DataError(
+            "no period of the input is over, so there is nothing to publish yet\n"
+            "Run the command again later, or publish it as it is with --close-last."
+        )
     if not length:
         raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    times: str | None = getattr(stream, "times", None)
-    return stream if held is None else held, length, times
+    return stream if held is None else held, length, stream.times, stream.held_back

@@ -11,9 +11,11 @@ from typing import Any
 import click
 
 from psgraph._runtime.numbers import count
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.publication import Tally, publish_source
+from psgraph.cli.reading import check_private_file, window_words
 from psgraph.cli.screen import facts, note, print_json, results
 from psgraph.cli.shared import (
     Source,
@@ -37,6 +39,7 @@ __all__ = ["command"]
         "--out out",
     ],
 )
+@config_option()
 @source_options
 @publication_options
 @click.option(
@@ -63,9 +66,9 @@ def command(
 ) -> None:
     """Publish every snapshot of INPUT as a synthetic graph with a certificate.
 
-    INPUT is a Parquet, CSV or TSV file (gzipped too) with columns t, u, v; a directory or a
+    INPUT is a Parquet, CSV or TSV file (also .gz, .zst) with columns t, u, v; a directory or a
     quoted pattern with one file per timestamp; or, with --every, a table of events with columns
-    u, v, time.
+    u, v, time. - reads a table from standard input. --columns names other columns.
 
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
     every timestamp, and the node lists in DIR/nodes. All of INPUT is checked before the first
@@ -77,7 +80,10 @@ def command(
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
+    from psgraph.streams.statements import window_in_time
 
+    check_private_file("--bad-rows-to", source.bad_rows_to, out)
+    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     guarantee = WEventPrivacy(epsilon, window=window)
     chosen = build_method(method, settings, guarantee)
     arguments: dict[str, Any] = {
@@ -112,6 +118,8 @@ def command(
                 "seconds": tally.seconds,
                 "epsilon": exact_decimal(epsilon),
                 "window": window,
+                "window_in_time": window_in_time(window, tally.times, tally.names),
+                "held_back": tally.held_back,
                 "out": str(out),
                 "ledger": str(arguments["ledger"]),
             }
@@ -130,6 +138,7 @@ def _show(tally: Tally, out: Path, ledger: Path) -> None:
         ("Promise", certificate.promise.text),
         ("New", _new(tally)),
         ("Roster", certificate.roster),
+        ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
         ("Method", f"{certificate.method}, version {certificate.version}"),
         ("Nodes", f"{tally.nodes:,}"),
         ("Edges", f"{tally.edges:,} over all releases"),

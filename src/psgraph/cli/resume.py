@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from psgraph._runtime.numbers import count
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.publication import Tally, publish_source
+from psgraph.cli.reading import check_private_file, window_words
 from psgraph.cli.screen import facts, note, print_json, results
 from psgraph.cli.shared import Source, json_option, source_options
 from psgraph.errors import exact_decimal
@@ -23,6 +25,7 @@ __all__ = ["command"]
     short_help="Continue a stream where it stopped.",
     examples=["psgraph resume releases edges.parquet --roster nodes.csv"],
 )
+@config_option(ledger_from_out=True)
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @source_options
 @json_option
@@ -38,11 +41,14 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
     from psgraph.publication.locations import ledger_at
     from psgraph.publication.opening import check_history, resumed
     from psgraph.publication.publisher import Publisher
+    from psgraph.streams.statements import window_in_time
 
     path = ledger_at(ledger)
     arguments = resumed(path, None)
     check_history(**arguments)
     out: Path | None = arguments["out"]
+    check_private_file("--bad-rows-to", source.bad_rows_to, out)
+    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     with Ledger(path, writing=False) as opened:
         sealed = opened.sealed
     begin = partial(Publisher.resume, path, replay=True)
@@ -68,6 +74,10 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
                 "seconds": tally.seconds,
                 "epsilon": exact_decimal(certificate.guarantee.epsilon),
                 "window": certificate.guarantee.window,
+                "window_in_time": window_in_time(
+                    certificate.guarantee.window, tally.times, tally.names
+                ),
+                "held_back": tally.held_back,
                 "out": None if out is None else str(out),
                 "ledger": str(path),
             }
@@ -86,6 +96,7 @@ def _show(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
         ("New", f"{tally.timestamps - known:,}"),
         ("Private", certificate.promise.verdict),
         ("Promise", certificate.promise.text),
+        ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
         ("Spent", f"{spent} of {epsilon} in the window that ends with the last timestamp"),
         ("Seconds", f"{tally.seconds['total']:.2f}"),
         ("Files", "none: this stream is not written to a directory" if out is None else str(out)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from psgraph.cli.reading import READING_OPTIONS, silence_warnings, timezone_option
 from psgraph.errors import InvalidArgument
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
@@ -23,6 +24,7 @@ __all__ = [
     "epsilon_option",
     "json_option",
     "method_option",
+    "period_option",
     "report_option",
     "roster_options",
     "seed_option",
@@ -61,33 +63,42 @@ def _period(text: str) -> str:
     return str(Period.parse(text))
 
 
-def _required_or(default: object) -> dict[str, Any]:
+def _required_or(default: object, required: bool) -> dict[str, Any]:
     """Return the keywords of a default; click takes even None for one, so none is passed."""
     if default is None:
-        return {"required": True}
+        return {"required": required}
     return {"default": default, "show_default": True}
 
 
-def epsilon_option(default: str | None = None) -> Callable[[Function], Function]:
+def epsilon_option(
+    default: str | None = None, *, required: bool = True
+) -> Callable[[Function], Function]:
     """``--epsilon``, read exactly; required where it has no default."""
     return click.option(
         "--epsilon",
         type=Checked("epsilon", exact_epsilon),
         metavar="E",
         help="ε, the privacy budget of a window: 1, 0.5 or 1/3.",
-        **_required_or(default),
+        **_required_or(default, required),
     )
 
 
-def window_option(default: int | None = None) -> Callable[[Function], Function]:
+def window_option(
+    default: int | None = None, *, required: bool = True
+) -> Callable[[Function], Function]:
     """``--window``; required where it has no default."""
     return click.option(
         "--window",
         type=Checked("window", _window),
         metavar="W",
         help="w, the number of consecutive timestamps the budget is for.",
-        **_required_or(default),
+        **_required_or(default, required),
     )
+
+
+def period_option(words: str) -> Callable[[Function], Function]:
+    """``--every``."""
+    return click.option("--every", type=Checked("period", _period), metavar="PERIOD", help=words)
 
 
 json_option = click.option(
@@ -144,6 +155,14 @@ class Source:
     until: str | None = None
     roster_column: str | None = None
     roster_no_header: bool = False
+    timezone: str | None = None
+    close_last: bool = False
+    gaps: str | None = None
+    columns: str | None = None
+    ids: str = "auto"
+    bad_rows: str = "refuse"
+    bad_rows_to: str | None = None
+    unknown_nodes_to: str | None = None
 
     def __post_init__(self) -> None:
         if self.roster is None and not self.roster_from_edges:
@@ -189,11 +208,17 @@ class Source:
                 "--from and --until are the ends of a table of events\n"
                 "Give --every as well, or declare the timestamps with --times."
             )
+        if self.close_last or self.timezone is not None:
+            raise click.UsageError(
+                "--close-last and --timezone are for a table of events that is cut into periods\n"
+                "Give --every as well."
+            )
 
     def open(self) -> Stream:
         """Read the roster and the head of INPUT; snapshots are read while iterating."""
         from psgraph.streams import read_stream
 
+        silence_warnings()
         return read_stream(
             self.path,
             roster=self.roster,
@@ -206,6 +231,14 @@ class Source:
             start=self.start,
             until=self.until,
             cumulative=self.cumulative,
+            timezone=self.timezone,
+            close_last=self.close_last,
+            gaps=self.gaps,
+            columns=self.columns,
+            ids=self.ids,
+            bad_rows=self.bad_rows,
+            bad_rows_to=self.bad_rows_to,
+            unknown_nodes_to=self.unknown_nodes_to,
         )
 
     def options(self) -> list[str]:
@@ -222,6 +255,12 @@ class Source:
             ("--from", self.start),
             ("--until", self.until),
             ("--cumulative", self.cumulative),
+            ("--timezone", self.timezone),
+            ("--close-last", self.close_last),
+            ("--gaps", self.gaps),
+            ("--columns", self.columns),
+            ("--ids", None if self.ids == "auto" else self.ids),
+            ("--bad-rows", None if self.bad_rows == "refuse" else self.bad_rows),
         ):
             if value is True:
                 words.append(name)
@@ -271,11 +310,9 @@ _SOURCE_OPTIONS = (
         help="The column of a table t, u, v that names the times. It is public, and equal in all "
         "rows of a timestamp.",
     ),
-    click.option(
-        "--every",
-        type=Checked("period", _period),
-        metavar="PERIOD",
-        help="Cut a table of events (u, v, time) into periods: 1d, 1w, 1mo, ….",
+    period_option(
+        "Cut a table of events (u, v, time) into periods: 1d, 1w, 1mo, …. A period is published "
+        "when it is over."
     ),
     click.option(
         "--from",
@@ -286,13 +323,28 @@ _SOURCE_OPTIONS = (
     click.option(
         "--until",
         metavar="TIME",
-        help="With --every: where the stream ends (exclusive); otherwise with the last event.",
+        help="With --every: where the stream ends (exclusive), or now. The data are complete up "
+        "to then, so all periods before it are published. Without it the period of the last "
+        "event is held back.",
     ),
+    click.option(
+        "--close-last",
+        is_flag=True,
+        help="With --every: publish the last period although it is not over.",
+    ),
+    timezone_option,
     click.option(
         "--cumulative",
         is_flag=True,
         help="With --every: each snapshot keeps the edges of all periods before it.",
     ),
+    click.option(
+        "--gaps",
+        type=click.Choice(["empty", "refuse"]),
+        help="What a timestamp of a table without a row is: an empty snapshot, or an error.  "
+        "[default: empty]",
+    ),
+    *READING_OPTIONS,
 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, waiting
 from psgraph.cli.shared import json_option, report_option
@@ -24,6 +25,7 @@ __all__ = ["command"]
         "psgraph verify releases --report public.html",
     ],
 )
+@config_option(path_is_out=True)
 @click.argument("path", metavar="DIR|LEDGER", type=click.Path(path_type=Path))
 @report_option
 @json_option

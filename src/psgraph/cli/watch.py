@@ -14,18 +14,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psgraph._runtime.numbers import count
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, publication_options
-from psgraph.cli.screen import compile_notice, note
-from psgraph.cli.shared import (
-    Source,
-    roster_options,
+from psgraph.cli.reading import (
+    check_private_file,
+    reading_options,
+    timezone_option,
+    window_words,
 )
+from psgraph.cli.screen import compile_notice, note
+from psgraph.cli.shared import Source, period_option, roster_options
 from psgraph.errors import exact_decimal
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
-    from psgraph.publication.watching import Arrival
+    from psgraph.publication.publisher import Publisher
+    from psgraph.publication.watching import Arrival, Waiting
 
 __all__ = ["command"]
 
@@ -40,7 +45,29 @@ __all__ = ["command"]
     ],
 )
 @click.argument("inbox", metavar="INBOX", type=click.Path(path_type=Path))
+@config_option()
 @roster_options
+@period_option(
+    "The period of the files, such as 1d; recognised from dates in their names unless given. A "
+    "file is published when its period is over."
+)
+@timezone_option
+@click.option(
+    "--missing",
+    type=click.Choice(["wait", "empty", "skip"]),
+    default="wait",
+    show_default=True,
+    help="What to do when dates or integers in names show that a file is missing: wait for it, "
+    "publish an empty snapshot, or skip it (names need not be regular then).",
+)
+@click.option(
+    "--skip",
+    metavar="NAME",
+    multiple=True,
+    help="A file that will not come, by its name without ending; may be repeated.",
+)
+@click.option("--close-last", is_flag=True, help="Publish a file although its period is not over.")
+@reading_options
 @publication_options
 @click.option("--once", is_flag=True, help="Publish what is there, then stop.")
 @click.option(
@@ -58,6 +85,16 @@ def command(
     roster_column: str | None,
     roster_no_header: bool,
     roster_from_edges: bool,
+    every: str | None,
+    timezone: str | None,
+    missing: str,
+    skip: tuple[str, ...],
+    close_last: bool,
+    columns: str | None,
+    ids: str,
+    bad_rows: str,
+    bad_rows_to: str | None,
+    unknown_nodes_to: str | None,
     out: Path,
     ledger: Path | None,
     epsilon: Fraction,
@@ -77,6 +114,9 @@ def command(
     such as 2024-01-05.csv. Rename files into the directory when they are complete; a file that is
     still being written is waited for. Hidden files and those ending in .part or .tmp are ignored.
 
+    Dates and integers in the names show when a file is missing. It is waited for, since a window
+    is counted in timestamps; --skip NAME says that it will not come.
+
     Each file is published once. After a restart the files that are still there are compared with
     the ledger. The command stops, before measuring anything, when a published file was changed or
     when a new file sorts before one that is already published.
@@ -90,12 +130,17 @@ def command(
         roster_column=roster_column,
         roster_no_header=roster_no_header,
     )
+    if timezone is not None and every is None:
+        raise click.UsageError("--timezone is the zone of a period\nGive --every as well.")
+    check_private_file("--bad-rows-to", bad_rows_to, out, inbox)
+    check_private_file("--unknown-nodes-to", unknown_nodes_to, out, inbox)
 
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
-    from psgraph.publication.watching import Inbox, watch
+    from psgraph.publication.watching import Inbox, Waiting, watch
+    from psgraph.streams.reading import Reading
     from psgraph.streams.rosters import read_roster
 
     guarantee = WEventPrivacy(epsilon, window=window)
@@ -113,12 +158,18 @@ def command(
     Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
     check_history(**arguments)
     header = False if roster_no_header else None
-    nodes = None if roster is None else read_roster(roster, column=roster_column, header=header)
+    nodes = (
+        None
+        if roster is None
+        else read_roster(roster, column=roster_column, header=header, ids=ids)
+    )
+    reading = Reading.choose(columns, bad_rows, bad_rows_to, None)
     with _stopping() as stop:
         published = known = 0
         with compile_notice(), Publisher(**arguments) as publisher:
             promise = Promise(guarantee, chosen.caveat, seeded=seed is not None)
             note(f"Private: {promise.verdict}. {promise}")
+            told = _tell_of_window(window, publisher, every)
             if not once:
                 note(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
             for arrival in watch(
@@ -129,13 +180,51 @@ def command(
                 once=once,
                 settle=settle,
                 stop=stop,
+                every=every,
+                timezone=timezone,
+                missing=missing,
+                skip=skip,
+                close_last=close_last,
+                reading=reading,
+                ids=ids,
+                unknown_nodes_to=unknown_nodes_to,
             ):
+                if isinstance(arrival, Waiting):
+                    _tell_of_waiting(arrival, as_json=as_json)
+                    continue
+                told = told or _tell_of_window(window, publisher, every)
                 published += arrival.new
                 known += not arrival.new
                 _tell(arrival, as_json=as_json)
     note(
         f"Published {count(published, 'new timestamp')} to {out}; "
         f"{count(known, 'file')} had been published before."
+    )
+
+
+def _tell_of_window(window: int, publisher: Publisher, every: str | None) -> bool:
+    """Say how long a window is, as soon as that is known."""
+    from psgraph.streams.directories import FILE_TIMES
+
+    stated = FILE_TIMES if every is None else f"{FILE_TIMES}, every {every}"
+    words = window_words(window, publisher.stated_times or stated, publisher.times())
+    known = "=" in words
+    if known:
+        note(f"Window: {words}.")
+    return known
+
+
+def _tell_of_waiting(waiting: Waiting, *, as_json: bool) -> None:
+    if as_json:
+        line = {"file": waiting.file.name, "new": False, "waiting_for": list(waiting.missing)}
+        click.echo(json.dumps(line, ensure_ascii=False))
+    if not waiting.missing:
+        note(f"{waiting.file.name} waits until its period is over (--close-last publishes it).")
+        return
+    shown = ", ".join(waiting.missing[:3]) + (", …" if len(waiting.missing) > 3 else "")
+    note(
+        f"{waiting.file.name} waits for {shown}. If a file will not come: --skip NAME, or "
+        "--missing empty for an empty snapshot."
     )
 
 

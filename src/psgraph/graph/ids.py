@@ -5,18 +5,21 @@ Everything that enters psgraph passes through `as_ids`: int64, or an object arra
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError
 
-__all__ = ["Ids", "as_ids", "distinct_ids", "is_dense"]
+__all__ = ["ID_TYPES", "IdType", "Ids", "as_ids", "distinct_ids", "is_dense"]
 
 _SMALL = 1 << 18  # integers; clearing that many takes less than hashing a thousand ids
 
 Ids = NDArray[Any]
+
+IdType = Literal["auto", "integer", "text"]
+ID_TYPES: tuple[IdType, ...] = ("auto", "integer", "text")
 
 
 def as_ids(ids: ArrayLike) -> Ids:

@@ -10,6 +10,7 @@ from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Graph, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.streams.statements import continues
 
 __all__ = [
     "as_timestamp",
@@ -99,7 +100,7 @@ def check_times(stated: str | None, before: str | None) -> None:
 
     A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
     """
-    if stated is not None and before is not None and stated != before:
+    if stated is not None and before is not None and not continues(stated, before):
         raise TermsChanged(
             "the times of this stream come from elsewhere than those before:\n"
             f"  begun with  {before}\n"

@@ -195,6 +195,11 @@ class Publisher:
             return self._history.times()
 
     @property
+    def stated_times(self) -> str | None:
+        """Where the times of the stream come from, as stated when it was begun."""
+        return self._stated_times
+
+    @property
     def private(self) -> bool:
         """Whether the noise comes from a secret source."""
         return self._measuring.private
@@ -256,6 +261,7 @@ class Publisher:
         """
         with self._lock:
             check_snapshot(snapshot, self._roster_kind)
+            check_times(times, self._stated_times)
             self._finish()
             number = self._cursor if timestamp is None else as_timestamp(timestamp)
             following = self._accountant.timestamps
@@ -275,7 +281,6 @@ class Publisher:
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
-        check_times(times, self._stated_times)
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
         before, previous = self._latest or (-1, None)

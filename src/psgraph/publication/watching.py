@@ -3,6 +3,9 @@
 The ledger knows which file was published as which timestamp: the name of a file, without its
 ending, is the time of its snapshot and is sealed with it. A restart first compares the files that
 are still there with the ledger, then publishes those that are not in it.
+
+A name that is missing between two others is waited for: a window is counted in timestamps, and
+which timestamps there are is public, by the names.
 """
 
 from __future__ import annotations
@@ -11,9 +14,12 @@ import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
 
 from psgraph.errors import (
     DataError,
@@ -23,18 +29,26 @@ from psgraph.errors import (
     OutOfOrder,
     ReplayConflict,
 )
+from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import stem
 from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
+from psgraph.streams.reading import Reading
+from psgraph.streams.sequences import FileSequence, step_of_names
+from psgraph.streams.statements import stated_period
+from psgraph.streams.times import Period
 
 try:
     import watchfiles
 except ImportError:  # said before a ledger is created
     raise MissingExtra("watchfiles", "watch") from None
 
-__all__ = ["Arrival", "Inbox", "watch"]
+__all__ = ["MISSING", "Arrival", "Inbox", "Missing", "Waiting", "watch"]
+
+Missing = Literal["wait", "empty", "skip"]
+MISSING: tuple[Missing, ...] = ("wait", "empty", "skip")
 
 LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
 
@@ -44,9 +58,19 @@ class Arrival:
     """A file that arrived, and what it was published as."""
 
     file: Path
+    """Of a missing file that was published as an empty snapshot: its name without an ending."""
     release: Release
     new: bool
     """False if it was published before, and its release was handed back."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What is waited for before a file can be published."""
+
+    file: Path
+    missing: tuple[str, ...]
+    """The names that come before it; none if its own period is not over."""
 
 
 Look = tuple[int, int, int]
@@ -128,7 +152,15 @@ def watch(
     once: bool = False,
     settle: float = 1.0,
     stop: threading.Event | None = None,
-) -> Iterator[Arrival]:
+    every: str | None = None,
+    timezone: str | None = None,
+    missing: str = "wait",
+    skip: Collection[str] = (),
+    close_last: bool = False,
+    reading: Reading | None = None,
+    ids: str = "auto",
+    unknown_nodes_to: str | Path | None = None,
+) -> Iterator[Arrival | Waiting]:
     """Publish the files of a directory as they arrive.
 
     Parameters
@@ -145,16 +177,38 @@ def watch(
         Seconds without a change after which a file is complete.
     stop
         Set it, from a signal handler or another thread, to stop after the timestamp in progress.
+    every, timezone
+        The period of the files, and the time zone of its calendar; from the ledger, or recognised
+        from dates in their names, unless given. A file is then published when its period is over.
+    missing
+        Dates and integers in names show which file is missing. ``"wait"`` for it, publish an
+        ``"empty"`` snapshot in its place, or ``"skip"`` it: then names need not be regular, and a
+        window lasts longer.
+    skip
+        Names, without ending, of files that will not come.
+    close_last
+        Publish a file although its period is not over.
+    reading, ids, unknown_nodes_to
+        How to read rows, as in `psgraph.read_stream`.
+
+    Yields
+    ------
+    Arrival or Waiting
+        What was published; and once for every file that has to wait for others.
 
     Raises
     ------
+    TermsChanged
+        A name does not continue those before: another form, or a shorter step.
     OutOfOrder
         A new file sorts before one that is already published.
     ReplayConflict
         A file that is already published was changed.
     """
     stop = stop or threading.Event()
-    nodes = Nodes.choose(roster, roster_from_edges)
+    if missing not in MISSING:
+        raise InvalidArgument(f"missing={missing!r} is unknown\nGive one of: {', '.join(MISSING)}.")
+    nodes = Nodes.choose(roster, roster_from_edges, ids=ids, unknown_to=unknown_nodes_to)
     nodes.require()
     box = Inbox(inbox, settle=settle)
     published = _published(publisher)
@@ -163,8 +217,17 @@ def watch(
             "releases would be written into the inbox and published again\n"
             "Choose another directory for one of them."
         )
+    period = (
+        Period.parse(every, timezone)
+        if every is not None
+        else stated_period(publisher.stated_times)
+    )
+    if stated_period(publisher.stated_times) is None:
+        FileSequence(period).check([*published])
+    order = _Order(FileSequence(period), missing, {*skip}, close_last=close_last)
+    times = FILE_TIMES if period is None else f"{FILE_TIMES}, every {_text(period)}"
     queue: deque[Path] = deque()
-    snapshots = file_snapshots(iter(queue.popleft, None), nodes)
+    snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading or Reading())
     changes = watchfiles.watch(
         box.path,
         watch_filter=None,
@@ -178,12 +241,24 @@ def watch(
             if stop.is_set():
                 return
             _refuse_late(file, published)
+            new = stem(file) not in published
+            if new:
+                absent = order.before(file, published)
+                if absent is None:
+                    if order.announce(file):
+                        yield Waiting(file, order.waiting)
+                    break
+                for name in absent:
+                    release = publisher.publish(_empty(nodes, name), times=times)
+                    published[name] = release.timestamp
+                    yield Arrival(file.with_name(name), release, new=True)
             queue.append(file)
             snapshot = next(snapshots)
-            new = stem(file) not in published
+            if nodes.unknown is not None:
+                nodes.unknown.finish()  # refuses the file if it has an edge outside the roster
             timestamp = publisher.spending.timestamps if new else published[stem(file)]
             try:
-                release = publisher.publish(snapshot, timestamp=timestamp, times=FILE_TIMES)
+                release = publisher.publish(snapshot, timestamp=timestamp, times=times)
             except ReplayConflict:
                 raise ReplayConflict(
                     f"{file.name} was changed after it was published as timestamp {timestamp}\n"
@@ -199,6 +274,50 @@ def watch(
             _pause(changes, stop)
         else:
             stop.wait(settle / 2)
+
+
+class _Order:
+    """Decides whether a file can be published, or what it waits for."""
+
+    def __init__(
+        self, sequence: FileSequence, missing: str, skip: set[str], *, close_last: bool
+    ) -> None:
+        self._sequence, self._missing, self._skip = sequence, missing, skip
+        self._close_last = close_last
+        self._announced: set[tuple[Path, tuple[str, ...]]] = set()
+        self.waiting: tuple[str, ...] = ()
+
+    def before(self, file: Path, published: dict[str, int]) -> list[str] | None:
+        """Return the names to publish as empty snapshots first; None if the file has to wait."""
+        self.waiting = ()
+        if not self._close_last and not self._sequence.over(stem(file)):
+            return None
+        if self._missing == "skip":
+            known = self._sequence.every or step_of_names(published)
+            if known is not None:
+                FileSequence(known).missing([*published], stem(file))  # refuses a shorter step
+            return []
+        absent = self._sequence.missing([*published], stem(file))
+        left = [name for name in absent if name not in self._skip]
+        if left and self._missing == "wait":
+            self.waiting = tuple(left)
+            return None
+        return left
+
+    def announce(self, file: Path) -> bool:
+        """Whether it was not said yet what a file waits for."""
+        said = (file, self.waiting) in self._announced
+        self._announced.add((file, self.waiting))
+        return not said
+
+
+def _empty(nodes: Nodes, name: str) -> Snapshot:
+    nothing = pa.chunked_array([], pa.int64())
+    return nodes.snapshot(nothing, nothing, time=name)
+
+
+def _text(period: Period) -> str:
+    return str(period) if period.zone is None else f"{period} in {period.zone.name}"
 
 
 def _pause(changes: Iterator[object], stop: threading.Event) -> None:

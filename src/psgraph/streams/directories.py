@@ -5,19 +5,22 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.columns import ENDS, find_ends
-from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem
+from psgraph.graph.formats.columns import ENDS, RENAME
+from psgraph.graph.formats.files import SUFFIXES, TableFile, open_table, stem, uncompressed
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.graph.formats.text import TextFile
 from psgraph.streams.nodes import Nodes
+from psgraph.streams.reading import Reading
+from psgraph.streams.sequences import FileSequence, step_of_names
 from psgraph.streams.stream import Stream
 
 __all__ = [
@@ -33,7 +36,7 @@ __all__ = [
 FILE_TIMES = "one per file, by file name"
 
 
-def directory_stream(directory: Path, nodes: Nodes) -> Stream:
+def directory_stream(directory: Path, nodes: Nodes, reading: Reading) -> Stream:
     """Read the table files of a directory, in the order of their names.
 
     Hidden files, other directories and files with other endings (a README, certificates) are
@@ -49,19 +52,20 @@ def directory_stream(directory: Path, nodes: Nodes) -> Stream:
     if not files:
         raise DataError(
             f"{directory} holds no file to read\n"
-            f"Put one file per timestamp there, ending in {', '.join(SUFFIXES)} (or that and .gz)."
+            f"Put one file per timestamp there, ending in {', '.join(SUFFIXES)} (or that and .gz "
+            "or .zst)."
         )
-    return _stream(files, nodes, f"{directory.name or directory}, {len(files)} files")
+    return _stream(files, nodes, reading, f"{directory.name or directory}, {len(files)} files")
 
 
-def glob_stream(pattern: str, nodes: Nodes) -> Stream:
+def glob_stream(pattern: str, nodes: Nodes, reading: Reading) -> Stream:
     """Read all files that match a pattern, in the order of their names."""
     # Path.glob refuses patterns that begin at the root.
     files = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     files = [file for file in files if not file.is_dir()]
     if not files:
         raise DataError(f"no file matches {pattern}\nCheck the path.")
-    return _stream(files, nodes, f"{pattern}, {len(files)} files")
+    return _stream(files, nodes, reading, f"{pattern}, {len(files)} files")
 
 
 def is_table(path: Path) -> bool:
@@ -70,11 +74,11 @@ def is_table(path: Path) -> bool:
     >>> [is_table(Path(name)) for name in ("1.csv", "2.TXT.gz", ".3.csv", "4.csv.part")]
     [True, True, False, False]
     """
-    name = path.name.lower().removesuffix(".gz")
+    name = uncompressed(path.name.lower())
     return not name.startswith(".") and name.endswith(SUFFIXES) and not path.is_dir()
 
 
-def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
+def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: str) -> Stream:
     ordered = sorted(files, key=lambda file: (name_order(stem(file)), str(file)))
     times = [stem(file) for file in ordered]
     if len(set(times)) < len(times):
@@ -82,12 +86,33 @@ def _stream(files: Sequence[Path], nodes: Nodes, description: str) -> Stream:
             f"{description}: two files have the same name but for the ending\n"
             "A timestamp can occur only once. Remove one of them."
         )
+    if reading.gaps is not None:
+        _refuse_gaps(times, reading)
     return Stream(
-        lambda: file_snapshots(ordered, nodes),
+        lambda: nodes.checked(file_snapshots(ordered, nodes, reading)),
         length=lambda: len(ordered),
         description=description,
         times=FILE_TIMES,
+        bad_rows=reading.bad,
     )
+
+
+def _refuse_gaps(times: Sequence[str], reading: Reading) -> None:
+    """Refuse a missing file, by dates or integers in the names."""
+    if reading.gaps != "refuse":
+        raise InvalidArgument(
+            "gaps='empty' (--gaps empty) is for a table\n"
+            "Write an empty file for a timestamp without edges."
+        )
+    sequence = FileSequence(step_of_names(times))
+    for before, time in pairwise(times):
+        missing = sequence.missing([before], time)
+        if missing:
+            raise DataError(
+                f"there is no file {missing[0]!r} before {time!r}\n"
+                "Add it (an empty file is an empty snapshot), or leave out gaps='refuse' "
+                "(--gaps refuse)."
+            )
 
 
 def name_order(name: str) -> list[tuple[int, str]]:
@@ -100,22 +125,24 @@ def name_order(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts)]
 
 
-def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
+def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Iterator[Snapshot]:
     """Yield the snapshots of files, each read on demand; the name is the time.
 
     An empty file is an empty snapshot, whatever form the others have: a timestamp without edges
     is published like any other.
     """
     text: bool | None = None
+    reading.bad.begin()
     for file in files:
-        table = open_table(file)
-        columns = nodes.id_columns(table, _ends(table, nodes), text=bool(text))
+        table = open_table(file, columns=reading.columns)
+        ends = _ends(table, nodes, reading)
+        reading.check(table)
+        columns = nodes.id_columns(table, ends, text=text or None, fixed=reading.bad.skipping)
         heads, tails = [], []
-        if not table.empty:
-            for batch in table.batches(columns):
-                _refuse_lookalikes(table, batch.columns["u"], batch.columns["v"])
-                heads.append(batch.columns["u"])
-                tails.append(batch.columns["v"])
+        for batch in reading.bad.read(table, columns):
+            _refuse_lookalikes(table, batch.columns["u"], batch.columns["v"])
+            heads.append(batch.columns["u"])
+            tails.append(batch.columns["v"])
         snapshot = nodes.snapshot(
             pa.chunked_array(heads, columns["u"][1]),
             pa.chunked_array(tails, columns["v"][1]),
@@ -131,18 +158,23 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes) -> Iterator[Snapshot]:
         yield snapshot
 
 
-def _ends(table: TableFile, nodes: Nodes) -> tuple[int, int]:
+def _ends(table: TableFile, nodes: Nodes, reading: Reading) -> tuple[int, int]:
     """Return the columns of ids: by their names, or the first two of a text file without names."""
     if not table.width:
         return 0, 1  # an empty file
-    ends = find_ends(table.names or [])
+    ends = reading.columns.ends(table.names, table.width)
     if ends is not None:
-        _refuse_ambiguous(table, ends, nodes)
+        if not reading.columns.chosen:
+            _refuse_ambiguous(table, ends, nodes)
         return ends
-    if not isinstance(table, TextFile) or (table.names and table.odd_first_line):
+    if (
+        not isinstance(table, TextFile)
+        or reading.columns.chosen
+        or (table.names and table.odd_first_line)
+    ):
         raise DataError(
-            f"{table.name}: expected columns 'u' and 'v', found {table.listing}\n"
-            "Rename the columns."
+            f"{table.name}: expected columns {reading.columns.describe('u', 'v')}, found "
+            f"{table.listing}\n{RENAME}"
         )
     if table.odd_first_line:
         raise DataError(

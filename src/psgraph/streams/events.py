@@ -1,4 +1,4 @@
-"""Streams from an event table: rows u, v, time sorted by time, cut into periods."""
+"""Streams from an event table: rows u, v, time, cut into periods."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.batches import Batch, Columns, shortest_failure
-from psgraph.graph.formats.columns import TIMES, find_column, find_ends
+from psgraph.graph.formats.batches import Batch, Columns
+from psgraph.graph.formats.columns import RENAME, TIMES
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.cumulative import accumulated
+from psgraph.streams.instants import row_instants
 from psgraph.streams.nodes import Nodes
+from psgraph.streams.reading import Reading
 from psgraph.streams.spans import Span
+from psgraph.streams.spooling import Events, Rows, in_order
 from psgraph.streams.stream import Stream
-from psgraph.streams.times import MOST_EMPTY, Period, microseconds
+from psgraph.streams.times import MOST_EMPTY, Period
 
 __all__ = ["event_stream"]
 
@@ -28,39 +30,41 @@ def event_stream(
     table: TableFile,
     nodes: Nodes,
     *,
-    every: Period,
+    span: Span,
     cumulative: bool = False,
-    span: Span = Span(),  # noqa: B008  (immutable)
+    reading: Reading = Reading(),  # noqa: B008  (a default that nobody changes)
 ) -> Stream:
     """Cut an event table into one snapshot per period.
 
     The periods run from the first event to the last, or between the declared ends of `span`;
-    events outside those are refused. A period without events gives an empty snapshot. A
-    snapshot's time is the first moment of its period, and a roster that changes over time is
-    looked up at that moment.
+    events outside those are refused. The last period is held back unless it is over. A period
+    without events gives an empty snapshot, unless gaps are refused. A snapshot's time is the
+    first moment of its period, and a roster that changes over time is looked up at that moment.
     """
-    ends, time = _find(table, declared=span.closed)
-    type_ = pa.int64() if table.empty else table.type_of(time)
-    columns = {**nodes.id_columns(table, ends), "time": (time, type_)}
+    source = _Source(table, nodes, span, reading)
+    every = span.every
 
     def snapshots() -> Iterator[Snapshot]:
-        found = _snapshots(table, columns, nodes, every, span)
+        found = nodes.checked(source.snapshots(stream))
         if not cumulative:
             return found
         return accumulated(found, None if nodes.from_edges else nodes.everyone)
 
     kept = "; each snapshot keeps the edges of all earlier periods" if cumulative else ""
-    return Stream(
+    stream = Stream(
         snapshots,
-        length=lambda: _count(table, time, every, span),
+        length=source.count,
         description=f"{table.name}, every {every}" + (", cumulative" if cumulative else ""),
-        times=span.statement(every) + kept,
+        times=span.statement() + kept,
+        bad_rows=reading.bad,
     )
+    return stream
 
 
-def _find(table: TableFile, *, declared: bool) -> tuple[tuple[int, int], int]:
-    names = table.names or []
-    ends, time = find_ends(names), find_column(names, *TIMES)
+def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[int, int], int]:
+    names = table.names
+    ends = reading.columns.ends(names, table.width)
+    time = reading.columns.find(names, table.width, "time", *TIMES)
     if ends is not None and time is not None:
         if table.empty and not declared:
             raise DataError(
@@ -68,112 +72,164 @@ def _find(table: TableFile, *, declared: bool) -> tuple[tuple[int, int], int]:
                 "Declare them: start and until (--from, --until)."
             )
         return ends, time
-    if table.names is None and table.empty:
+    if names is None and table.empty:
         raise DataError(f"{table.name} is empty\nBegin the file with the line u,v,time.")
-    if table.names is None:
+    if names is None:
+        remedy = (
+            "Check columns (--columns)."
+            if reading.columns.chosen
+            else "Begin the file with the line u,v,time, or say which columns they are: "
+            "columns='u=…,v=…,time=…' (--columns u=…,v=…,time=…)."
+        )
         raise DataError(
-            f"{table.name}: the first line does not name the columns u, v and time\n"
-            "Begin the file with the line u,v,time. (The line is not shown: it may be an edge.)"
+            f"{table.name}: the first line does not name the columns "
+            f"{reading.columns.describe('u', 'v', 'time')}\n{remedy} (The line is not shown: it "
+            "may be an edge.)"
         )
     if ends is not None:
         raise DataError(
-            f"{table.name} has no times to cut by: expected a column 'time', 'timestamp', 'date' "
-            f"or 'datetime', found {table.listing}\n"
-            "Leave out every (--every) if the table is cut into timestamps t already."
+            f"{table.name} has no times to cut by: expected a column "
+            f"{', '.join(map(repr, TIMES[:-1]))} or {TIMES[-1]!r}, found {table.listing}\n"
+            "Say which it is: columns='time=…' (--columns time=…). Leave out every (--every) if "
+            "the table is cut into timestamps t already."
         )
     raise DataError(
-        f"{table.name}: expected columns 'u', 'v' and 'time', found {table.listing}\n"
-        "Rename the columns."
+        f"{table.name}: expected columns {reading.columns.describe('u', 'v', 'time')}, found "
+        f"{table.listing}\n{RENAME}"
     )
 
 
-def _snapshots(
-    table: TableFile, columns: Columns, nodes: Nodes, every: Period, span: Span
-) -> Iterator[Snapshot]:
-    heads: list[pa.Array] = []
-    tails: list[pa.Array] = []
-    period, end = span.periods(every)
-    last = None
+class _Source:
+    """An event table and how to read it."""
 
-    def finished() -> Snapshot:
-        assert period is not None
-        edges = pa.chunked_array(heads, columns["u"][1]), pa.chunked_array(tails, columns["v"][1])
-        heads.clear()
-        tails.clear()
-        return nodes.snapshot(*edges, time=every.start(period))
+    def __init__(self, table: TableFile, nodes: Nodes, span: Span, reading: Reading) -> None:
+        self._table, self._nodes, self._span, self._bad = table, nodes, span, reading.bad
+        self._refuse_gaps = reading.gaps == "refuse"
+        ends, self._time = _find(table, reading, declared=span.closed)
+        reading.check(table)
+        type_ = pa.int64() if table.empty else table.type_of(self._time)
+        if reading.bad.skipping and not table.typed:
+            type_ = pa.string()  # every row by itself, whatever the first one looks like
+        ids = nodes.id_columns(table, ends, fixed=reading.bad.skipping)
+        self._columns: Columns = {**ids, "time": (self._time, type_)}
+        self._sorted: bool | None = None
 
-    for batch in table.batches(columns) if not table.empty else ():
-        times = _sorted_times(batch, table.name, last)
-        _refuse_outside(batch, table.name, times, span)
-        last = times[-1:]
-        numbers = every.numbers(times)
-        starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist()]
-        for start, stop in zip(starts, [*starts[1:], len(numbers)], strict=True):
-            number = int(numbers[start])
-            period = number if period is None else period
-            if number - period > MOST_EMPTY:
+    def snapshots(self, stream: Stream) -> Iterator[Snapshot]:
+        """Yield the snapshot of every period that is over."""
+        span, every = self._span, self._span.every
+        heads: list[pa.Array] = []
+        tails: list[pa.Array] = []
+        period, last_event = span.first, None
+        limit = span.limit
+
+        def finished() -> Snapshot:
+            assert period is not None
+            if self._refuse_gaps and not heads:
                 raise DataError(
-                    f"{table.name}, {batch.locate(start)}: more than {MOST_EMPTY:,} periods of "
-                    f"{every} without an event before it\nCheck the times, or use longer periods."
+                    f"{self._table.name}: the period that begins {every.start(period)} has no "
+                    "event\nAdd what is missing, or leave out gaps='refuse' (--gaps refuse) to "
+                    "publish an empty snapshot."
                 )
-            while period < number:
+            types = self._columns["u"][1], self._columns["v"][1]
+            edges = pa.chunked_array(heads, types[0]), pa.chunked_array(tails, types[1])
+            heads.clear()
+            tails.clear()
+            return self._nodes.snapshot(*edges, time=every.start(period))
+
+        for events in self._events():
+            last_event = events.period
+            if limit is not None and last_event > limit:
+                continue  # that period is not over
+            period = last_event if period is None else period
+            self._check_distance(period, events)
+            while period < last_event:
                 yield finished()
                 period += 1
-            heads.append(batch.columns["u"][start:stop])
-            tails.append(batch.columns["v"][start:stop])
-    assert period is not None  # a table without rows has both ends declared
-    while end is not None and period < end:
-        yield finished()
-        period += 1
-    yield finished()
+            heads.append(events.heads)
+            tails.append(events.tails)
+        while period is not None and period <= span.last(
+            period if last_event is None else last_event
+        ):
+            yield finished()
+            period += 1
+        stream.hold_back(span.held_back(last_event))
 
+    def _events(self) -> Iterator[Events]:
+        """Yield events in the order of their periods."""
+        if self._sorted is None:
+            self._sorted = self._is_sorted()
+        if not self._sorted:
+            return in_order(self._read())
+        return (events for rows in self._read() for events in rows.pieces())
 
-def _refuse_outside(batch: Batch, name: str, times: NDArray[np.int64], span: Span) -> None:
-    outside = np.flatnonzero(span.outside(times))
-    if outside.size:
-        raise DataError(
-            f"{name}, {batch.locate(int(outside[0]))}: the time lies outside the declared ends of "
-            "the stream\nMove start or until (--from, --until), or leave the row out."
-        )
-
-
-def _sorted_times(batch: Batch, name: str, last: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    column = batch.columns["time"]
-    try:
-        times = microseconds(column)
-    except DataError as error:
-        row = shortest_failure(len(column), lambda size: _unreadable(column[:size])) - 1
-        raise DataError(f"{name}, {batch.locate(row)}: {error}") from None
-    before = times[:-1] if last is None else np.concatenate([last, times[:-1]])
-    back = np.flatnonzero(times[times.size - before.size :] < before)
-    if back.size:
-        row = int(back[0]) + times.size - before.size
-        raise DataError(
-            f"{name}, {batch.locate(row)}: the time is earlier than in the row before\n"
-            "Sort the rows by time."
-        )
-    return times
-
-
-def _unreadable(times: pa.Array) -> bool:
-    try:
-        microseconds(times)
-    except DataError:
+    def _is_sorted(self) -> bool:
+        """Whether periods never go back; reads the times only. The order inside one is free."""
+        last = None
+        columns = {"time": self._columns["time"]}
+        ignored: Batch
+        for ignored in self._table.batches(columns, bad=lambda *_: None):
+            numbers = self._numbers(ignored.without(self._problems(ignored)))
+            if numbers.size:
+                if (last is not None and numbers[0] < last) or (np.diff(numbers) < 0).any():
+                    return False
+                last = numbers[-1]
         return True
-    return False
+
+    def _read(self) -> Iterator[Rows]:
+        self._bad.begin()
+        for batch in self._bad.read(self._table, self._columns, self._problems):
+            ends = batch.columns["u"], batch.columns["v"]
+            yield Rows(self._numbers(batch), *ends, batch.locate)
+
+    def _problems(self, batch: Batch) -> dict[int, str]:
+        """Return the rows whose time can't be read or lies outside the declared ends."""
+        times, problems = _scaled(batch.columns["time"], self._span.every)
+        for row in np.flatnonzero(self._span.outside(times)).tolist():
+            problems.setdefault(
+                row,
+                "the time lies outside the declared ends of the stream\n"
+                "Move start or until (--from, --until), or leave the row out.",
+            )
+        return problems
+
+    def _numbers(self, batch: Batch) -> np.ndarray:
+        return self._span.every.numbers(_scaled(batch.columns["time"], self._span.every)[0])
+
+    def _check_distance(self, period: int, events: Events) -> None:
+        if events.period < period:  # the order was checked
+            raise DataError(f"{self._table.name} was changed while it was read\nStart again.")
+        if events.period - period > MOST_EMPTY:
+            place = events.place()
+            raise DataError(
+                f"{self._table.name}{', ' if place else ''}{place}: more than "
+                f"{MOST_EMPTY:,} periods of {self._span.every} without an event before it\n"
+                "Check the times, or use longer periods."
+            )
+
+    def count(self) -> int | None:
+        """Count the periods from the declared ends, or from those a Parquet file records."""
+        span, table = self._span, self._table
+        first, last = span.first, span.final
+        if first is None or last is None:
+            if not isinstance(table, ParquetFile) or is_text(table.type_of(self._time)):
+                return None
+            extremes = table.extremes(self._time)
+            if None in extremes:
+                return None
+            recorded = [value for pair in extremes if pair is not None for value in pair]
+            times = span.every.read(pa.array(recorded, type=table.type_of(self._time)))
+            numbers = span.every.numbers(times)
+            first = int(numbers.min()) if first is None else first
+            last = span.last(int(numbers.max()))
+        return max(0, last - first + 1)
 
 
-def _count(table: TableFile, time: int, every: Period, span: Span) -> int | None:
-    """Count the periods from the declared ends, or from those that a Parquet file records."""
-    first, last = span.periods(every)
-    if first is None or last is None:
-        if not isinstance(table, ParquetFile) or is_text(table.type_of(time)):
-            return None
-        extremes = table.extremes(time)
-        if None in extremes:
-            return None
-        recorded = [value for pair in extremes if pair is not None for value in pair]
-        numbers = every.numbers(microseconds(pa.array(recorded, type=table.type_of(time))))
-        first = int(numbers.min()) if first is None else first
-        last = int(numbers.max()) if last is None else last
-    return last - first + 1
+def _scaled(column: pa.Array, every: Period) -> tuple[np.ndarray, dict[int, str]]:
+    """Return times on the scale of a period, and the rows that can't be read."""
+    try:
+        return every.read(column), {}
+    except DataError:
+        found, zoned, problems = row_instants(column)
+        for flag in (True, False):
+            found[zoned == flag] = every.scale(found[zoned == flag], zoned=flag)
+        return found, problems

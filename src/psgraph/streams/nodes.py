@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from psgraph.errors import DataError, RosterError
+from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.declarations import Declared, declare
 from psgraph.graph.formats.files import TableFile
-from psgraph.graph.formats.tables import from_columns
+from psgraph.graph.formats.tables import from_columns, is_text
+from psgraph.graph.ids import ID_TYPES, IdType
 from psgraph.graph.roster import as_roster
 from psgraph.streams.rosters import TimedRoster, read_roster
+from psgraph.streams.unknown_nodes import UnknownNodes
 
 __all__ = ["Nodes", "RosterLike"]
 
@@ -28,10 +31,19 @@ class Nodes:
     """Where the roster of every snapshot comes from: one of the three declarations, or none yet.
 
     None is enough for snapshots, which carry a roster that was declared when they were built.
+
+    Attributes
+    ----------
+    ids
+        Whether ids are text or integers; "auto" follows the roster, or the first row without one.
+    unknown
+        Collects ids outside the roster for the curator.
     """
 
     roster: Roster | TimedRoster | None
     declared: Declared | None
+    ids: IdType = "auto"
+    unknown: UnknownNodes | None = None
 
     @classmethod
     def choose(
@@ -39,18 +51,46 @@ class Nodes:
         roster: RosterLike | None,
         roster_from_edges: bool = False,
         nodes_are_public: bool = False,
+        *,
+        ids: str = "auto",
+        unknown_to: str | PathLike[str] | None = None,
     ) -> Nodes:
         """Read what the user declared; contradictions are refused."""
+        if ids not in ID_TYPES:
+            raise InvalidArgument(f"ids={ids!r} is unknown\nGive one of: {', '.join(ID_TYPES)}.")
         declared: Declared | None = None
         if roster is not None or roster_from_edges or nodes_are_public:
             declared = declare(
                 roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
             )
         if isinstance(roster, str | PathLike):
-            roster = read_roster(roster)
+            roster = read_roster(roster, ids=ids)
         elif roster is not None and not isinstance(roster, Roster | TimedRoster):
             roster = as_roster(roster)  # type: ignore[arg-type]
-        return cls(roster, declared)
+        if unknown_to is not None and roster is None:
+            raise InvalidArgument(
+                "unknown_nodes_to (--unknown-nodes-to) lists ids that are not on the roster\n"
+                "Give a roster (--roster FILE) as well."
+            )
+        unknown = None if unknown_to is None else UnknownNodes(Path(unknown_to))
+        chosen = cls(roster, declared, ids, unknown)
+        if roster is not None and ids != "auto" and chosen.everyone.strings != (ids == "text"):
+            raise InvalidArgument(
+                f"ids={ids!r} (--ids {ids}), but the ids of the roster are "
+                f"{'text' if chosen.everyone.strings else 'integers'}\nBring both to one type."
+            )
+        return chosen
+
+    def checked(self, snapshots: Iterator[Snapshot]) -> Iterator[Snapshot]:
+        """Yield snapshots up to the first with an unknown id; then find the others, and refuse."""
+        if self.unknown is None:
+            yield from snapshots
+            return
+        self.unknown.begin()
+        for snapshot in snapshots:
+            if not self.unknown.found:
+                yield snapshot
+        self.unknown.finish()
 
     @property
     def from_edges(self) -> bool:
@@ -86,32 +126,68 @@ class Nodes:
 
     def snapshot(self, heads: pa.ChunkedArray, tails: pa.ChunkedArray, *, time: str) -> Snapshot:
         """Build the snapshot of two columns of ids."""
+        roster = self.at(time)
+        if self.ids == "text":
+            heads, tails = _as_text(heads), _as_text(tails)
+        if self.unknown is not None and roster is not None:
+            heads, tails = self.unknown.collect(heads, tails, roster, time)
         return from_columns(
             heads,
             tails,
             kind=Snapshot,
-            roster=self.at(time),
+            roster=roster,
             roster_from_edges=self.from_edges,
             time=time,
         )
 
     def id_columns(
-        self, table: TableFile, ends: tuple[int, int], *, text: bool = False
+        self,
+        table: TableFile,
+        ends: tuple[int, int],
+        *,
+        text: bool | None = None,
+        fixed: bool = False,
     ) -> dict[str, tuple[int, pa.DataType]]:
         """Return how to read the two columns of ids.
 
-        A text file has no types. The type comes from the roster where one with text ids was
-        given, otherwise from earlier files (`text`) or the first row.
+        A text file has no types. The type is the one that was chosen, that of the roster, or that
+        of earlier files (`text`); only without all these the first row decides, and where it must
+        not (`fixed`) the table is refused.
         """
         types = [table.type_of(index) for index in ends]
         if not table.typed:
-            integers = [type_ == pa.int64() for type_ in types]
-            text = text or (self.roster is not None and self.everyone.strings)
-            if integers[0] != integers[1] and not text and not table.empty:
-                raise DataError(
-                    f"{table.name}: node ids mix types in the first row\n"
-                    "Use integers throughout or strings throughout. If some names look like "
-                    "numbers, give a roster of names, or a Parquet file with text columns."
-                )
-            types = [pa.int64() if all(integers) and not text else pa.string()] * 2
+            known = self._text if self._text is not None else text
+            types = [self._type(table, types, known, fixed=fixed)] * 2
         return {"u": (ends[0], types[0]), "v": (ends[1], types[1])}
+
+    @property
+    def _text(self) -> bool | None:
+        """Whether ids are text, if that does not depend on a row."""
+        if self.ids != "auto":
+            return self.ids == "text"
+        if self.roster is not None and len(self.everyone):
+            return self.everyone.strings
+        return None
+
+    @staticmethod
+    def _type(
+        table: TableFile, first: list[pa.DataType], text: bool | None, *, fixed: bool
+    ) -> pa.DataType:
+        if text is None and fixed:
+            raise InvalidArgument(
+                f"{table.name}: without a roster the first row decides whether ids are integers\n"
+                "bad_rows='skip' (--bad-rows skip) needs ids='text' or 'integer' (--ids)."
+            )
+        integers = [type_ == pa.int64() for type_ in first]
+        if text is None and integers[0] != integers[1] and not table.empty:
+            raise DataError(
+                f"{table.name}: node ids mix types in the first row\n"
+                "Use integers throughout or strings throughout. If some names look like "
+                "numbers, read all as text: ids='text' (--ids text)."
+            )
+        return pa.int64() if (all(integers) if text is None else not text) else pa.string()
+
+
+def _as_text(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert integer ids of a typed file to text."""
+    return ids if is_text(ids.type) or not pa.types.is_integer(ids.type) else ids.cast(pa.string())

@@ -153,7 +153,11 @@ class _Stays:
 
 
 def read_roster(
-    path: str | PathLike[str], *, column: str | None = None, header: bool | None = None
+    path: str | PathLike[str],
+    *,
+    column: str | None = None,
+    header: bool | None = None,
+    ids: str = "auto",
 ) -> Roster | TimedRoster:
     """Read a roster from a CSV, TSV, TXT (gzipped too) or Parquet file.
 
@@ -172,6 +176,8 @@ def read_roster(
         The name of the column of ids. A text file then begins with a header.
     header
         False if the first line of a text file with a single column is a node.
+    ids
+        ``"text"`` or ``"integer"`` to say which they are.
 
     Examples
     --------
@@ -182,7 +188,7 @@ def read_roster(
     Roster(2 nodes)
     """
     try:
-        return _read(open_table(Path(path), blanks=False), column, header)
+        return _read(open_table(Path(path), blanks=False), column, header, ids)
     except RosterError:
         raise
     except DataError as error:
@@ -192,7 +198,9 @@ def read_roster(
 _INTEGER = "^-?(0|[1-9][0-9]*)$"
 
 
-def _read(table: TableFile, column: str | None, header: bool | None) -> Roster | TimedRoster:
+def _read(
+    table: TableFile, column: str | None, header: bool | None, id_type: str
+) -> Roster | TimedRoster:
     indices = id_columns(table, column, header)
     columns = {
         name: (index, table.type_of(index) if table.typed else pa.string())
@@ -205,7 +213,10 @@ def _read(table: TableFile, column: str | None, header: bool | None) -> Roster |
     if not table.typed:
         if table.names is None and header is None:
             refuse_header(ids, table.name)
-        ids = _as_integers(ids)
+        if id_type != "text":
+            ids = _as_integers(ids)
+    elif id_type == "text" and pa.types.is_integer(ids.type):
+        ids = ids.cast(pa.string())
     if len(indices) == 1:
         return Roster(ids)
     stays = {
@@ -223,8 +234,8 @@ def _as_integers(ids: pa.ChunkedArray) -> pa.ChunkedArray:
         return ids
     try:
         return ids.cast(pa.int64())
-    except pa.ArrowInvalid:
-        raise RosterError("roster: an integer id is beyond 64 bits\nUse smaller ids.") from None
+    except pa.ArrowInvalid:  # beyond 64 bits: names that look like numbers
+        return ids
 
 
 def _times(column: pa.ChunkedArray) -> list[Any]:

@@ -15,11 +15,12 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.arrays import as_numpy
 from psgraph.graph.formats.batches import Batch, Columns
-from psgraph.graph.formats.columns import TIMES, find_column, find_ends
+from psgraph.graph.formats.columns import RENAME, TIMES, find_column
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.nodes import Nodes
+from psgraph.streams.reading import Reading
 from psgraph.streams.stream import Stream
 from psgraph.streams.times import time_text
 from psgraph.streams.timestamps import Clock, ConsecutiveTimes, DeclaredTimes, OccurringTimes
@@ -33,6 +34,7 @@ def table_stream(
     *,
     times: DeclaredTimes | None = None,
     time_label: str | None = None,
+    reading: Reading = Reading(),  # noqa: B008  (a default that nobody changes)
 ) -> Stream:
     """Cut a table into one snapshot per timestamp; the rows are sorted by ``t``.
 
@@ -45,27 +47,34 @@ def table_stream(
     time_label
         The column that gives snapshots their public time instead of ``t``. It has to be equal in
         all rows of a timestamp.
+    reading
+        Columns, bad rows and gaps.
     """
     if times is not None and times.labels is not None and time_label is not None:
         raise InvalidArgument("times has labels and time_label was given too\nLeave one out.")
-    ends, t = _find(table, declared=times is not None)
-    columns = {"t": (t, _type_of_t(table, t)), **nodes.id_columns(table, ends)}
+    ends, t = _find(table, reading, declared=times is not None)
+    reading.check(table)
+    skipping = reading.bad.skipping
+    ids = nodes.id_columns(table, ends, fixed=skipping)
+    columns = {"t": (t, _type_of_t(table, t, times, fixed=skipping)), **ids}
     if time_label is not None:
         columns["label"] = _find_label(table, time_label, taken={t, *ends})
     begin, statement = _timestamps(columns["t"][1], times)
     if time_label is not None:
         statement += f"; named by the column {time_label!r}, declared public by the publisher"
     return Stream(
-        lambda: _snapshots(table, columns, nodes, begin()),
+        lambda: nodes.checked(_snapshots(table, columns, nodes, begin(), reading)),
         length=lambda: _count(table, t) if times is None else len(times.times),
         description=table.name,
         times=statement,
+        bad_rows=reading.bad,
     )
 
 
-def _find(table: TableFile, *, declared: bool) -> tuple[tuple[int, int], int]:
-    names = table.names or []
-    ends, t = find_ends(names), find_column(names, "t")
+def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[int, int], int]:
+    names, chosen = table.names or [], reading.columns
+    ends = chosen.ends(table.names, table.width)
+    t = chosen.find(table.names, table.width, "t")
     if ends is not None and t is not None:
         if table.empty and not declared:
             raise DataError(
@@ -76,19 +85,27 @@ def _find(table: TableFile, *, declared: bool) -> tuple[tuple[int, int], int]:
     if table.names is None and table.empty:
         raise DataError(f"{table.name} is empty\nBegin the file with the line t,u,v.")
     if table.names is None:
+        remedy = (
+            "Check columns (--columns)."
+            if chosen.chosen
+            else "Begin the file with the line t,u,v, or say which columns they are: columns='t=…,"
+            "u=…,v=…' (--columns t=…,u=…,v=…). If it is one snapshot of several, give the "
+            "directory; its files need no such line."
+        )
         raise DataError(
-            f"{table.name}: the first line does not name the columns t, u and v\n"
-            "Begin the file with the line t,u,v. If it is one snapshot of several, give the "
-            "directory; its files need no such line. (The line is not shown: it may be an edge.)"
+            f"{table.name}: the first line does not name the columns "
+            f"{chosen.describe('t', 'u', 'v')}\n{remedy} (The line is not shown: it may be "
+            "an edge.)"
         )
     if ends is not None and find_column(names, *TIMES) is not None:
         raise DataError(
-            f"{table.name} has a column of times and no column 't': an event table\n"
+            f"{table.name} has a column of times and no column {chosen.chosen.get('t', 't')!r}: "
+            "an event table\n"
             "Say how to cut it into snapshots: every='1d' (--every 1d), or 1w, 1mo, …"
         )
     raise DataError(
-        f"{table.name}: expected columns 't', 'u' and 'v', found {table.listing}\n"
-        "Rename the columns."
+        f"{table.name}: expected columns {chosen.describe('t', 'u', 'v')}, found "
+        f"{table.listing}\n{RENAME}"
     )
 
 
@@ -107,9 +124,18 @@ def _find_label(table: TableFile, name: str, *, taken: set[int]) -> tuple[int, p
     return index, _time_type(table, index, name)
 
 
-def _type_of_t(table: TableFile, index: int) -> pa.DataType:
+def _type_of_t(
+    table: TableFile, index: int, times: DeclaredTimes | None, *, fixed: bool
+) -> pa.DataType:
     if table.empty:
         return pa.string()
+    if fixed and not table.typed:
+        if times is None:
+            raise InvalidArgument(
+                f"{table.name}: without declared times the first row decides whether t is an "
+                "integer\nbad_rows='skip' (--bad-rows skip) needs times (--times)."
+            )
+        return pa.int64() if times.integers else pa.string()
     found = table.type_of(index)
     if not table.typed:
         return found if found == pa.int64() else pa.string()
@@ -136,11 +162,12 @@ def _timestamps(type_: pa.DataType, times: DeclaredTimes | None) -> tuple[Callab
 
 
 def _snapshots(
-    table: TableFile, columns: Columns, nodes: Nodes, clock: Clock
+    table: TableFile, columns: Columns, nodes: Nodes, clock: Clock, reading: Reading
 ) -> Iterator[Snapshot]:
     """Yield snapshot after snapshot; only the rows of one timestamp are in memory."""
-    gathered = _Gathered(columns, nodes)
-    for batch in table.batches(columns) if not table.empty else ():
+    gathered = _Gathered(columns, nodes, refuse_gaps=reading.gaps == "refuse")
+    reading.bad.begin()
+    for batch in reading.bad.read(table, columns, lambda batch: _unknown_times(batch, clock)):
         t = _comparable(batch.columns["t"], table.name)
         starts = _group_starts(t)
         for start, end in zip(starts, [*starts[1:], len(t)], strict=True):
@@ -161,6 +188,17 @@ def _snapshots(
         yield gathered.empty(name)
 
 
+def _unknown_times(batch: Batch, clock: Clock) -> dict[int, str]:
+    """Return the rows whose timestamp was not declared."""
+    t = batch.columns["t"]
+    values = pc.unique(t)
+    refused = [clock.problem(value.as_py()) for value in values]
+    if not any(refused):
+        return {}
+    place = as_numpy(pc.index_in(t, value_set=values)).tolist()
+    return {row: str(refused[k]) for row, k in enumerate(place) if refused[k]}
+
+
 @contextmanager
 def _located(table: TableFile, batch: Batch, row: int) -> Iterator[None]:
     """Add the position of the refused row to the message."""
@@ -173,8 +211,8 @@ def _located(table: TableFile, batch: Batch, row: int) -> Iterator[None]:
 class _Gathered:
     """The rows of one timestamp."""
 
-    def __init__(self, columns: Columns, nodes: Nodes) -> None:
-        self._columns, self._nodes = columns, nodes
+    def __init__(self, columns: Columns, nodes: Nodes, *, refuse_gaps: bool) -> None:
+        self._columns, self._nodes, self._refuse_gaps = columns, nodes, refuse_gaps
         self._heads: list[pa.Array] = []
         self._tails: list[pa.Array] = []
         self._time, self._label = "", None
@@ -207,6 +245,12 @@ class _Gathered:
 
     def empty(self, time: str) -> Snapshot:
         """Build the snapshot of a timestamp without a row."""
+        if self._refuse_gaps:
+            raise DataError(
+                f"the timestamp {time!r} has no row\n"
+                "Add what is missing, or leave out gaps='refuse' (--gaps refuse) to publish an "
+                "empty snapshot."
+            )
         if "label" in self._columns:
             raise DataError(
                 "a timestamp has no rows, so no label names it\n"

@@ -49,6 +49,9 @@ class Clock(Protocol):
     def name(self, value: Any) -> str:
         """Return the public time of a value of t."""
 
+    def problem(self, value: Any) -> str | None:
+        """Return what is wrong with a row of a value that is no timestamp."""
+
     def rest(self) -> Iterable[str]:
         """Return the times after the last value, which have no row."""
 
@@ -72,6 +75,9 @@ class OccurringTimes:
 
     def name(self, value: Any) -> str:
         return time_text(value)
+
+    def problem(self, value: Any) -> str | None:  # noqa: ARG002
+        return None
 
     def rest(self) -> Iterable[str]:
         return ()
@@ -121,6 +127,11 @@ class DeclaredTimes:
             return f"consecutive integers from {self.times[0]}, declared by the publisher"
         return "listed by the publisher"
 
+    @property
+    def integers(self) -> bool:
+        """Whether all times are integers."""
+        return isinstance(self.times, range) or None not in map(as_integer, self.times)
+
     def clock(self, type_: pa.DataType) -> Clock:
         """Return the clock for a column t of a type; refuse times that it can't hold."""
         keys: list[Any] = [_key(time, type_) for time in self.times]
@@ -145,12 +156,7 @@ class _Listed:
         self._next = 0
 
     def advance(self, value: Any) -> Iterable[str]:
-        found = self._index.get(_key(value, self._type))
-        if found is None:
-            raise DataError(
-                "'t' is not one of the declared times\n"
-                "Declare it too (times=…, --times), or leave the row out."
-            )
+        found = self._index[_key(value, self._type)]
         if found < self._next:
             raise DataError(
                 "'t' is earlier than in the row before, in the order of the declared times\n"
@@ -159,6 +165,14 @@ class _Listed:
         missing = self._names[self._next : found]
         self._next = found + 1
         return missing
+
+    def problem(self, value: Any) -> str | None:
+        if _key(value, self._type) in self._index:
+            return None
+        return (
+            "'t' is not one of the declared times\n"
+            "Declare it too (times=…, --times), or leave the row out."
+        )
 
     def name(self, value: Any) -> str:
         return self._names[self._index[_key(value, self._type)]]

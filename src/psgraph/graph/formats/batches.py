@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
-__all__ = ["Batch", "Columns", "shortest_failure"]
+__all__ = ["Batch", "Columns", "Report", "missing_value", "shortest_failure"]
 
 Columns = Mapping[str, tuple[int, pa.DataType]]
 """The columns to read: name in the batch -> index in the file and type."""
+
+Report = Callable[[str, str, str], None]
+"""Called for a row that can't be read: where it is, why, and its text. For the curator only."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,24 @@ class Batch:
 
     columns: Mapping[str, pa.Array]
     locate: Callable[[int], str]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def without(self, rows: Collection[int]) -> Batch:
+        """Return the batch without some of its rows."""
+        keep = np.ones(len(self), dtype=bool)
+        keep[list(rows)] = False
+        kept, mask = np.flatnonzero(keep), pa.array(keep)
+        return Batch(
+            {name: array.filter(mask) for name, array in self.columns.items()},
+            lambda row: self.locate(int(kept[row])),
+        )
+
+
+def missing_value(name: str) -> str:
+    """Return the complaint about a row without a value."""
+    return f"no value for {name}\nRepair the row or leave it out."
 
 
 def shortest_failure(size: int, fails: Callable[[int], bool]) -> int:

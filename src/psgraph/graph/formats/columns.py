@@ -1,12 +1,27 @@
-"""The names that the columns of an edge table may go by; case does not matter."""
+"""The columns of an edge table: by the names they usually have, or as the user said.
+
+Case does not matter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
 
-__all__ = ["ENDS", "HEADER_WORDS", "TIMES", "find_column", "find_ends", "list_names"]
+__all__ = [
+    "ALIASES",
+    "BY_NAME",
+    "ENDS",
+    "HEADER_WORDS",
+    "RENAME",
+    "TIMES",
+    "ColumnNames",
+    "find_column",
+    "find_ends",
+    "list_names",
+]
 
 ENDS = (
     ("u", "v"),
@@ -19,6 +34,96 @@ ENDS = (
 TIMES = ("time", "timestamp", "date", "datetime")
 HEADER_WORDS = frozenset(
     [*(end for pair in ENDS for end in pair), *TIMES, "t", "label", "id", "node", "until"]
+)
+
+#: The names that are recognised, for messages and help.
+ALIASES = f"{', '.join(f'{u} and {v}' for u, v in ENDS[:4])}; {', '.join(TIMES)}"
+
+_ROLES = ("u", "v", "t", "time")
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Which column is which: what the user named, otherwise the usual names.
+
+    Attributes
+    ----------
+    chosen
+        Role (``u``, ``v``, ``t``, ``time``) -> name of a column, or its number from 1.
+
+    Examples
+    --------
+    >>> columns = ColumnNames.parse("u=caller,v=callee,time=start")
+    >>> columns.ends(["start", "caller", "callee"], 3)
+    (1, 2)
+    >>> ColumnNames.parse("u=1,v=3").ends([], 3)
+    (0, 2)
+    """
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, columns: str | Mapping[str, str | int] | None) -> ColumnNames:
+        """Read ``u=caller,v=callee``, or a mapping of the same."""
+        if columns is None:
+            return BY_NAME
+        pairs = (
+            [part.partition("=")[::2] for part in columns.split(",")]
+            if isinstance(columns, str)
+            else [(str(role), str(name)) for role, name in dict(columns).items()]
+        )
+        chosen = {role.strip().lower(): name.strip().lower() for role, name in pairs}
+        if not all(chosen.values()) or not {*chosen} <= {*_ROLES} or len(chosen) < len(pairs):
+            raise InvalidArgument(
+                f"columns={columns!r} does not say which column is which\n"
+                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME. A number "
+                "counts columns from 1."
+            )
+        if len({*chosen.values()}) < len(chosen):
+            raise InvalidArgument(f"columns={columns!r} names a column twice\nName each once.")
+        if "t" in chosen and "time" in chosen:
+            raise InvalidArgument(
+                "columns names t and time\nKeep t for a table cut into timestamps, time for events."
+            )
+        return cls(chosen)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The names that the line of names has to hold."""
+        return frozenset(name for name in self.chosen.values() if not name.isdecimal())
+
+    def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int] | None:
+        """Return the indices of the two columns of ids, if the table has them."""
+        if "u" not in self.chosen and "v" not in self.chosen:
+            return find_ends(names or [])
+        found = self.find(names, width, "u"), self.find(names, width, "v")
+        return None if None in found else (found[0], found[1])  # type: ignore[return-value]
+
+    def find(self, names: Sequence[str] | None, width: int, role: str, *usual: str) -> int | None:
+        """Return the index of the column with a role: the chosen one, or one of the usual names."""
+        name = self.chosen.get(role)
+        if name is None:
+            return find_column(names or [], *(usual or (role,)))
+        if name.isdecimal():
+            return int(name) - 1 if 1 <= int(name) <= width else None
+        return find_column(names or [], name)
+
+    def describe(self, *roles: str) -> str:
+        """Return what was looked for, for a message.
+
+        >>> ColumnNames.parse("u=caller,v=callee").describe("u", "v", "time")
+        "'caller', 'callee' and 'time'"
+        """
+        words = [repr(self.chosen.get(role, role)) for role in roles]
+        return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+#: No column was named.
+BY_NAME = ColumnNames()
+
+RENAME = (
+    "Rename the columns, or say which they are: columns='u=…,v=…' (--columns u=…,v=…). "
+    f"Recognised names: {ALIASES}."
 )
 
 

@@ -11,18 +11,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from psgraph.errors import DataError
+from psgraph.graph.formats.columns import BY_NAME, ColumnNames
 from psgraph.graph.formats.frames import FrameTable
+from psgraph.graph.formats.lines import COMPRESSED
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.text import TextFile
 
-__all__ = ["SUFFIXES", "TableFile", "open_table", "stem"]
+__all__ = ["SUFFIXES", "TableFile", "open_table", "stem", "uncompressed"]
 
 TableFile = ParquetFile | TextFile | FrameTable
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".edges", ".edgelist")
 
 
-def open_table(path: Path, *, blanks: bool = True) -> TableFile:
+def open_table(
+    path: Path, *, blanks: bool = True, columns: ColumnNames = BY_NAME, name: str | None = None
+) -> TableFile:
     """Open a Parquet or text file, after looking at its first bytes. Any file may be empty.
 
     Parameters
@@ -31,6 +35,10 @@ def open_table(path: Path, *, blanks: bool = True) -> TableFile:
         The file.
     blanks
         Whether blanks separate the columns of a text file without another delimiter.
+    columns
+        Which columns the user named: a first line that has all of them is a line of names.
+    name
+        The name for messages, if it is not that of the file.
     """
     try:
         with path.open("rb") as stream:
@@ -44,19 +52,26 @@ def open_table(path: Path, *, blanks: bool = True) -> TableFile:
     except ValueError:
         raise DataError("a path can't hold NUL characters\nCheck the path.") from None
     if magic == b"PAR1":
-        return ParquetFile(path)
+        return ParquetFile(path, name=name)
     if magic and path.suffix.lower() in (".parquet", ".pq"):
         raise DataError(f"{path.name} is not a Parquet file\nCopy or write the file again.")
-    return TextFile(path, blanks=blanks)
+    return TextFile(path, blanks=blanks, columns=columns, name=name)
 
 
 def stem(path: Path) -> str:
-    """Return the name without ``.gz`` and one more ending.
+    """Return the name without ``.gz`` or ``.zst`` and one more ending.
 
     >>> stem(Path("as19971108.txt.gz")), stem(Path("2004.01.05.csv"))
     ('as19971108', '2004.01.05')
     """
-    name = path.name
-    if name.lower().endswith(".gz"):
-        name = name[:-3]
-    return Path(name).stem
+    return Path(uncompressed(path.name)).stem
+
+
+def uncompressed(name: str) -> str:
+    """Return the name of a file without the ending of a compressed one.
+
+    >>> uncompressed("1.csv.GZ"), uncompressed("2.csv.zst"), uncompressed("3.csv")
+    ('1.csv', '2.csv', '3.csv')
+    """
+    path = Path(name)
+    return name[: -len(path.suffix)] if path.suffix.lower() in COMPRESSED else name

@@ -1,4 +1,4 @@
-"""Text files as blocks of whole lines, plain or gzipped, in memory that stays small."""
+"""Text files as blocks of whole lines, plain or compressed, in memory that stays small."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
-from io import BufferedReader
 from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
 
 from psgraph.errors import DataError
 
-__all__ = ["blocks"]
+__all__ = ["COMPRESSED", "blocks"]
 
 LONGEST_LINE = 1 << 20
+
+#: Endings of compressed text files, and the first bytes of their content.
+COMPRESSED = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
 
 
 def blocks(path: Path, *, size: int) -> Iterator[tuple[int, bytes]]:
     """Yield whole lines, about `size` bytes at a time, with the number of the first of them.
 
     Line ends come out as LF; an empty file has no lines. Files that are not text (NUL bytes,
-    UTF-16, no line ends) and damaged gzip files are refused.
+    UTF-16, no line ends) and damaged compressed files are refused.
     """
     line, rest, started = 1, b"", False
     try:
@@ -38,21 +43,32 @@ def blocks(path: Path, *, size: int) -> Iterator[tuple[int, bytes]]:
                 yield line, _checked(block, line, path.name)
                 line += block.count(b"\n")
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(
-            f"{path.name}: the gzip data is damaged or cut off\nCopy the file again."
-        ) from None
+        raise _damaged(path, "gzip") from None
     except OSError as error:
+        if error.errno is None:  # Arrow's, about the content
+            raise _damaged(path, "zstd") from None
         raise DataError(f"{path.name} can't be read: {error.strerror or 'I/O error'}") from None
     if rest:
         yield line, _checked(rest + b"\n", line, path.name)
 
 
-def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
+def _damaged(path: Path, kind: str) -> DataError:
+    return DataError(f"{path.name}: the {kind} data is damaged or cut off\nCopy the file again.")
+
+
+def _opened(path: Path) -> IO[bytes] | Any:
     with path.open("rb") as stream:
-        zipped = stream.read(2) == b"\x1f\x8b"
-    if path.suffix.lower() == ".gz" and not zipped and path.stat().st_size:
-        raise DataError(f"{path.name} is not gzipped\nCopy the file again, or drop the .gz.")
-    return gzip.open(path, "rb") if zipped else path.open("rb")
+        magic = stream.read(4)
+    suffix = path.suffix.lower()
+    if magic and suffix in COMPRESSED and not magic.startswith(COMPRESSED[suffix]):
+        raise DataError(
+            f"{path.name} is not compressed\nCopy the file again, or drop the {suffix}."
+        )
+    if magic.startswith(COMPRESSED[".gz"]):
+        return gzip.open(path, "rb")
+    if magic.startswith(COMPRESSED[".zst"]):
+        return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
+    return path.open("rb")
 
 
 def _without_byte_order_mark(piece: bytes, name: str) -> bytes:
@@ -66,7 +82,7 @@ def _checked(block: bytes, line: int, name: str) -> bytes:
         number = line + block.count(b"\n", 0, block.index(b"\0"))
         raise DataError(
             f"{name}, line {number}: this is not text\n"
-            "Give UTF-8 text, plain or gzipped, or Parquet."
+            "Give UTF-8 text, plain or compressed, or Parquet."
         )
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")

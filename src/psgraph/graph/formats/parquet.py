@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psgraph.errors import DataError
-from psgraph.graph.formats.batches import Batch, Columns
+from psgraph.graph.formats.arrays import as_numpy
+from psgraph.graph.formats.batches import Batch, Columns, Report, missing_value
 from psgraph.graph.formats.columns import list_names
 
 __all__ = ["ParquetFile"]
@@ -26,8 +27,8 @@ class ParquetFile:
 
     typed = True
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.name = path, path.name
+    def __init__(self, path: Path, *, name: str | None = None) -> None:
+        self.path, self.name = path, name or path.name
         with self._opened() as file:
             schema = file.schema_arrow
             self.names = list(schema.names)
@@ -45,24 +46,34 @@ class ParquetFile:
         type_ = self._types[index]
         return type_.value_type if pa.types.is_dictionary(type_) else type_
 
-    def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
+    def batches(
+        self, columns: Columns, *, optional: Collection[str] = (), bad: Report | None = None
+    ) -> Iterator[Batch]:
         """Read columns from the first row on, in the types they have in the file.
 
-        A missing value is refused, except in the `optional` columns.
+        A missing value is refused, except in the `optional` columns. With `bad`, such rows are
+        reported and left out.
         """
         names = {name: self.names[index] for name, (index, _) in columns.items()}
         row = 1
         with self._opened() as file:
             for batch in _record_batches(file, list(names.values())):
                 arrays = {name: _decoded(batch[column]) for name, column in names.items()}
+                found = Batch(arrays, partial(_row_text, row))
+                problems: dict[int, str] = {}
                 for name, array in arrays.items():
                     if array.null_count and name not in optional:
-                        bad = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-                        raise DataError(
-                            f"{self.name}, row {row + bad}: no value for {name}\n"
-                            "Repair the row or leave it out."
-                        )
-                yield Batch(arrays, partial(_row_text, row))
+                        for index in np.flatnonzero(as_numpy(array.is_null())).tolist():
+                            problems.setdefault(index, missing_value(name))
+                if problems and bad is None:
+                    first = min(problems)
+                    raise DataError(f"{self.name}, {found.locate(first)}: {problems[first]}")
+                if problems:
+                    assert bad is not None
+                    for index, reason in sorted(problems.items()):
+                        bad(found.locate(index), reason, "")
+                    found = found.without(problems)
+                yield found
                 row += len(batch)
             if row - 1 != file.metadata.num_rows:  # in all or by row group: one of them is wrong
                 raise ValueError

@@ -1,6 +1,6 @@
 """Delimited text, read block by block: CSV, TSV, and the edge lists of SNAP.
 
-UTF-8, plain or gzipped. Lines that start with ``#`` or ``%`` at the top are skipped; columns are
+UTF-8, plain or compressed. Lines that start with ``#`` or ``%`` at the top are skipped; columns are
 separated by tabs, commas, semicolons or runs of blanks, whichever the first line has. Arrow parses
 the blocks. Its messages quote the cell that failed, so they are not passed on: the line is found
 again here and described without its content.
@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from psgraph.errors import DataError
-from psgraph.graph.formats.batches import Batch, Columns, shortest_failure
-from psgraph.graph.formats.columns import HEADER_WORDS, list_names
+from psgraph.graph.formats.batches import Batch, Columns, Report, missing_value, shortest_failure
+from psgraph.graph.formats.columns import BY_NAME, HEADER_WORDS, ColumnNames, list_names
 from psgraph.graph.formats.lines import blocks
 
 __all__ = ["TextFile"]
@@ -46,11 +46,16 @@ class TextFile:
         The file.
     blanks
         Whether blanks separate columns in a file that has neither tab, comma nor semicolon.
+    columns
+        The columns that the user named.
+    name
+        The name for messages.
 
     Attributes
     ----------
     names
-        The column names, if the first line holds a word of `HEADER_WORDS` and no number.
+        The column names, if the first line has all columns that the user named; or, if none was
+        named, a word of `HEADER_WORDS` and no number.
         Otherwise that line is a row, and private like any row: no message may quote it.
     odd_first_line
         Whether the first line has no numbers where the second has: an unknown header.
@@ -58,14 +63,24 @@ class TextFile:
 
     typed = False
 
-    def __init__(self, path: Path, *, blanks: bool = True) -> None:
-        self.path, self.name = path, path.name
+    def __init__(
+        self,
+        path: Path,
+        *,
+        blanks: bool = True,
+        columns: ColumnNames = BY_NAME,
+        name: str | None = None,
+    ) -> None:
+        self.path, self.name = path, name or path.name
         self._delimiter = ","
         self._start, rows = self._peek(blanks)
         first, second = self._head = (*rows, [], [])[:2]
         self.width = len(first)
         words = {field.lower() for field in first}
-        known = bool(words & HEADER_WORDS) and not any(map(_NUMBER.fullmatch, words))
+        if columns.named:
+            known = columns.named <= words
+        else:
+            known = bool(words & HEADER_WORDS) and not any(map(_NUMBER.fullmatch, words))
         self.names = first if known else None
         self.odd_first_line = (
             bool(second)
@@ -110,7 +125,7 @@ class TextFile:
     def type_of(self, index: int) -> pa.DataType:
         """Return the type of the first value of a column: integer, decimal, time or text."""
         value = self._first_row[index] if index < len(self._first_row) else ""
-        if _INTEGER.fullmatch(value):
+        if _INTEGER.fullmatch(value) and -(2**63) <= int(value) < 2**63:
             return pa.int64()
         if _DECIMAL.fullmatch(value):
             return pa.float64()
@@ -118,10 +133,13 @@ class TextFile:
             return pa.timestamp("us", "UTC" if time["zone"] else None)
         return pa.string()
 
-    def batches(self, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[Batch]:
+    def batches(
+        self, columns: Columns, *, optional: Collection[str] = (), bad: Report | None = None
+    ) -> Iterator[Batch]:
         """Read columns from the first row on, some megabytes of text at a time.
 
-        A missing value is refused, except in the `optional` columns.
+        A missing value is refused, except in the `optional` columns. With `bad`, rows that can't
+        be read are reported and left out.
         """
         if self.empty:
             return
@@ -137,7 +155,15 @@ class TextFile:
             try:
                 arrays = self._parse(block, columns, optional)
             except _Unreadable:
-                raise self._failure(block, line, columns, optional) from None
+                if bad is None:
+                    raise self._failure(block, line, columns, optional) from None
+                block = self._without_bad_lines(block, line, columns, optional, bad)
+                if not block.strip():
+                    continue
+                try:
+                    arrays = self._parse(block, columns, optional)
+                except _Unreadable:  # a quote that reaches over lines
+                    raise self._failure(block, line, columns, optional) from None
             yield Batch(arrays, partial(_line_of_row, block, line))
 
     def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
@@ -151,24 +177,25 @@ class TextFile:
                 if not rows:
                     start = line
                     self._delimiter = _delimiter(content, blanks)
-                rows.append([field.strip() for field in self._split(content, line)])
+                try:
+                    rows.append([field.strip() for field in self._split(content)])
+                except DataError as error:
+                    raise DataError(f"{self.name}, line {line}: {error}") from None
                 if len(rows) == 2:
                     return start, rows
         return start, rows
 
-    def _split(self, content: bytes, line: int) -> list[str]:
+    def _split(self, content: bytes) -> list[str]:
         try:
             text = content.decode()
         except UnicodeDecodeError:
-            raise DataError(
-                f"{self.name}, line {line}: this is not UTF-8 text\nSave the file as UTF-8."
-            ) from None
+            raise DataError("this is not UTF-8 text\nSave the file as UTF-8.") from None
         if self._delimiter == " ":
             return re.split("[ \t]+", text.strip(" \t"))
         try:
             return next(csv.reader([text], delimiter=self._delimiter), [])
         except csv.Error:
-            raise DataError(f"{self.name}, line {line}: it can't be cut into columns") from None
+            raise DataError("it can't be cut into columns") from None
 
     def _parse(
         self, block: bytes, columns: Columns, optional: Collection[str]
@@ -216,21 +243,47 @@ class TextFile:
         bad = shortest_failure(
             len(lines), lambda k: self._fails(b"".join(lines[:k]), columns, optional)
         )
-        line += bad - 1
-        where, content = f"{self.name}, line {line}", lines[bad - 1]
+        reason = self._reason(lines[bad - 1], columns, optional)
+        return DataError(f"{self.name}, line {line + bad - 1}: {reason}")
+
+    def _without_bad_lines(
+        self, block: bytes, line: int, columns: Columns, optional: Collection[str], bad: Report
+    ) -> bytes:
+        """Report the lines that can't be read and blank them. O(bad lines · log lines) parses."""
+        lines = block.split(b"\n")
+        pieces = [(0, len(lines))]
+        for index, content in enumerate(lines):
+            if content and not content.strip():
+                bad(f"line {line + index}", "the row is blank\nLeave it out.", "")
+                lines[index] = b""
+        while pieces:
+            start, stop = pieces.pop()
+            if not self._fails(b"\n".join(lines[start:stop]) + b"\n", columns, optional):
+                continue
+            if stop - start > 1:
+                middle = (start + stop) // 2
+                pieces += [(middle, stop), (start, middle)]  # the first half is taken first
+                continue
+            reason = self._reason(lines[start], columns, optional)
+            bad(f"line {line + start}", reason, lines[start].decode(errors="replace"))
+            lines[start] = b""
+        return b"\n".join(lines)
+
+    def _reason(self, content: bytes, columns: Columns, optional: Collection[str]) -> str:
+        """Say what is wrong with a line, without quoting it."""
         try:
-            fields = self._split(content.rstrip(b"\n"), line)
+            fields = self._split(content.rstrip(b"\n"))
         except DataError as error:
-            return error
+            return str(error)
         if len(fields) != self.width:
-            return DataError(
-                f"{where}: {len(fields)} columns where the first line has {self.width}\n"
+            return (
+                f"{len(fields)} columns where the first line has {self.width}\n"
                 "Give every row the same columns."
             )
         for name, (index, type_) in columns.items():
             if self._fails(content, {name: (index, type_)}, optional):
-                return DataError(f"{where}: {_complaint(name, fields[index].strip(), type_)}")
-        return DataError(f"{where}: the row can't be read\nRepair it or leave it out.")
+                return _complaint(name, fields[index].strip(), type_)
+        return "the row can't be read\nRepair it or leave it out."
 
 
 class _Unreadable(Exception):
@@ -265,7 +318,7 @@ def _line_of_row(block: bytes, line: int, row: int) -> str:
 
 def _complaint(name: str, value: str, type_: pa.DataType) -> str:
     if value.lower() in MISSING:
-        return f"no value for {name}\nRepair the row or leave it out."
+        return missing_value(name)
     if pa.types.is_timestamp(type_):
         return (
             f"{name} is not a time like those before it\n"
@@ -274,9 +327,9 @@ def _complaint(name: str, value: str, type_: pa.DataType) -> str:
     if name not in ("u", "v"):
         return f"{name} is not an integer like those before it\nRepair the row."
     if _INTEGER.fullmatch(value):
-        return "an integer id is beyond 64 bits\nUse smaller ids, or text ids in a Parquet file."
+        return "an integer id is beyond 64 bits\nRead ids as text: ids='text' (--ids text)."
     return (
-        "node ids mix types: integers up to here, then text\n"
-        "Use integers throughout or strings throughout. If some names look like numbers, give a "
-        "roster of names, or a Parquet file with text columns."
+        "node ids mix types: text where the roster or the first row has integers\n"
+        "Use integers throughout or strings throughout. If some names look like numbers, read "
+        "all as text: ids='text' (--ids text)."
     )
