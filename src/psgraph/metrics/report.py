@@ -156,7 +156,8 @@ class Comparison:
 def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts) -> Fidelity:
     """Compute the metrics of one synthetic graph against its original.
 
-    Give `GraphFacts` instead of a graph to keep its statistics for other comparisons. Defined for every pair over one roster, including no nodes, one node and no edges.
+    Give `GraphFacts` instead of a graph to keep its statistics for other comparisons. Defined for
+    every pair over one roster, including no nodes, one node and no edges.
 
     Raises
     ------

@@ -19,8 +19,9 @@ from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
-    from psgraph_lab.experiments.cells import Cell
     from psgraph_lab.experiments.definition import Experiment
+    from psgraph_lab.experiments.needs import Needs
+    from psgraph_lab.experiments.store import Results
 
 __all__ = ["command"]
 
@@ -169,7 +170,7 @@ class _Wanted:
 def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Run experiments, skipping runs that are already stored, and write their pages.
 
-    Every run is seeded, and its seed is stored with the result. Results are written to
+    Every run is seeded, and its seed follows from what is run. Results are written to
     cells.parquet (quality) and costs.parquet (time and memory) in DIR as they arrive: after an
     interruption the same command resumes, and experiments that share runs share their results.
     Each experiment gets a page (Markdown) and a figure (PNG); --html adds HTML and SVG.
@@ -200,6 +201,7 @@ def _expanded(names: Sequence[str]) -> tuple[str, ...]:
 def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     """Run the missing cells and write the pages; returns a summary for the user."""
     from psgraph_lab.experiments.cost import time_missing
+    from psgraph_lab.experiments.needs import needs_of
     from psgraph_lab.experiments.runner import missing_cells, run_missing
     from psgraph_lab.experiments.store import Results
 
@@ -213,14 +215,14 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     cells = experiment.cells()
     costly = experiment.kind == "cost"
     path = wanted.out / (COST if costly else QUALITY)
-    over_time = _over_time(experiment, wanted)
+    needs = needs_of(experiment, quick=wanted.quick, repetitions=wanted.repetitions)
     if wanted.no_run:
         stored = Results.read(path)
-        kept = len(cells) - len(missing_cells(cells, stored, over_time=over_time))
-        page = _write_pages(experiment, stored, wanted, typed)
+        kept = len(cells) - len(missing_cells(cells, stored, needs))
+        page = _write_pages(experiment, stored, needs, wanted, typed)
         return {"name": experiment.name, "ran": 0, "kept": kept, "page": str(page)}
     with Results.writing(path) as stored:
-        missing = len(missing_cells(cells, stored, over_time=over_time))
+        missing = len(missing_cells(cells, stored, needs))
         with progress(experiment.name, length=missing, left=True) as advance:
             done = _after_each(advance)
             if costly:
@@ -229,29 +231,18 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
                 run_missing(
                     cells,
                     stored,
-                    over_time=over_time,
+                    needs=needs,
                     directory=wanted.data,
                     workers=wanted.workers,
                     done=done,
                 )
-    page = _write_pages(experiment, stored, wanted, typed)
+    page = _write_pages(experiment, stored, needs, wanted, typed)
     return {
         "name": experiment.name,
         "ran": missing,
         "kept": len(cells) - missing,
         "page": str(page),
     }
-
-
-def _over_time(experiment: Experiment, wanted: _Wanted) -> frozenset[Cell]:
-    """The cells whose metrics are stored for every timestamp."""
-    from psgraph_lab.experiments.definition import over_time_cells
-
-    if experiment.axis == "timestamp":
-        return frozenset(experiment.cells())
-    if experiment.kind == "cost":
-        return frozenset()
-    return over_time_cells(experiment.datasets, quick=wanted.quick, repetitions=wanted.repetitions)
 
 
 def _after_each(advance: Callable[[], None]) -> Callable[[object], None]:
@@ -271,13 +262,14 @@ def _facts(stored: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _write_pages(
-    experiment: Experiment, stored: Mapping[Any, Any], wanted: _Wanted, typed: str
+    experiment: Experiment, stored: Results, needs: Needs, wanted: _Wanted, typed: str
 ) -> Path:
     from psgraph_lab.experiments.notes import read_notes
     from psgraph_lab.experiments.pages import write_pages
     from psgraph_lab.experiments.summary import summarise
 
-    taken = {cell: stored[cell] for cell in experiment.cells() if cell in stored}
+    cells = [cell for cell in experiment.cells() if cell in stored]
+    taken = {cell: stored[cell] for cell in cells if needs.met_by(stored[cell])}
     with waiting(f"Drawing {experiment.name} …"):
         page, *_ = write_pages(
             experiment,

@@ -12,9 +12,15 @@ from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.base import find_method
-from psgraph_lab.experiments.cells import Cell, Parameter
+from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
-__all__ = ["Experiment", "Line", "experiment_names", "find_experiment", "over_time_cells"]
+__all__ = [
+    "Experiment",
+    "Line",
+    "experiment_names",
+    "find_experiment",
+    "over_time_experiments",
+]
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
 Kind = Literal["quality", "cost", "claims"]
@@ -29,6 +35,9 @@ _ORDER = (
     "cost",
     "timestamps",
     "plus",
+    "plus-windows",
+    "plus-roster",
+    "plus-ablation",
     "claims",
 )
 
@@ -41,12 +50,16 @@ class Line:
     ----------
     repetitions
         Fewer than the experiment's, for a slow method; None for the same number.
+    fresh
+        Whether results count only if they come from the method's current source: it is still being
+        changed, and results of two versions must not be mixed.
     """
 
     label: str
     method: str
     parameters: tuple[tuple[str, Parameter], ...] = ()
     repetitions: int | None = None
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,9 +76,13 @@ class Experiment:
     axis
         The x-axis; whatever else varies becomes lines.
     metrics
-        Rows of the figure, one table each.
+        Rows of the figure, one table each. Groups of metrics are requested as these need them.
     timestamps
         The number of snapshots, from the beginning of every data set; None for all.
+    roster
+        ``"union"`` for one fixed roster instead of one per snapshot.
+    tuned
+        Data sets on which the methods were tuned; the others are reported separately.
     """
 
     name: str
@@ -83,6 +100,8 @@ class Experiment:
     shares: tuple[str, ...]
     repetitions: int
     timestamps: int | None = None
+    roster: RosterKind = "snapshot"
+    tuned: tuple[str, ...] = ()
 
     def narrowed(
         self,
@@ -149,6 +168,7 @@ class Experiment:
                 parameters=_not_default(line.method, tuple(sorted(parameters.items()))),
                 timestamps=self.timestamps,
                 share=share,
+                roster=self.roster,
             )
             for repetition in range(min(few, self.repetitions))
         ]
@@ -189,21 +209,20 @@ def find_experiment(name: str, *, quick: bool = False) -> Experiment:
     return _read(name, content | quickly if quick else content)
 
 
-def over_time_cells(
+def over_time_experiments(
     datasets: Sequence[str], *, quick: bool = False, repetitions: int | None = None
-) -> frozenset[Cell]:
-    """The cells that are drawn timestamp by timestamp, whichever experiment runs them first.
+) -> list[Experiment]:
+    """The experiments drawn timestamp by timestamp; others may run their cells first.
 
-    >>> len(over_time_cells(["as-733"])), len(over_time_cells(["demo"], quick=True))
-    (53, 12)
+    >>> [each.name for each in over_time_experiments(["as-733"])]
+    ['timestamps']
     """
-    drawn = [find_experiment(name, quick=quick) for name in _ORDER]
-    return frozenset(
-        cell
-        for experiment in drawn
+    found = [find_experiment(name, quick=quick) for name in _ORDER]
+    return [
+        experiment.narrowed(datasets=datasets, repetitions=repetitions)
+        for experiment in found
         if experiment.axis == "timestamp"
-        for cell in experiment.narrowed(datasets=datasets, repetitions=repetitions).cells()
-    )
+    ]
 
 
 def _read(name: str, content: dict[str, Any]) -> Experiment:
@@ -213,6 +232,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             method=line["method"],
             parameters=tuple(sorted(line.get("parameters", {}).items())),
             repetitions=line.get("repetitions"),
+            fresh=line.get("fresh", False),
         )
         for line in content.get("lines", ())
     )
@@ -232,4 +252,6 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         shares=tuple(content.get("shares", ("1",))),
         repetitions=content.get("repetitions", 10),
         timestamps=content.get("timestamps"),
+        roster=content.get("roster", "snapshot"),
+        tuned=tuple(content.get("tuned", ())),
     )
