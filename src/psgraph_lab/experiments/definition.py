@@ -24,6 +24,7 @@ __all__ = [
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
 Kind = Literal["quality", "cost", "claims"]
+View = Literal["lines", "heat map"]
 
 _ORDER = (
     "end-to-end",
@@ -81,8 +82,14 @@ class Experiment:
         The number of snapshots, from the beginning of every data set; None for all.
     roster
         ``"union"`` for one fixed roster instead of one per snapshot.
-    tuned
-        Data sets on which the methods were tuned; the others are reported separately.
+    tuned, seen
+        Data sets on which the subject was tuned, and others that were looked at while it was
+        designed. The rest is reported separately.
+    subject, rivals
+        The line that is compared with others cell by cell, and with which above all; empty if the
+        experiment compares none.
+    view
+        ``"lines"``: a line per method. ``"heat map"``: the subject against its rivals.
     """
 
     name: str
@@ -102,6 +109,10 @@ class Experiment:
     timestamps: int | None = None
     roster: RosterKind = "snapshot"
     tuned: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    subject: str = ""
+    rivals: tuple[str, ...] = ()
+    view: View = "lines"
 
     def narrowed(
         self,
@@ -254,4 +265,8 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         timestamps=content.get("timestamps"),
         roster=content.get("roster", "snapshot"),
         tuned=tuple(content.get("tuned", ())),
+        seen=tuple(content.get("seen", ())),
+        subject=content.get("subject", ""),
+        rivals=tuple(content.get("rivals", ())),
+        view=content.get("view", "lines"),
     )
