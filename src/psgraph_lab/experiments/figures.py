@@ -43,7 +43,7 @@ __all__ = ["compose", "draw", "line_looks", "save_png", "save_svg"]
 Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
-_DPI = 130
+_DPI = 110
 _BLENDS, _COARSE = 80, 8
 #: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)

@@ -2,7 +2,7 @@
 
 Parquet files can't be appended to. The file is small, so it is replaced as a whole, atomically: a
 reader or a crash sees a complete earlier version, never half a file. Values are stored with the
-precision of float32, about seven digits.
+precision of float32, about seven digits; values at every timestamp with more than three digits.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import DataError, OutputError
@@ -26,9 +27,12 @@ from psgraph_lab.experiments.cells import Cell, Outcome
 
 __all__ = ["Results"]
 
+Series = NDArray[np.float32]
+
 _CELL = ("dataset", "method", "epsilon", "window", "repetition", "timestamps", "share", "roster")
 _FACTS = (*_CELL, "parameters", "version", "machine", "source")
 _SERIES = "_over_time"
+_BITS = 12  # significant bits of a value in a series
 #: Key of the file's metadata: a digest of the seeds, which follow from the cells.
 _SEEDS = b"seeds"
 
@@ -152,9 +156,17 @@ def _table(outcomes: list[Outcome]) -> pa.Table:
         values = [outcome.values.get(name) for outcome in outcomes]
         columns[name] = pa.array(values, type=pa.float32())
     for name in sorted({name for outcome in outcomes for name in outcome.series}):
-        series = [outcome.series.get(name) for outcome in outcomes]
+        series = [_rounded(outcome.series.get(name)) for outcome in outcomes]
         columns[name + _SERIES] = pa.array(series, type=pa.list_(pa.float32()))
     return pa.table(columns).replace_schema_metadata({_SEEDS: _digest(outcomes)})
+
+
+def _rounded(series: Series | None) -> Series | None:
+    """Keep twelve significant bits, more than three digits: half the space, and enough to draw."""
+    if series is None:
+        return None
+    fraction, exponent = np.frexp(series)
+    return np.ldexp(np.round(fraction * 2**_BITS), exponent - _BITS).astype(np.float32)
 
 
 def _digest(outcomes: list[Outcome]) -> bytes:

@@ -21,7 +21,7 @@ def outcome(repetition: int = 0, **changes: object) -> Outcome:
     return Outcome(
         cell,
         values={"density_error": 0.125 + repetition, "clustering_error": float("inf")},
-        series={"density_error": np.array([0.1, np.inf, 3e-9], dtype=np.float32)},
+        series={"density_error": np.array([0.125, np.inf, 3 * 2**-30, np.nan], np.float32)},
         version="1.0",
         machine="a machine",
         source="abc",
@@ -45,8 +45,21 @@ def test_a_round_trip(tmp_path: Path) -> None:
     for each in variants:
         again = read[each.cell]
         assert again.values == each.values
-        assert again.series["density_error"].tolist() == each.series["density_error"].tolist()
+        np.testing.assert_array_equal(again.series["density_error"], each.series["density_error"])
         assert (again.version, again.machine, again.source) == ("1.0", "a machine", "abc")
+
+
+def test_series_keep_twelve_bits_and_saving_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "cells.parquet"
+    exact = np.random.default_rng(1).lognormal(0, 5, 500).astype(np.float32)
+    with Results.writing(path) as results:
+        results.add(Outcome(outcome().cell, {}, {"density_error": exact}))
+    stored = Results.read(path)[outcome().cell].series["density_error"]
+    np.testing.assert_allclose(stored, exact, rtol=2**-12)
+    first = path.read_bytes()
+    with Results.writing(path) as results:
+        results.add(results[outcome().cell])
+    assert path.read_bytes() == first
 
 
 def test_a_metric_without_a_value_is_not_a_missing_metric(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def recompute(stored: Results, cell: Cell, directory: Path | None = None) -> Non
     for name, value in before.values.items():  # stored as float32
         assert values[name] == pytest.approx(value, rel=1e-7, abs=1e-30, nan_ok=True), name
     for name, numbers in before.series.items():
-        np.testing.assert_allclose(series[name], numbers, rtol=1e-7)
+        np.testing.assert_allclose(series[name], numbers, rtol=2**-12)  # twelve bits
 
 
 def test_the_committed_results_are_small_and_in_one_format_each() -> None:
