@@ -133,7 +133,10 @@ def _draw_panel(
             text = axes.text(x + 0.5, y + 0.53, _ratio(match.ratio), ha="center", va="center")
             text.set(fontsize=8, color=WHITE if dark else INK)
         y += 1
-    title = fill(f"{metric.words} {metric.arrow}", max(14, int(len(points) * _CELL[0] * _LETTERS)))
+    title = fill(
+        f"{metric.words}\N{NO-BREAK SPACE}{metric.arrow}",
+        max(14, int(len(points) * _CELL[0] * _LETTERS)),
+    )
     axes.set_title(title, fontsize=9.5, color=INK, pad=16, loc="left")
     axes.set_yticks([])
     heads = [f"{point:g}" for point in points]

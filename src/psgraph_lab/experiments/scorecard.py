@@ -138,19 +138,19 @@ def score(matches: Sequence[Match]) -> Score:
 
 
 def groups_of(experiment: Experiment, datasets: Iterable[str]) -> dict[str, list[str]]:
-    """Data sets by what is known about them: tuned on, held out, never seen before, synthetic.
+    """Data sets by the part they had in making the subject.
 
-    Those that were never seen are also among those held out.
+    Those that were not even looked at in the design are also among those held out.
 
     >>> from psgraph_lab.experiments.definition import find_experiment
     >>> plus = find_experiment("plus")
     >>> {name: len(members) for name, members in groups_of(plus, plus.datasets).items()}
-    {'tuned on': 8, 'held out': 8, 'held out and never seen': 4, 'synthetic': 1}
+    {'tuned on': 8, 'held out': 8, 'held out, unseen in the design': 4, 'synthetic': 1}
     """
     groups: dict[str, list[str]] = {
         "tuned on": [],
         "held out": [],
-        "held out and never seen": [],
+        "held out, unseen in the design": [],
         "synthetic": [],
     }
     for name in datasets:
@@ -161,5 +161,5 @@ def groups_of(experiment: Experiment, datasets: Iterable[str]) -> dict[str, list
         else:
             groups["held out"].append(name)
             if name not in experiment.seen:
-                groups["held out and never seen"].append(name)
+                groups["held out, unseen in the design"].append(name)
     return {group: members for group, members in groups.items() if members}

@@ -32,7 +32,7 @@ SCORECARD_READING = (
     "what is missing to 1. Ratios are cut at 99."
 )
 
-_COLUMNS = ("cells", "better", "clearly", "worse", "clearly", "median ratio")
+_COLUMNS = ("cells", "better", "clearly better", "worse", "clearly worse", "median ratio")
 _PAPER = tuple(info.name for info in PAPER_METRICS)
 
 
@@ -50,7 +50,7 @@ def group_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[str
             were = joined([find_dataset(name).title for name in seen])
             found.append(
                 f"Of these, {were} {'was' if len(seen) == 1 else 'were'} looked at while the "
-                "method was designed; the others were never seen before these runs."
+                "method was designed; the others had no part in either."
             )
     return found
 
@@ -67,7 +67,7 @@ def verdict_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[s
         if matches:
             total = score(matches)
             found.append(
-                f"Against {line}, in the paper's {len(_PAPER)} metrics on real streams: better in "
+                f"Against {line}, in the paper's five metrics on real streams: better in "
                 f"{total.better} of {count(total.cells, 'cell')} "
                 f"({100 * total.better / total.cells:.0f} %), beyond two standard errors in "
                 f"{total.clearly_better}; worse beyond two standard errors in "

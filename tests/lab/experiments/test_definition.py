@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from psgraph.errors import InvalidArgument
+from psgraph.methods.base import find_method
 from psgraph.metrics import METRICS, PAPER_METRICS
 from psgraph_lab.datasets import dataset_names, find_dataset
 from psgraph_lab.experiments.definition import experiment_names, find_experiment
@@ -90,6 +91,16 @@ def test_plus_covers_sixteen_real_streams_half_of_them_held_out() -> None:
     windows = find_experiment("plus-windows")
     assert (windows.windows, windows.epsilons) == ((1, 5, 20, 50), ("1",))
     assert {cell.roster for cell in find_experiment("plus-roster").cells()} == {"union"}
+
+
+def test_the_ablation_switches_every_component_of_plus() -> None:
+    usual = find_method("psgraph-plus")().parameters()
+    switches = {name for name, value in usual.items() if isinstance(value, bool)}
+    ablation = find_experiment("plus-ablation")
+    varied = [dict(line.parameters) for line in ablation.lines if line.parameters]
+    assert {name for parameters in varied for name in parameters} == switches
+    assert all(len(parameters) == 1 for parameters in varied)
+    assert len(ablation.rivals) == len(varied)
 
 
 def test_unknown_names_are_refused_with_those_there_are() -> None:

@@ -88,7 +88,7 @@ def test_ties_are_neither_won_nor_lost(experiment, curves):
 def test_tuned_and_held_out_streams_are_counted_separately(experiment, curves):
     tuned, held, unseen = (
         groups_of(experiment, experiment.datasets).get(name)
-        for name in ("tuned on", "held out", "held out and never seen")
+        for name in ("tuned on", "held out", "held out, unseen in the design")
     )
     assert (tuned, held, unseen) == (["as-733"], ["dblp"], None)  # DBLP was seen in the design
     captions = {table.caption: table for table in score_tables(experiment, curves)}
