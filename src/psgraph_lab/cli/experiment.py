@@ -312,7 +312,7 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
 
 def _write_index(wanted: _Wanted) -> Path:
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
-    from psgraph_lab.experiments.pages import write_index
+    from psgraph_lab.experiments.index import write_index
 
     experiments = [find_experiment(name) for name in experiment_names()]
     return write_index(wanted.out, experiments, html=wanted.html)

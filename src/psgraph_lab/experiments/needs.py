@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.methods.base import find_method
-from psgraph.metrics.groups import GROUPS
+from psgraph.metrics.groups import GROUPS, VARIANTS
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, over_time_experiments
 
 __all__ = ["Needs", "needs_of", "source_of"]
+
+#: The claims are checked under these readings of two metrics too.
+_OTHER_READINGS = tuple(info.name for info in VARIANTS)
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def needs_of(
     return Needs(
         metrics=experiment.metrics,
         over_time=frozenset(cell for each in drawn for cell in each.cells()),
-        series=tuple(dict.fromkeys(name for each in drawn for name in each.metrics)),
+        series=(*dict.fromkeys(name for each in drawn for name in each.metrics), *_OTHER_READINGS),
         sources={line.method: source_of(line.method) for line in experiment.lines if line.fresh},
     )
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
+from psgraph_lab.experiments.index import write_index
 from psgraph_lab.experiments.markdown import Markdown, plain_blocks
-from psgraph_lab.experiments.pages import write_index, write_pages
+from psgraph_lab.experiments.pages import write_pages
 from psgraph_lab.experiments.paper import find_published
 from psgraph_lab.experiments.scorecard_tables import point_tables, score_tables
 from psgraph_lab.experiments.summary import Curve, summarise

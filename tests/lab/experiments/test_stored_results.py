@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from psgraph.metrics import Fidelity
 from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, run_cell
 from psgraph_lab.experiments.definition import find_experiment
-from psgraph_lab.experiments.needs import Needs
+from psgraph_lab.experiments.needs import Needs, needs_of
 from psgraph_lab.experiments.store import Results
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -41,8 +42,13 @@ def test_the_committed_results_are_small_and_in_one_format_each() -> None:
 
 
 def test_every_timestamp_is_stored_only_where_a_figure_draws_it(stored: Results) -> None:
-    drawn = set(find_experiment("timestamps").cells())
+    timestamps = find_experiment("timestamps")
+    drawn = set(timestamps.cells())
     assert {cell for cell, outcome in stored.items() if outcome.series} == drawn & set(stored)
+    # The claims need the other readings of two metrics as well.
+    wanted = set(needs_of(timestamps).series)
+    assert {frozenset(stored[cell].series) for cell in drawn & set(stored)} == {frozenset(wanted)}
+    assert wanted == set(Fidelity.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("method", ["psgraph", "tmf"])
