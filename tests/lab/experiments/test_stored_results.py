@@ -61,6 +61,10 @@ def test_a_cell_of_real_data(stored: Results, method: str, real_data: Path) -> N
     recompute(stored, Cell("as-caida", method, "2.5", 5, 3), real_data)
 
 
+def test_a_cell_of_plus_on_real_data(stored: Results, real_data: Path) -> None:
+    recompute(stored, Cell("hepph-partial", "psgraph-plus", "1", 5, 3), real_data)
+
+
 def test_an_ablation_on_real_data(stored: Results, real_data: Path) -> None:
     ablation = (("fusion", False), ("postprocess", False))
     recompute(stored, Cell("as-733", "psgraph", "4", 5, 9, parameters=ablation), real_data)
