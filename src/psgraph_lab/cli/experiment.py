@@ -117,15 +117,17 @@ class _Wanted:
             )
         for each in datasets:
             find_dataset(each)  # reject an unknown name before anything runs
-        methods = self.methods
-        if len({line.method for line in experiment.lines}) == 1:
-            methods = None  # it compares variants of one method
-        return experiment.narrowed(
-            datasets=datasets,
-            methods=methods,
-            epsilons=self.epsilons,
-            repetitions=self.repetitions,
+        found = experiment.narrowed(
+            datasets=datasets, epsilons=self.epsilons, repetitions=self.repetitions
         )
+        self.to_run(found)  # reject an unknown method before anything runs
+        return found
+
+    def to_run(self, experiment: Experiment) -> Experiment:
+        """The part of an experiment that is run; its page shows all methods that were ever run."""
+        if len({line.method for line in experiment.lines}) == 1:
+            return experiment  # it compares variants of one method
+        return experiment.narrowed(methods=self.methods)
 
 
 @command.command(
@@ -141,7 +143,9 @@ class _Wanted:
 @click.argument("names", metavar="NAME|all…", nargs=-1, required=True)
 @click.option("--quick", is_flag=True, help="Few snapshots and budgets: two minutes each at most.")
 @click.option("--datasets", type=_list, metavar="A,B", help="Data sets; all available by default.")
-@click.option("--methods", type=_list, metavar="A,B", help="Run only these methods.")
+@click.option(
+    "--methods", type=_list, metavar="A,B", help="Run only these methods; pages show all."
+)
 @click.option("--epsilons", type=Checked("list", _epsilons), metavar="E,E", help="Privacy budgets.")
 @click.option("--repetitions", type=click.IntRange(min=1), metavar="N", help="10 by default.")
 @click.option(
@@ -212,7 +216,7 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
             f"none of the data sets of {experiment.name} is available\n"
             "`psgraph datasets list` lists them; --quick and --datasets demo need none."
         )
-    cells = experiment.cells()
+    cells = wanted.to_run(experiment).cells()
     costly = experiment.kind == "cost"
     path = wanted.out / (COST if costly else QUALITY)
     needs = needs_of(experiment, quick=wanted.quick, repetitions=wanted.repetitions)
