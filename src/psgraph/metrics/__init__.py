@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from psgraph.metrics.change import degree_change, degree_change_correlation, edge_overlap
 from psgraph.metrics.clustering import Clustering, clustering_coefficients, triangles
-from psgraph.metrics.communities import find_communities, modularity, mutual_information
+from psgraph.metrics.communities import (
+    adjusted_rand_index,
+    find_communities,
+    modularity,
+    mutual_information,
+)
 from psgraph.metrics.degrees import degree_divergence, node_degrees, smoothed_degree_divergence
 from psgraph.metrics.density import density_error, edge_density
+from psgraph.metrics.facts import GraphFacts
 from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, Group, MetricInfo
 from psgraph.metrics.mixing import assortativity, assortativity_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
@@ -28,10 +34,12 @@ __all__ = [
     "Clustering",
     "Comparison",
     "Fidelity",
+    "GraphFacts",
     "Group",
     "MetricInfo",
     "PathLengths",
     "Row",
+    "adjusted_rand_index",
     "assortativity",
     "assortativity_error",
     "clustering_coefficients",

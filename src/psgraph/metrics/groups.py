@@ -214,12 +214,28 @@ _COMMUNITIES = Group(
             "whichever nodes they contain.",
         ),
         MetricInfo(
+            "community_modularity_error",
+            "%",
+            "lower",
+            "Relative error of the modularity that the original's communities have in the release. "
+            "100 %: no trace of them is left.",
+        ),
+        MetricInfo(
             "community_agreement",
             "%",
             "higher",
             "Normalised mutual information between the communities of the release and those of "
-            "the original. 100 %: the same communities. Many small communities agree "
-            "substantially by chance alone: compare releases, not data sets.",
+            "the original. 100 %: the same communities. Misleading: it is not corrected for "
+            "chance, and a release of isolated nodes scores up to 75 %. Prefer the adjusted Rand "
+            "index.",
+        ),
+        MetricInfo(
+            "adjusted_rand_index",
+            "",
+            "higher",
+            "Agreement of the communities of the release with those of the original, corrected for "
+            "chance, over the nodes with an edge in the original. 1: the same communities, 0: no "
+            "better than shuffled ones.",
         ),
     ),
 )

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psgraph.metrics.agreement import community_errors
 from psgraph.metrics.change import change_errors
-from psgraph.metrics.communities import community_errors
 from psgraph.metrics.groups import GROUPS, chosen_groups
 from psgraph.metrics.paths import path_errors
 from psgraph.metrics.structure import degree_variance_error, triangle_error
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot, SyntheticGraph
+    from psgraph.graph import Graph
+    from psgraph.metrics.facts import GraphFacts
 
 __all__ = ["MoreMetrics", "mean_and_deviation"]
 
@@ -35,29 +36,32 @@ class MoreMetrics:
     Examples
     --------
     >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    >>> from psgraph.metrics.facts import GraphFacts
     >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
     >>> copy = SyntheticGraph(star.roster, star.u, star.v)
     >>> more = MoreMetrics(["structure", "stream"])
-    >>> more.compute(star, copy)["snapshot_overlap_error"] is None
+    >>> pair = GraphFacts(star), GraphFacts(copy)
+    >>> more.compute(*pair)["snapshot_overlap_error"] is None
     True
-    >>> more.compute(star, copy)["snapshot_overlap_error"]
+    >>> more.compute(*pair)["snapshot_overlap_error"]
     0.0
     """
 
     def __init__(self, groups: Sequence[str]) -> None:
         self.groups = chosen_groups(groups)
-        self._before: tuple[Snapshot, SyntheticGraph] | None = None
+        self._before: tuple[Graph, Graph] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The metrics, in the order of the groups."""
         return tuple(metric.name for group in self.groups for metric in GROUPS[group].metrics)
 
-    def compute(self, original: Snapshot, synthetic: SyntheticGraph) -> dict[str, float | None]:
+    def compute(self, truth: GraphFacts, release: GraphFacts) -> dict[str, float | None]:
         """Compute the metrics of the next pair; None where one has no value.
 
         Both graphs must be over one roster; `psgraph.metrics.report.compute_fidelity` checks it.
         """
+        original, synthetic = truth.graph, release.graph
         found: dict[str, float | None] = {}
         if "structure" in self.groups:
             found["triangle_error"] = triangle_error(original, synthetic)
@@ -65,7 +69,7 @@ class MoreMetrics:
         if "paths" in self.groups:
             found |= path_errors(original, synthetic)
         if "communities" in self.groups:
-            found |= community_errors(original, synthetic)
+            found |= community_errors(truth, release)
         if "stream" in self.groups:
             found |= change_errors(self._before, (original, synthetic))
             self._before = original, synthetic

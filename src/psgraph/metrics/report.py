@@ -18,21 +18,20 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
-from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
 from psgraph.metrics.density import density_error
+from psgraph.metrics.facts import GraphFacts, facts_of
 from psgraph.metrics.groups import METRICS, MetricInfo
-from psgraph.metrics.mixing import assortativity_error
 from psgraph.metrics.more import MoreMetrics, mean_and_deviation
 from psgraph.metrics.pairing import ReleasesLike, both_sides
 from psgraph.metrics.relative import relative_error
-from psgraph.metrics.spectral import eigenvector_overlap
+from psgraph.metrics.spectral import share_found
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from psgraph.graph import Roster, Snapshot
+    from psgraph.graph import Graph, Roster, Snapshot
 
 __all__ = ["Comparison", "Fidelity", "Row", "chosen_metrics", "compare", "compute_fidelity"]
 
@@ -207,10 +206,11 @@ def chosen_metrics(wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[
     return chosen
 
 
-def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
+def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts) -> Fidelity:
     """Compute the metrics of one synthetic graph against its original.
 
-    Defined for every pair over one roster, including no nodes, one node and no edges.
+    Give `GraphFacts` instead of a graph to keep its statistics for other comparisons. Defined for
+    every pair over one roster, including no nodes, one node and no edges.
 
     Raises
     ------
@@ -227,21 +227,23 @@ def compute_fidelity(original: Snapshot, synthetic: SyntheticGraph) -> Fidelity:
     >>> compute_fidelity(star, path).assortativity_error
     0.5
     """
-    if not _same_nodes(original.roster, synthetic.roster):
+    truth, release = facts_of(original), facts_of(synthetic)
+    if not _same_nodes(truth.graph.roster, release.graph.roster):
         raise DataError(
             "the original and the synthetic graph are not over the same nodes\n"
             "Compare each release with the snapshot it was made from, and read releases with that "
             "snapshot's roster."
         )
-    before, after = clustering_coefficients(original), clustering_coefficients(synthetic)
+    before, after = truth.graph, release.graph
+    closed, closed_now = truth.clustering, release.clustering
     return Fidelity(
-        eigenvector_overlap=eigenvector_overlap(original, synthetic),
-        assortativity_error=assortativity_error(original, synthetic),
-        degree_divergence=degree_divergence(original, synthetic),
-        density_error=density_error(original, synthetic),
-        clustering_error=relative_error(before.transitivity, after.transitivity),
-        degree_divergence_smoothed=smoothed_degree_divergence(original, synthetic),
-        average_clustering_error=relative_error(before.average, after.average),
+        eigenvector_overlap=share_found(truth.most_central, release.most_central),
+        assortativity_error=relative_error(truth.assortativity, release.assortativity),
+        degree_divergence=degree_divergence(before, after),
+        density_error=density_error(before, after),
+        clustering_error=relative_error(closed.transitivity, closed_now.transitivity),
+        degree_divergence_smoothed=smoothed_degree_divergence(before, after),
+        average_clustering_error=relative_error(closed.average, closed_now.average),
     )
 
 
@@ -305,9 +307,10 @@ def compare(
                 f"there are {side} releases than snapshots: the shorter side ends after {ordinal}\n"
                 "Compare the releases of a whole run with the stream it was made from."
             )
-        synthetic = release if isinstance(release, SyntheticGraph) else release.graph
-        fidelity = compute_fidelity(original, synthetic)
-        rows.append(Row(ordinal, original.time, fidelity, more.compute(original, synthetic)))
+        graph = release if isinstance(release, SyntheticGraph) else release.graph
+        pair = GraphFacts(original), GraphFacts(graph)
+        fidelity = compute_fidelity(*pair)
+        rows.append(Row(ordinal, original.time, fidelity, more.compute(*pair)))
     if not rows:
         raise DataError("there is nothing to compare: no snapshots and no releases")
     values = np.array([list(row.fidelity.to_dict().values()) for row in rows])

@@ -19,7 +19,7 @@ from psgraph.metrics.degrees import node_degrees
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["eigenvector_centrality", "eigenvector_overlap", "most_central"]
+__all__ = ["eigenvector_centrality", "eigenvector_overlap", "most_central", "share_found"]
 
 Floats = NDArray[np.float64]
 
@@ -95,10 +95,12 @@ def eigenvector_overlap(original: Graph, synthetic: Graph) -> float:
     >>> eigenvector_overlap(star, SyntheticGraph(star.roster, [0, 0], [1, 3]))
     1.0
     """
-    wanted = most_central(original)
-    if not wanted.size:
-        return 1.0
-    return float(np.isin(wanted, most_central(synthetic)).mean())
+    return share_found(most_central(original), most_central(synthetic))
+
+
+def share_found(wanted: NDArray[np.intp], found: NDArray[np.intp]) -> float:
+    """The share of the wanted nodes that are among those found; 1 if none is wanted."""
+    return float(np.isin(wanted, found).mean()) if wanted.size else 1.0
 
 
 def _leading_vector(offsets: NDArray[np.int64], tails: NDArray[np.int32], start: Floats) -> Floats:

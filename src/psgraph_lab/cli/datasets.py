@@ -39,7 +39,8 @@ _FORMS = {"parquet": "Parquet", "archive": "archive", "files": "original files"}
 command = Group(
     name="datasets",
     short_help="List, explain and fetch the paper's data sets.",
-    help="The data sets of the paper's evaluation, stand-ins for them, and a synthetic one.\n\n"
+    help="The data sets of the paper's evaluation, stand-ins for them, further streams, and a "
+    "synthetic one.\n\n"
     "They are searched in the directory PSGRAPH_DATA, then in the one that 'fetch' writes to "
     "(PSGRAPH_CACHE, or psgraph in the user's data directory).",
     examples=["psgraph datasets list", "psgraph datasets fetch as-733"],
@@ -250,7 +251,9 @@ def _available(dataset: Dataset, located: Located | None) -> str:
 def _role(dataset: Dataset) -> str:
     if dataset.stand_in_for is not None:
         return f"stand-in for {dataset.stand_in_for}"
-    return "the paper's" if dataset.paper is not None else "synthetic"
+    if dataset.paper is not None:
+        return "the paper's"
+    return "further stream" if dataset.files else "synthetic"
 
 
 def _paper(dataset: Dataset) -> dict[str, int] | None:

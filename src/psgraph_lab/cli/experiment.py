@@ -19,8 +19,9 @@ from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
-    from psgraph_lab.experiments.cells import Cell
     from psgraph_lab.experiments.definition import Experiment
+    from psgraph_lab.experiments.needs import Needs
+    from psgraph_lab.experiments.store import Results
 
 __all__ = ["command"]
 
@@ -117,15 +118,17 @@ class _Wanted:
             )
         for each in datasets:
             find_dataset(each)  # reject an unknown name before anything runs
-        methods = self.methods
-        if len({line.method for line in experiment.lines}) == 1:
-            methods = None  # it compares variants of one method
-        return experiment.narrowed(
-            datasets=datasets,
-            methods=methods,
-            epsilons=self.epsilons,
-            repetitions=self.repetitions,
+        found = experiment.narrowed(
+            datasets=datasets, epsilons=self.epsilons, repetitions=self.repetitions
         )
+        self.to_run(found)  # reject an unknown method before anything runs
+        return found
+
+    def to_run(self, experiment: Experiment) -> Experiment:
+        """The part of an experiment that is run; its page shows all methods that were ever run."""
+        if len({line.method for line in experiment.lines}) == 1:
+            return experiment  # it compares variants of one method
+        return experiment.narrowed(methods=self.methods)
 
 
 @command.command(
@@ -142,7 +145,9 @@ class _Wanted:
 @click.argument("names", metavar="NAME|FILE.toml|all…", nargs=-1, required=True)
 @click.option("--quick", is_flag=True, help="Few snapshots and budgets: two minutes each at most.")
 @click.option("--datasets", type=_list, metavar="A,B", help="Data sets; all available by default.")
-@click.option("--methods", type=_list, metavar="A,B", help="Run only these methods.")
+@click.option(
+    "--methods", type=_list, metavar="A,B", help="Run only these methods; pages show all."
+)
 @click.option("--epsilons", type=Checked("list", _epsilons), metavar="E,E", help="Privacy budgets.")
 @click.option("--repetitions", type=click.IntRange(min=1), metavar="N", help="10 by default.")
 @click.option(
@@ -171,7 +176,7 @@ class _Wanted:
 def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Run experiments, skipping runs that are already stored, and write their pages.
 
-    Every run is seeded, and its seed is stored with the result. Results are written to
+    Every run is seeded, and its seed follows from what is run. Results are written to
     cells.parquet (quality) and costs.parquet (time and memory) in DIR as they arrive: after an
     interruption the same command resumes, and experiments that share runs share their results.
     Each experiment gets a page (Markdown) and a figure (PNG); --html adds HTML and SVG.
@@ -208,6 +213,7 @@ def _expanded(names: Sequence[str]) -> tuple[str, ...]:
 def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     """Run the missing cells and write the pages; returns a summary for the user."""
     from psgraph_lab.experiments.cost import time_missing
+    from psgraph_lab.experiments.needs import needs_of
     from psgraph_lab.experiments.runner import missing_cells, run_missing
     from psgraph_lab.experiments.store import Results
 
@@ -218,17 +224,17 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
             f"none of the data sets of {experiment.name} is available\n"
             "`psgraph datasets list` lists them; --quick and --datasets demo need none."
         )
-    cells = experiment.cells()
+    cells = wanted.to_run(experiment).cells()
     costly = experiment.kind == "cost"
     path = wanted.out / (COST if costly else QUALITY)
-    over_time = _over_time(experiment, wanted)
+    needs = needs_of(experiment, quick=wanted.quick, repetitions=wanted.repetitions)
     if wanted.no_run:
         stored = Results.read(path)
-        kept = len(cells) - len(missing_cells(cells, stored, over_time=over_time))
-        page = _write_pages(experiment, stored, wanted, typed)
+        kept = len(cells) - len(missing_cells(cells, stored, needs))
+        page = _write_pages(experiment, stored, needs, wanted, typed)
         return {"name": experiment.name, "ran": 0, "kept": kept, "page": str(page)}
     with Results.writing(path) as stored:
-        missing = len(missing_cells(cells, stored, over_time=over_time))
+        missing = len(missing_cells(cells, stored, needs))
         with progress(experiment.name, length=missing, left=True) as advance:
             done = _after_each(advance)
             if costly:
@@ -237,29 +243,18 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
                 run_missing(
                     cells,
                     stored,
-                    over_time=over_time,
+                    needs=needs,
                     directory=wanted.data,
                     workers=wanted.workers,
                     done=done,
                 )
-    page = _write_pages(experiment, stored, wanted, typed)
+    page = _write_pages(experiment, stored, needs, wanted, typed)
     return {
         "name": experiment.name,
         "ran": missing,
         "kept": len(cells) - missing,
         "page": str(page),
     }
-
-
-def _over_time(experiment: Experiment, wanted: _Wanted) -> frozenset[Cell]:
-    """The cells whose metrics are stored for every timestamp."""
-    from psgraph_lab.experiments.definition import over_time_cells
-
-    if experiment.axis == "timestamp":
-        return frozenset(experiment.cells())
-    if experiment.kind == "cost":
-        return frozenset()
-    return over_time_cells(experiment.datasets, quick=wanted.quick, repetitions=wanted.repetitions)
 
 
 def _after_each(advance: Callable[[], None]) -> Callable[[object], None]:
@@ -279,13 +274,14 @@ def _facts(stored: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _write_pages(
-    experiment: Experiment, stored: Mapping[Any, Any], wanted: _Wanted, typed: str
+    experiment: Experiment, stored: Results, needs: Needs, wanted: _Wanted, typed: str
 ) -> Path:
     from psgraph_lab.experiments.notes import read_notes
     from psgraph_lab.experiments.pages import write_pages
     from psgraph_lab.experiments.summary import summarise
 
-    taken = {cell: stored[cell] for cell in experiment.cells() if cell in stored}
+    cells = [cell for cell in experiment.cells() if cell in stored]
+    taken = {cell: stored[cell] for cell in cells if needs.met_by(stored[cell])}
     with waiting(f"Drawing {experiment.name} …"):
         page, *_ = write_pages(
             experiment,
@@ -328,7 +324,7 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
 
 def _write_index(wanted: _Wanted) -> Path:
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
-    from psgraph_lab.experiments.pages import write_index
+    from psgraph_lab.experiments.index import write_index
 
     experiments = [find_experiment(name) for name in experiment_names()]
     return write_index(wanted.out, experiments, html=wanted.html)

@@ -2,72 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from psgraph.errors import InvalidArgument
+from psgraph_lab.datasets.entry import Counts, Dataset
+from psgraph_lab.datasets.further import FURTHER
 from psgraph_lab.datasets.own import own_dataset
 
 __all__ = ["Counts", "Dataset", "dataset_names", "find_dataset"]
 
 _SNAP = "https://snap.stanford.edu/data"
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The size of a stream: distinct nodes and undirected edges over all timestamps.
-
-    Attributes
-    ----------
-    self_loops
-        Distinct self-loops, which `edges` leaves out; None where they were dropped uncounted.
-    """
-
-    nodes: int
-    edges: int
-    timestamps: int
-    self_loops: int | None = None
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """One data set.
-
-    Attributes
-    ----------
-    paper
-        Counts in the paper's table, self-loops included; None if the paper does not use it.
-    stand_in_for
-        The data set of the paper that this one replaces, if it is a stand-in.
-    source
-        A page about where it comes from.
-    downloads
-        Addresses of its original files; without any, it has to be given with ``--from``.
-    checksum
-        SHA-256 of the first of `downloads`, once known.
-    files
-        Names of its Parquet file; `fetch` writes the first.
-    selection
-        Which part of the source is used, and how.
-    discrepancy
-        Known differences from the paper's counts.
-    paper_self_loops
-        Self-loops among the paper's edges.
-    """
-
-    name: str
-    title: str
-    description: str
-    source: str
-    licence: str
-    size: str
-    selection: str
-    files: tuple[str, ...] = ()
-    downloads: tuple[str, ...] = ()
-    checksum: str | None = None
-    stand_in_for: str | None = None
-    paper: Counts | None = None
-    paper_self_loops: int = 0
-    discrepancy: str = ""
 
 
 _DATASETS = (
@@ -181,6 +123,7 @@ _DATASETS = (
         stand_in_for="reddit",
         discrepancy="a different network; only its size is similar to the paper's Reddit.",
     ),
+    *FURTHER,
     Dataset(
         name="demo",
         title="Demo",
@@ -195,7 +138,7 @@ _DATASETS = (
 
 
 def dataset_names() -> tuple[str, ...]:
-    """Return the names of all data sets: the paper's four, the stand-ins, the demo.
+    """Return the names of all data sets: the paper's four, stand-ins, further streams, the demo.
 
     >>> dataset_names()[:4]
     ('as-733', 'as-caida', 'cit-hepph', 'reddit')

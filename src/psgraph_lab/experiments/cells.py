@@ -7,20 +7,33 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from time import perf_counter
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.graph import Snapshot
+from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import find_method
+from psgraph.metrics.facts import GraphFacts
+from psgraph.metrics.more import MoreMetrics
 from psgraph.metrics.report import compute_fidelity
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 
-__all__ = ["UNDEFINED", "Cell", "Outcome", "Parameter", "mean_over_time", "run_cell"]
+__all__ = [
+    "UNDEFINED",
+    "Cell",
+    "Originals",
+    "Outcome",
+    "Parameter",
+    "RosterKind",
+    "mean_over_time",
+    "publish_cell",
+    "run_cell",
+]
 
 Parameter = str | int | bool
+RosterKind = Literal["snapshot", "union"]
 
 UNDEFINED = 1e6  # relative errors this large have a true value of zero
 
@@ -39,6 +52,9 @@ class Cell:
         The number of snapshots, from the beginning; None for all.
     share
         The share of every snapshot's edges that is kept, a decimal number; the roster stays.
+    roster
+        ``"snapshot"``: the nodes of a timestamp are those with an edge in it, as in the paper.
+        ``"union"``: one fixed roster for all timestamps, of all nodes that occur.
     """
 
     dataset: str
@@ -49,6 +65,7 @@ class Cell:
     parameters: tuple[tuple[str, Parameter], ...] = ()
     timestamps: int | None = None
     share: str = "1"
+    roster: RosterKind = "snapshot"
 
     @cached_property
     def seed(self) -> int:
@@ -66,6 +83,7 @@ class Cell:
             list(self.parameters),
             self.timestamps,
             self.share,
+            *([] if self.roster == "snapshot" else [self.roster]),
         ]
         digest = hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).digest()
         return int.from_bytes(digest[:8]) >> 1
@@ -73,6 +91,8 @@ class Cell:
     def of(self, stream: list[Snapshot]) -> list[Snapshot]:
         """The part of a data set that the cell uses."""
         kept = stream[: self.timestamps]
+        if self.roster == "union":
+            kept = _on_one_roster(kept)
         if self.share == "1":
             return kept
         # The same edges for every method and repetition; smaller shares are subsets of larger ones.
@@ -86,38 +106,63 @@ class Cell:
         return thinned
 
 
+def _on_one_roster(stream: Sequence[Snapshot]) -> list[Snapshot]:
+    """The same edges over all nodes that occur in any snapshot, declared as given."""
+    every = np.unique(np.concatenate([snapshot.roster.ids for snapshot in stream]))
+    roster = Roster(every, declared="given")
+    fixed = []
+    for snapshot in stream:
+        position = roster.positions(snapshot.roster.ids)
+        u, v = position[snapshot.u], position[snapshot.v]
+        fixed.append(Snapshot(roster, u, v, time=snapshot.time))
+    return fixed
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a cell: metrics averaged over time, and optionally at every timestamp."""
+    """The result of a cell: metrics averaged over time, and optionally at every timestamp.
+
+    `source` tells versions of a method apart while it is being changed; see `needs.source_of`.
+    """
 
     cell: Cell
     values: Mapping[str, float]
     series: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     version: str = ""
     machine: str = ""
+    source: str = ""
 
 
 def mean_over_time(values: Sequence[float]) -> float:
     """The mean over timestamps, excluding those where the original value is exactly zero.
 
     A relative error is undefined there: the denominator is the paper's γ (1e-15), and one month
-    without a triangle would outweigh all others together.
+    without a triangle would outweigh all others together. NaN, where a metric has no value, is
+    excluded too; NaN if there is no value at all.
 
-    >>> mean_over_time([1.0, 2.0, 5e13])
+    >>> mean_over_time([1.0, 2.0, 5e13, float("nan")])
     1.5
     """
     numbers = np.array(values)
+    numbers = numbers[~np.isnan(numbers)]
+    if not numbers.size:
+        return float("nan")
     defined = numbers < UNDEFINED
     return float(numbers[defined].mean()) if defined.any() else float(numbers.mean())
 
 
-def run_cell(cell: Cell, stream: list[Snapshot]) -> tuple[dict[str, float], dict[str, list[float]]]:
+def run_cell(
+    cell: Cell, stream: list[Snapshot], *, groups: Sequence[str] = ()
+) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Publish a data set in memory; returns the metrics averaged over time and at every timestamp.
 
     Parameters
     ----------
     stream
         The complete data set.
+    groups
+        Metrics beyond those that are always computed, by the names in
+        `psgraph.metrics.groups.GROUPS`.
 
     Examples
     --------
@@ -126,19 +171,36 @@ def run_cell(cell: Cell, stream: list[Snapshot]) -> tuple[dict[str, float], dict
     >>> len(series["density_error"]), values["density_error"] < 0.2
     (3, True)
     """
+    return publish_cell(cell, Originals.of(cell.of(stream)), groups=groups)
+
+
+@dataclass(frozen=True)
+class Originals:
+    """Snapshots with their statistics, which are kept for all cells that are run on them."""
+
+    snapshots: list[Snapshot]
+    facts: list[GraphFacts]
+
+    @classmethod
+    def of(cls, snapshots: list[Snapshot]) -> Originals:
+        return cls(snapshots, [GraphFacts(snapshot) for snapshot in snapshots])
+
+
+def publish_cell(
+    cell: Cell, originals: Originals, *, groups: Sequence[str]
+) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Run a cell on the part of a data set that it uses; see `run_cell`."""
     method = find_method(cell.method)(**dict(cell.parameters))
     guarantee = WEventPrivacy(cell.epsilon, window=cell.window)
+    more = MoreMetrics(groups)
     series: dict[str, list[float]] = {}
     found = []
-    seconds = 0.0
-    snapshots = cell.of(stream)
-    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(snapshots)
-    for snapshot in snapshots:
-        begin = perf_counter()
-        release = next(releases)
-        seconds += perf_counter() - begin
-        for name, value in compute_fidelity(snapshot, release.graph).to_dict().items():
-            series.setdefault(name, []).append(value)
+    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(originals.snapshots)
+    for original, release in zip(originals.facts, releases, strict=True):
+        made = GraphFacts(release.graph)
+        fidelity = compute_fidelity(original, made).to_dict()
+        for name, value in (fidelity | more.compute(original, made)).items():
+            series.setdefault(name, []).append(float("nan") if value is None else value)
         found.append(bool(release.certificate.summary.get("communities_found", False)))
     values = {name: mean_over_time(over_time) for name, over_time in series.items()}
-    return {**values, "communities_found": float(np.mean(found)), "seconds": seconds}, series
+    return {**values, "communities_found": float(np.mean(found))}, series

@@ -13,12 +13,19 @@ from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.base import find_method
-from psgraph_lab.experiments.cells import Cell, Parameter
+from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
-__all__ = ["Experiment", "Line", "experiment_names", "find_experiment", "over_time_cells"]
+__all__ = [
+    "Experiment",
+    "Line",
+    "experiment_names",
+    "find_experiment",
+    "over_time_experiments",
+]
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
 Kind = Literal["quality", "cost", "claims"]
+View = Literal["lines", "heat map"]
 
 _ORDER = (
     "end-to-end",
@@ -30,6 +37,9 @@ _ORDER = (
     "cost",
     "timestamps",
     "plus",
+    "plus-windows",
+    "plus-roster",
+    "plus-ablation",
     "claims",
 )
 
@@ -42,12 +52,16 @@ class Line:
     ----------
     repetitions
         Fewer than the experiment's, for a slow method; None for the same number.
+    fresh
+        Whether results count only if they come from the method's current source: it is still being
+        changed, and results of two versions must not be mixed.
     """
 
     label: str
     method: str
     parameters: tuple[tuple[str, Parameter], ...] = ()
     repetitions: int | None = None
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,9 +78,19 @@ class Experiment:
     axis
         The x-axis; whatever else varies becomes lines.
     metrics
-        Rows of the figure, one table each.
+        Rows of the figure, one table each. Groups of metrics are requested as these need them.
     timestamps
         The number of snapshots, from the beginning of every data set; None for all.
+    roster
+        ``"union"`` for one fixed roster instead of one per snapshot.
+    tuned, seen
+        Data sets on which the subject was tuned, and others that were looked at while it was
+        designed. The rest is reported separately.
+    subject, rivals
+        The line that is compared with others cell by cell, and with which above all; empty if the
+        experiment compares none.
+    view
+        ``"lines"``: a line per method. ``"heat map"``: the subject against its rivals.
     """
 
     name: str
@@ -84,6 +108,12 @@ class Experiment:
     shares: tuple[str, ...]
     repetitions: int
     timestamps: int | None = None
+    roster: RosterKind = "snapshot"
+    tuned: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    subject: str = ""
+    rivals: tuple[str, ...] = ()
+    view: View = "lines"
 
     def narrowed(
         self,
@@ -150,6 +180,7 @@ class Experiment:
                 parameters=_not_default(line.method, tuple(sorted(parameters.items()))),
                 timestamps=self.timestamps,
                 share=share,
+                roster=self.roster,
             )
             for repetition in range(min(few, self.repetitions))
         ]
@@ -206,21 +237,20 @@ def _find_own(path: Path) -> Experiment:
     return _read(*read_own(path))
 
 
-def over_time_cells(
+def over_time_experiments(
     datasets: Sequence[str], *, quick: bool = False, repetitions: int | None = None
-) -> frozenset[Cell]:
-    """The cells that are drawn timestamp by timestamp, whichever experiment runs them first.
+) -> list[Experiment]:
+    """The experiments drawn timestamp by timestamp; others may run their cells first.
 
-    >>> len(over_time_cells(["as-733"])), len(over_time_cells(["demo"], quick=True))
-    (53, 12)
+    >>> [each.name for each in over_time_experiments(["as-733"])]
+    ['timestamps']
     """
-    drawn = [find_experiment(name, quick=quick) for name in _ORDER]
-    return frozenset(
-        cell
-        for experiment in drawn
+    found = [find_experiment(name, quick=quick) for name in _ORDER]
+    return [
+        experiment.narrowed(datasets=datasets, repetitions=repetitions)
+        for experiment in found
         if experiment.axis == "timestamp"
-        for cell in experiment.narrowed(datasets=datasets, repetitions=repetitions).cells()
-    )
+    ]
 
 
 def _read(name: str, content: dict[str, Any]) -> Experiment:
@@ -230,6 +260,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             method=line["method"],
             parameters=tuple(sorted(line.get("parameters", {}).items())),
             repetitions=line.get("repetitions"),
+            fresh=line.get("fresh", False),
         )
         for line in content.get("lines", ())
     )
@@ -249,4 +280,10 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         shares=tuple(content.get("shares", ("1",))),
         repetitions=content.get("repetitions", 10),
         timestamps=content.get("timestamps"),
+        roster=content.get("roster", "snapshot"),
+        tuned=tuple(content.get("tuned", ())),
+        seen=tuple(content.get("seen", ())),
+        subject=content.get("subject", ""),
+        rivals=tuple(content.get("rivals", ())),
+        view=content.get("view", "lines"),
     )

@@ -43,7 +43,7 @@ __all__ = ["compose", "draw", "line_looks", "save_png", "save_svg"]
 Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
-_DPI = 130
+_DPI = 110
 _BLENDS, _COARSE = 80, 8
 #: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
@@ -158,13 +158,13 @@ def save_png(figure: Figure, target: Path) -> Path:
     make_directory(target.parent)
     png = target.with_name(f"{target.name}.png")
     raw, sink = BytesIO(), BytesIO()
-    figure.savefig(raw, format="png", dpi=_DPI)
+    figure.savefig(raw, format="png", dpi=figure.dpi)
     figure.set_layout_engine("none")  # the layout is final; don't compute it again
     # A few flat colours and their blends: a palette looks the same at a quarter of the size.
     with Image.open(raw) as picture:
         full = picture.convert("RGB")
     few = full.quantize(palette=_palette(full), dither=Image.Dither.NONE)
-    few.save(sink, format="png", optimize=True, dpi=(_DPI, _DPI))
+    few.save(sink, format="png", optimize=True, dpi=(figure.dpi, figure.dpi))
     write_whole(png, sink.getvalue())
     return png
 

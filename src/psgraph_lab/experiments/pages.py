@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from psgraph._runtime.durable import make_directory
-from psgraph._runtime.numbers import joined
+from psgraph._runtime.numbers import count
 from psgraph.reports.page import Page
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.figures import compose, save_png, save_svg
+from psgraph_lab.experiments.heatmap import compose_heat_map
 from psgraph_lab.experiments.markdown import Document, Markdown, plain_blocks
 from psgraph_lab.experiments.paper import MACHINE
+from psgraph_lab.experiments.scorecard_tables import (
+    SCORECARD_READING,
+    group_sentences,
+    losses,
+    point_tables,
+    score_tables,
+    verdict_sentences,
+)
 from psgraph_lab.experiments.summary import Curve
 from psgraph_lab.experiments.tables import (
     Table,
@@ -23,9 +31,12 @@ from psgraph_lab.experiments.tables import (
 )
 from psgraph_lab.experiments.words import dataset_words, direction, found_metric
 
-__all__ = ["add_plainly", "write_index", "write_pages"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-_NOT_PRIVATE = (
+__all__ = ["NOT_PRIVATE", "add_plainly", "write_pages"]
+
+NOT_PRIVATE = (
     "Every run is seeded, so that it can be repeated. Seeded runs are for research: their output "
     "is not private, and it is compared with the original without noise."
 )
@@ -36,9 +47,7 @@ _ONLY_RATIOS = (
 )
 #: A larger drawing is embedded as pixels.
 _LARGEST_DRAWING = 600_000
-_COLUMN_PIXELS = 185
-#: Pixels of the corner of a figure that its thumbnail shows, and of the thumbnail.
-_CORNER, _THUMBNAIL = (800, 600), (480, 360)
+_COLUMN_PIXELS, _HEAT_MAP_PIXELS = 185, 640
 
 
 def write_pages(
@@ -94,15 +103,16 @@ def write_pages(
     ...     text.read_text().splitlines()[0]
     '# Running time by number of edges'
     """
-    figure = compose(experiment, curves)
+    figure = _figure_of(experiment, curves)
     alt = f"{experiment.title}: the numbers are in the tables below"
-    png = save_png(figure, out / experiment.name)
+    png = None if figure is None else save_png(figure, out / experiment.name)
     origin = f"{experiment.paper} of the paper" if experiment.paper else "not in the paper"
     subtitle = f"{origin} · experiment {experiment.name}"
     about = " ".join(experiment.about.split())
     text = Markdown(experiment.title, subtitle=subtitle)
     text.paragraph(about)
-    text.picture(png.name, alt=alt)
+    if png is not None:
+        text.picture(png.name, alt=alt)
     if reading.strip():
         text.heading("What we see")
         text.verbatim(reading)
@@ -112,15 +122,29 @@ def write_pages(
         return (written,)
     page = Page(experiment.title, subtitle=subtitle)
     page.paragraph(about, kind="lead")
-    svg, drawing = save_svg(figure, out / experiment.name, label=alt)
-    picture = drawing if svg.stat().st_size <= _LARGEST_DRAWING else png.read_bytes()
-    columns = len({curve.dataset for curve in curves})
-    page.figure(picture, alt=alt, least_width=_COLUMN_PIXELS * columns)
+    if figure is not None and png is not None:
+        svg, drawing = save_svg(figure, out / experiment.name, label=alt)
+        picture = drawing if svg.stat().st_size <= _LARGEST_DRAWING else png.read_bytes()
+        page.figure(picture, alt=alt, least_width=_least_width(experiment, curves))
     if reading.strip():
         page.heading("What we see")
         add_plainly(page, reading)
     _add_body(page, experiment, curves, command, facts)
     return written, page.write(out / f"{experiment.name}.html")
+
+
+def _figure_of(experiment: Experiment, curves: Sequence[Curve]) -> Figure | None:
+    """The figure; None where there is nothing to compare yet, but there are numbers."""
+    if experiment.view == "heat map" and curves:
+        return compose_heat_map(experiment, curves)
+    return compose(experiment, curves)
+
+
+def _least_width(experiment: Experiment, curves: Sequence[Curve]) -> int:
+    """The width in pixels below which a reader scrolls instead of squinting."""
+    if experiment.view == "heat map":
+        return _HEAT_MAP_PIXELS
+    return _COLUMN_PIXELS * len({curve.dataset for curve in curves})
 
 
 def _add_body(
@@ -130,9 +154,26 @@ def _add_body(
     command: str,
     facts: Mapping[str, str],
 ) -> None:
+    if experiment.subject:
+        _add_scorecard(document, experiment, curves)
     _explain(document, experiment, curves)
     _add_numbers(document, experiment, curves)
     _add_provenance(document, command, facts)
+
+
+def _add_scorecard(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
+    """Say on which data sets the subject was tuned, and count its wins and losses."""
+    document.heading("Scorecard")
+    document.bullets([*verdict_sentences(experiment, curves), *group_sentences(experiment, curves)])
+    document.paragraph(SCORECARD_READING)
+    for table in score_tables(experiment, curves):
+        _add_table(document, table)
+    lost = losses(experiment, curves)
+    if lost:
+        with document.details(
+            f"Clearly worse in the paper's five metrics: {count(len(lost), 'cell')}"
+        ):
+            document.bullets(lost)
 
 
 def add_plainly(page: Page, reading: str) -> None:
@@ -148,7 +189,13 @@ def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]
     """Explain how to read the figure, how often it was run, and what the data sets are."""
     document.heading("How to read it")
     metrics = [found_metric(name) for name in experiment.metrics]
-    if experiment.axis == "none":
+    if experiment.view == "heat map":
+        document.paragraph(
+            "One panel per metric, one row per data set, one column per point. The number is the "
+            "rival's error divided by the subject's, both means over repetitions: above 1 the "
+            "subject is better."
+        )
+    elif experiment.axis == "none":
         document.paragraph(
             "One column per data set, one bar per method. With several repetitions, the line "
             "across the end of a bar is ± one standard deviation."
@@ -183,8 +230,11 @@ def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Cu
         document.paragraph(_ONLY_RATIOS)
     if experiment.axis == "timestamp":
         document.paragraph("Means over repetitions; their number is next to each name.")
+    if experiment.view == "heat map":
+        document.paragraph("Means over repetitions, ± standard deviation for the lines compared.")
+    folded = experiment.axis == "timestamp" or experiment.view == "heat map"
     for dataset in dict.fromkeys(curve.dataset for curve in curves):
-        if experiment.axis == "timestamp":
+        if folded:
             with document.details(dataset_words(dataset)):
                 _add_tables(document, experiment, curves, dataset)
         else:
@@ -195,7 +245,8 @@ def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Cu
 def _add_tables(
     document: Document, experiment: Experiment, curves: Sequence[Curve], dataset: str
 ) -> None:
-    for table in tables_of(experiment, curves, dataset):
+    tables = point_tables if experiment.view == "heat map" else tables_of
+    for table in tables(experiment, curves, dataset):
         _add_table(document, table)
 
 
@@ -209,75 +260,4 @@ def _add_provenance(document: Document, command: str, facts: Mapping[str, str]) 
     document.text(command)
     if facts:
         document.facts(list(facts.items()))
-    document.paragraph(_NOT_PRIVATE)
-
-
-def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = False) -> Path:
-    """Write ``README.md``, with a link to every page in the directory; returns its path.
-
-    With `html`, ``index.html`` is written as well and links to the HTML pages.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from psgraph_lab.experiments.definition import find_experiment
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     _ = (Path(directory) / "claims.md").write_text("…")
-    ...     _ = write_index(Path(directory), [find_experiment("claims")])
-    ...     "](claims.md)" in (Path(directory) / "README.md").read_text()
-    True
-    """
-    make_directory(out)
-    title = "Reproducing the paper's evaluation"
-    about = "One page per figure or table of the paper, with results from this package."
-    there = [each for each in experiments if (out / f"{each.name}.md").exists()]
-    missing = [each.name for each in experiments if each not in there]
-    note = f"Not run yet: {joined(missing)}." if missing else ""
-    text = Markdown(title)
-    text.paragraph(about)
-    for each in there:
-        text.verbatim(_entry(each, has_figure=(out / f"{each.name}.png").exists()))
-    if note:
-        text.paragraph(note)
-    text.paragraph(_NOT_PRIVATE)
-    if html:
-        page = Page(title, subtitle=about)
-        page.links([_card(out, each) for each in there if (out / f"{each.name}.html").exists()])
-        if note:
-            page.paragraph(note, kind="note")
-        page.paragraph(_NOT_PRIVATE)
-        page.write(out / "index.html")
-    return text.write(out / "README.md")
-
-
-def _card(out: Path, experiment: Experiment) -> tuple[str, str, str, bytes | None]:
-    """A card of the HTML index: address, title, description, thumbnail."""
-    thumbnail = _thumbnail(out / f"{experiment.name}.png")
-    return f"{experiment.name}.html", experiment.title, _where(experiment), thumbnail
-
-
-def _where(experiment: Experiment) -> str:
-    origin = experiment.paper or "Not in the paper"
-    return f"{origin}. {' '.join(experiment.about.split())}"
-
-
-def _entry(experiment: Experiment, *, has_figure: bool) -> str:
-    """Markdown for one link with a small figure."""
-    link = f"## [{experiment.title}]({experiment.name}.md)\n\n{_where(experiment)}"
-    shown = f'<img src="{experiment.name}.png" width="800" alt="">'
-    return f"{link}\n\n[{shown}]({experiment.name}.md)" if has_figure else link
-
-
-def _thumbnail(path: Path) -> bytes | None:
-    """The top left corner of a figure, small, with text that is still legible."""
-    from PIL import Image
-
-    if not path.exists():
-        return None
-    sink = BytesIO()
-    with Image.open(path) as picture:
-        width, height = map(min, picture.size, _CORNER)
-        small = picture.convert("RGB").crop((0, 0, width, height))
-        small.thumbnail(_THUMBNAIL)
-        small.quantize(64, dither=Image.Dither.NONE).save(sink, format="png", optimize=True)
-    return sink.getvalue()
+    document.paragraph(NOT_PRIVATE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import signal
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -21,12 +21,14 @@ from psgraph._version import __version__
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot
 from psgraph_lab.datasets import load_dataset
-from psgraph_lab.experiments.cells import Cell, Outcome, run_cell
+from psgraph_lab.experiments.cells import Cell, Originals, Outcome, RosterKind, publish_cell
+from psgraph_lab.experiments.needs import Needs, source_of
 from psgraph_lab.experiments.own import known_files, read_again
 from psgraph_lab.experiments.store import Results
 
 __all__ = ["machine", "missing_cells", "result_of", "run_missing"]
 
+ANYTHING = Needs()
 SAVE_EVERY = 10.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _AHEAD = 2  # tasks handed out per process: enough to keep it busy, few enough to stop soon
@@ -44,7 +46,7 @@ def run_missing(
     cells: Iterable[Cell],
     results: Results,
     *,
-    over_time: Container[Cell] = (),
+    needs: Needs = ANYTHING,
     directory: Path | None = None,
     workers: int | None = None,
     done: Callable[[Cell], None] = lambda _: None,
@@ -56,9 +58,8 @@ def run_missing(
     results
         Open for writing. Saved every ten seconds, and at the end by the caller who opened it: an
         interruption loses the last few seconds.
-    over_time
-        Cells whose metrics are stored for every timestamp; of the others only the means are.
-        Series take twenty times the space of means, and only figures over time draw them.
+    needs
+        What outcomes must have. Metrics that a stored outcome has already are kept.
     directory
         Where data sets are searched first.
     workers
@@ -66,11 +67,14 @@ def run_missing(
     done
         Called after every cell.
     """
-    missing = missing_cells(cells, results, over_time=over_time)
+    missing = missing_cells(cells, results, needs)
     saved = monotonic()
-    for outcome in _outcomes(missing, directory, workers or os.cpu_count() or 1):
-        kept = outcome if outcome.cell in over_time else replace(outcome, series={})
-        results.add(kept)
+    tasks = _Tasks(missing, needs.groups, directory)
+    for outcome in _outcomes(tasks, workers or os.cpu_count() or 1):
+        known = results.get(outcome.cell)
+        if known is not None and not needs.is_stale(known):
+            outcome = replace(outcome, values={**known.values, **outcome.values})
+        results.add(replace(outcome, series=needs.kept_series(outcome)))
         done(outcome.cell)
         if monotonic() - saved > SAVE_EVERY:
             results.save()
@@ -79,18 +83,24 @@ def run_missing(
 
 
 def missing_cells(
-    cells: Iterable[Cell], results: Mapping[Cell, Outcome], *, over_time: Container[Cell] = ()
+    cells: Iterable[Cell], results: Mapping[Cell, Outcome], needs: Needs = ANYTHING
 ) -> list[Cell]:
-    """The cells that have to be run: no outcome is stored, or not the series that is needed."""
-    return [
-        cell
-        for cell in cells
-        if cell not in results or (cell in over_time and not results[cell].series)
-    ]
+    """The cells that have to be run: no outcome is stored, or one that lacks what is needed."""
+    return [cell for cell in cells if cell not in results or not needs.met_by(results[cell])]
 
 
-def _outcomes(cells: list[Cell], directory: Path | None, workers: int) -> Iterator[Outcome]:
+@dataclass(frozen=True)
+class _Tasks:
+    """Cells to run, the groups of metrics they need and where their data sets are."""
+
+    cells: list[Cell]
+    groups: tuple[str, ...]
+    directory: Path | None
+
+
+def _outcomes(tasks: _Tasks, workers: int) -> Iterator[Outcome]:
     """Yield outcomes in order of completion."""
+    cells = tasks.cells
     if not cells:
         return
     # Every core has a process already; linear-algebra threads would only compete with them.
@@ -108,7 +118,7 @@ def _outcomes(cells: list[Cell], directory: Path | None, workers: int) -> Iterat
     try:
         while True:
             for cell in waiting:
-                running[pool.submit(_run, cell, directory)] = cell
+                running[pool.submit(_run, cell, tasks.groups, tasks.directory)] = cell
                 if len(running) >= _AHEAD * workers:
                     break
             if not running:
@@ -163,17 +173,32 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _stream(dataset: str, directory: Path | None) -> list[Snapshot]:
     return load_dataset(dataset, directory=directory)
 
 
-def _run(cell: Cell, directory: Path | None) -> Outcome:
-    values, series = run_cell(cell, _stream(cell.dataset, directory))
+@lru_cache(maxsize=32)
+def _originals(
+    dataset: str,
+    timestamps: int | None,
+    share: str,
+    roster: RosterKind,
+    directory: Path | None,
+) -> Originals:
+    """The snapshots that cells share; their statistics are computed once per process."""
+    cell = Cell(dataset, "", "1", 1, 0, timestamps=timestamps, share=share, roster=roster)
+    return Originals.of(cell.of(_stream(dataset, directory)))
+
+
+def _run(cell: Cell, groups: tuple[str, ...], directory: Path | None) -> Outcome:
+    part = (cell.dataset, cell.timestamps, cell.share, cell.roster)
+    values, series = publish_cell(cell, _originals(*part, directory), groups=groups)
     return Outcome(
         cell,
         values=values,
         series={name: np.array(numbers, dtype=np.float32) for name, numbers in series.items()},
         version=__version__,
         machine=machine(),
+        source=source_of(cell.method),
     )

@@ -1,12 +1,14 @@
 """Results in one Parquet file, a row per cell, rewritten as they arrive.
 
 Parquet files can't be appended to. The file is small, so it is replaced as a whole, atomically: a
-reader or a crash sees a complete earlier version, never half a file.
+reader or a crash sees a complete earlier version, never half a file. Values are stored with the
+precision of float32, about seven digits; values at every timestamp with more than three digits.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import DataError, OutputError
@@ -24,9 +27,14 @@ from psgraph_lab.experiments.cells import Cell, Outcome
 
 __all__ = ["Results"]
 
-_CELL = ("dataset", "method", "epsilon", "window", "repetition", "timestamps", "share")
-_FACTS = (*_CELL, "parameters", "seed", "version", "machine")
+Series = NDArray[np.float32]
+
+_CELL = ("dataset", "method", "epsilon", "window", "repetition", "timestamps", "share", "roster")
+_FACTS = (*_CELL, "parameters", "version", "machine", "source")
 _SERIES = "_over_time"
+_BITS = 12  # significant bits of a value in a series
+#: Key of the file's metadata: a digest of the seeds, which follow from the cells.
+_SEEDS = b"seeds"
 
 
 class Results(Mapping[Cell, Outcome]):
@@ -56,8 +64,10 @@ class Results(Mapping[Cell, Outcome]):
             return cls(path, {})
         try:
             table = pq.read_table(path)
-            rows = table.to_pylist()
-            return cls(path, {outcome.cell: outcome for outcome in map(_outcome, rows)})
+            outcomes = [_outcome(row) for row in table.to_pylist()]
+            if (table.schema.metadata or {}).get(_SEEDS) != _digest(outcomes):
+                raise ValueError
+            return cls(path, {outcome.cell: outcome for outcome in outcomes})
         except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
             raise DataError(
                 f"{path} is not a file of results, or it is damaged\n"
@@ -129,6 +139,7 @@ def _order(outcome: Outcome) -> tuple[Any, ...]:
         cell.window,
         whole,
         float(cell.share),
+        cell.roster,
         cell.repetition,
     )
 
@@ -139,16 +150,29 @@ def _table(outcomes: list[Outcome]) -> pa.Table:
     }
     columns["timestamps"] = pa.array(columns["timestamps"], type=pa.int32())
     columns["parameters"] = [json.dumps(dict(outcome.cell.parameters)) for outcome in outcomes]
-    columns["seed"] = [outcome.cell.seed for outcome in outcomes]
-    columns["version"] = [outcome.version for outcome in outcomes]
-    columns["machine"] = [outcome.machine for outcome in outcomes]
+    for name in ("version", "machine", "source"):
+        columns[name] = [getattr(outcome, name) for outcome in outcomes]
     for name in sorted({name for outcome in outcomes for name in outcome.values}):
         values = [outcome.values.get(name) for outcome in outcomes]
-        columns[name] = pa.array(values, type=pa.float64())
+        columns[name] = pa.array(values, type=pa.float32())
     for name in sorted({name for outcome in outcomes for name in outcome.series}):
-        series = [outcome.series.get(name) for outcome in outcomes]
+        series = [_rounded(outcome.series.get(name)) for outcome in outcomes]
         columns[name + _SERIES] = pa.array(series, type=pa.list_(pa.float32()))
-    return pa.table(columns)
+    return pa.table(columns).replace_schema_metadata({_SEEDS: _digest(outcomes)})
+
+
+def _rounded(series: Series | None) -> Series | None:
+    """Keep twelve significant bits, more than three digits: half the space, and enough to draw."""
+    if series is None:
+        return None
+    fraction, exponent = np.frexp(series)
+    return np.ldexp(np.round(fraction * 2**_BITS), exponent - _BITS).astype(np.float32)
+
+
+def _digest(outcomes: list[Outcome]) -> bytes:
+    """Digest of the seeds of all outcomes, in their order: a changed cell has another seed."""
+    seeds = ",".join(str(outcome.cell.seed) for outcome in outcomes)
+    return hashlib.sha256(seeds.encode()).hexdigest().encode()
 
 
 def _packed(table: pa.Table) -> pa.Buffer:
@@ -173,8 +197,6 @@ def _outcome(row: dict[str, Any]) -> Outcome:
         **{name: row[name] for name in _CELL},
         parameters=tuple(sorted(json.loads(row["parameters"]).items())),
     )
-    if row["seed"] != cell.seed:
-        raise ValueError
     rest = {name: value for name, value in row.items() if name not in _FACTS and value is not None}
     return Outcome(
         cell,
@@ -186,4 +208,5 @@ def _outcome(row: dict[str, Any]) -> Outcome:
         },
         version=row["version"],
         machine=row["machine"],
+        source=row["source"],
     )

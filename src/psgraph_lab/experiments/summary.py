@@ -54,9 +54,8 @@ def summarise(experiment: Experiment, results: Mapping[Cell, Outcome]) -> list[C
     gathered: dict[tuple[str, Line, str | None], list[tuple[float, list[Outcome]]]] = {}
     for point in experiment.points():
         dataset, line, epsilon, window, threshold, share = point
-        outcomes = [results[cell] for cell in experiment.at(*point) if cell in results]
-        if experiment.axis == "timestamp":
-            outcomes = [outcome for outcome in outcomes if outcome.series]
+        stored = [results[cell] for cell in experiment.at(*point) if cell in results]
+        outcomes = [outcome for outcome in stored if _has_metrics(experiment, outcome)]
         if not outcomes:
             continue
         x = {
@@ -72,6 +71,12 @@ def summarise(experiment: Experiment, results: Mapping[Cell, Outcome]) -> list[C
         _curve(experiment, dataset, line, epsilon, points, several=several)
         for (dataset, line, epsilon), points in gathered.items()
     ]
+
+
+def _has_metrics(experiment: Experiment, outcome: Outcome) -> bool:
+    """Whether an outcome can be drawn; one that another experiment ran may lack metrics."""
+    there = outcome.series if experiment.axis == "timestamp" else outcome.values
+    return all(metric in there for metric in experiment.metrics)
 
 
 def _curve(

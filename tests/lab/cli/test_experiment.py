@@ -48,6 +48,11 @@ def test_a_run_its_pages_and_going_on(tmp_path: Path) -> None:
     again = json.loads(psgraph(*same, "--out", "results", cwd=tmp_path).out)["experiments"][0]
     assert (again["ran"], again["kept"]) == (0, 8)
 
+    only = [word.replace("psgraph,tmf", "tmf") for word in run]
+    third = json.loads(psgraph(*only, "--out", "results", cwd=tmp_path).out)["experiments"][0]
+    assert (third["ran"], third["kept"]) == (0, 4)
+    assert "| PSGraph |" in (out / "end-to-end.md").read_text()  # the page shows what is stored
+
     more = (*run[:2], "judgement", *SMALL, "--no-run", "--html", "--json", "--out", "results")
     drawn = json.loads(psgraph(*more, cwd=tmp_path).out)["experiments"][0]
     assert (drawn["ran"], drawn["kept"]) == (0, 4)  # PSGraph's cells serve here too

@@ -22,6 +22,17 @@ KNOWN = {
     "hepph-partial": Counts(10_611, 62_235, 36),
     "reddit-shared": Counts(2_886, 141_589, 18),
     "wiki-talk": Counts(33_724, 105_544, 24),
+    "bitcoin-alpha": Counts(3_783, 14_124, 63),
+    "bitcoin-otc": Counts(5_881, 21_492, 63),
+    "canparl": Counts(734, 45_457, 14),
+    "college-msg": Counts(1_899, 13_838, 28),
+    "dblp": Counts(27_185, 83_266, 19),
+    "email-eu": Counts(986, 16_025, 75),
+    "facebook-wall": Counts(45_813, 183_412, 52),
+    "high-school": Counts(327, 5_818, 41),
+    "math-overflow": Counts(24_759, 187_985, 79),
+    "radoslaw-email": Counts(167, 3_250, 40),
+    "wiki-talk-2004": Counts(102_758, 278_605, 24),
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment
+from psgraph_lab.experiments.needs import source_of
 
 LENGTHS = {"as-733": 147, "as-caida": 25, "hepph-partial": 36, "wiki-talk": 24, "reddit-shared": 18}
 AT_HAND = tuple(LENGTHS)
@@ -31,6 +32,19 @@ _METRIC = {
     "seconds": 20.0,
     "peak_megabytes": 300.0,
     "added_megabytes": 90.0,
+    "degree_divergence_smoothed": 0.3,
+    "average_clustering_error": 0.8,
+    "snapshot_overlap_error": 0.5,
+    "degree_change_correlation": 1.0,
+    "adjusted_rand_index": 1.0,
+    "community_modularity_error": 0.9,
+    "community_agreement": 1.0,
+}
+_HIGHER = {
+    "eigenvector_overlap",
+    "degree_change_correlation",
+    "adjusted_rand_index",
+    "community_agreement",
 }
 
 
@@ -51,9 +65,10 @@ def _outcome(cell: Cell) -> Outcome:
         level = _LEVEL[cell.method] * scale * size * fades * bend * float(cell.share)
         drift = 1 + 0.2 * np.sin(np.arange(length) / 9)
         over_time = level * drift * rng.lognormal(0, 0.15, length) * rng.lognormal(0, 0.05)
-        if name == "eigenvector_overlap":
+        if name in _HIGHER:
             over_time = 0.9 / (1 + over_time)
         series[name] = over_time.astype(np.float32)
         values[name] = float(over_time.mean())
     values["edges"] = float(int(40_000 * size * length * float(cell.share)))
-    return Outcome(cell, values, series, version="0.0.0", machine="made up")
+    source = source_of(cell.method)
+    return Outcome(cell, values, series, version="0.0.0", machine="made up", source=source)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from psgraph.errors import InvalidArgument
-from psgraph.metrics.report import Fidelity
-from psgraph_lab.datasets import dataset_names
+from psgraph.methods.base import find_method
+from psgraph.metrics import METRICS, PAPER_METRICS
+from psgraph_lab.datasets import dataset_names, find_dataset
 from psgraph_lab.experiments.definition import experiment_names, find_experiment
 
 ALL = experiment_names()
@@ -24,12 +25,19 @@ def test_every_definition_is_whole(name: str, quick: bool) -> None:
         return
     assert set(experiment.datasets) <= set(dataset_names())
     if experiment.kind == "quality":
-        assert set(experiment.metrics) <= set(Fidelity.__dataclass_fields__)
-        assert len(experiment.metrics) == 5
+        paper = [info.name for info in PAPER_METRICS]
+        assert list(experiment.metrics[:5]) == paper
+        assert set(experiment.metrics) <= set(METRICS)
+        assert len(experiment.metrics) == 5 or not experiment.paper
     cells = experiment.cells()
     assert len(cells) == len(set(cells)) > 0
     assert [cell.repetition for cell in cells] == sorted(cell.repetition for cell in cells)
     assert (experiment.timestamps is not None) == quick
+    labels = [line.label for line in experiment.lines]
+    assert {experiment.subject, *experiment.rivals} - {""} <= set(labels)
+    assert set(experiment.tuned).isdisjoint(experiment.seen)
+    if not quick:
+        assert {*experiment.tuned, *experiment.seen} <= set(experiment.datasets)
 
 
 def test_as_in_the_paper() -> None:
@@ -70,6 +78,29 @@ def test_narrowed() -> None:
     assert (cell.dataset, cell.method, cell.epsilon, cell.repetition) == ("demo", "tmf", "7", 0)
     with pytest.raises(InvalidArgument, match="no method called 'louvain'"):
         experiment.narrowed(methods=["louvain"])
+
+
+def test_plus_covers_sixteen_real_streams_half_of_them_held_out() -> None:
+    plus = find_experiment("plus")
+    real = [name for name in plus.datasets if find_dataset(name).files]
+    assert len(real) == 16
+    assert len(plus.tuned) == len(set(real) - set(plus.tuned)) == 8
+    assert {line.method for line in plus.lines} == {*SIX, "psgraph-plus"}
+    assert [line.method for line in plus.lines if line.fresh] == ["psgraph-plus"]
+    assert plus.epsilons == ("0.5", "1", "2", "4")
+    windows = find_experiment("plus-windows")
+    assert (windows.windows, windows.epsilons) == ((1, 5, 20, 50), ("1",))
+    assert {cell.roster for cell in find_experiment("plus-roster").cells()} == {"union"}
+
+
+def test_the_ablation_switches_every_component_of_plus() -> None:
+    usual = find_method("psgraph-plus")().parameters()
+    switches = {name for name, value in usual.items() if isinstance(value, bool)}
+    ablation = find_experiment("plus-ablation")
+    varied = [dict(line.parameters) for line in ablation.lines if line.parameters]
+    assert {name for parameters in varied for name in parameters} == switches
+    assert all(len(parameters) == 1 for parameters in varied)
+    assert len(ablation.rivals) == len(varied)
 
 
 def test_unknown_names_are_refused_with_those_there_are() -> None:

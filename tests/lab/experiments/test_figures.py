@@ -22,7 +22,11 @@ from psgraph_lab.experiments.words import found_metric
 
 from .made_up import made_up
 
-DRAWN = [name for name in experiment_names() if name != "claims"]
+LINES = [
+    name
+    for name in experiment_names()
+    if name != "claims" and find_experiment(name).view == "lines"
+]
 FEW = ("as-caida", "wiki-talk")
 
 
@@ -34,7 +38,7 @@ def on_few(name: str) -> Experiment:
     return find_experiment(name).narrowed(datasets=FEW, repetitions=2)
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", LINES)
 def test_a_row_per_metric_and_a_column_per_data_set(name: str) -> None:
     experiment = on_few(name)
     figure = compose(experiment, curves_of(experiment))
@@ -65,7 +69,7 @@ def test_one_legend_for_all_panels(name: str, labels: list[str]) -> None:
 
 def test_a_method_has_one_look_in_all_experiments_and_no_variant_shares_it() -> None:
     seen: dict[str, set[str]] = {}
-    for name in DRAWN:
+    for name in LINES:
         experiment = on_few(name)
         plain = {line.label: line.method for line in experiment.lines if not line.parameters}
         looks = line_looks(experiment, curves_of(experiment))
@@ -136,7 +140,7 @@ def test_a_data_set_with_one_method_only_draws(tmp_path: Path) -> None:
     assert len(alone.axes) == 5
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", LINES)
 def test_nothing_at_all_says_what_to_run(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"Run: psgraph experiment run {name}"):
         draw(find_experiment(name), [], tmp_path / name)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
+from psgraph_lab.experiments.index import write_index
 from psgraph_lab.experiments.markdown import Markdown, plain_blocks
-from psgraph_lab.experiments.pages import write_index, write_pages
+from psgraph_lab.experiments.pages import write_pages
 from psgraph_lab.experiments.paper import find_published
+from psgraph_lab.experiments.scorecard_tables import point_tables, score_tables
 from psgraph_lab.experiments.summary import Curve, summarise
 from psgraph_lab.experiments.tables import ablation_table, missing_notes, tables_of
 from psgraph_lab.experiments.words import found_metric
@@ -87,6 +89,7 @@ def test_both_pages_hold_the_same_tables_and_nothing_from_outside(
     name: str, tmp_path: Path
 ) -> None:
     experiment, curves = small(name)
+    there = list(dict.fromkeys(curve.dataset for curve in curves))
     text, page = write_pages(
         experiment,
         curves,
@@ -99,7 +102,9 @@ def test_both_pages_hold_the_same_tables_and_nothing_from_outside(
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".html", ".png", ".svg"}
     html = read_html(page)
     assert html.tables == read_markdown(text)
-    wanted = [table for dataset in FEW for table in tables_of(experiment, curves, dataset)]
+    tables = point_tables if experiment.view == "heat map" else tables_of
+    wanted = score_tables(experiment, curves) if experiment.subject else []
+    wanted += [table for dataset in there for table in tables(experiment, curves, dataset)]
     if (parts := ablation_table(experiment)) is not None:
         wanted.insert(0, parts)
     assert html.tables == [[list(row) for row in (table.columns, *table.rows)] for table in wanted]
@@ -109,7 +114,7 @@ def test_both_pages_hold_the_same_tables_and_nothing_from_outside(
         assert f"psgraph experiment run {name}" in content
         assert "1.2.3" in content
         assert "not private" in content
-        assert "stand-in for Reddit" in content
+        assert "stand-in for Reddit" in content or "wiki-talk" not in there
         assert "://" not in content
         assert experiment.paper in content
 

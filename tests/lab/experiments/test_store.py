@@ -20,10 +20,11 @@ def outcome(repetition: int = 0, **changes: object) -> Outcome:
     cell = Cell("demo", "psgraph", "0.5", 5, repetition, **changes)  # type: ignore[arg-type]
     return Outcome(
         cell,
-        values={"density_error": 0.1 + repetition, "seconds": 1.0},
-        series={"density_error": np.array([0.1, np.inf, 3e-9], dtype=np.float32)},
+        values={"density_error": 0.125 + repetition, "clustering_error": float("inf")},
+        series={"density_error": np.array([0.125, np.inf, 3 * 2**-30, np.nan], np.float32)},
         version="1.0",
         machine="a machine",
+        source="abc",
     )
 
 
@@ -34,6 +35,7 @@ def test_a_round_trip(tmp_path: Path) -> None:
         outcome(1),
         outcome(parameters=(("fusion", False), ("threshold", "0.01"))),
         outcome(timestamps=3, share="0.2"),
+        outcome(roster="union"),
     ]
     with Results.writing(path) as results:
         for each in variants:
@@ -43,8 +45,31 @@ def test_a_round_trip(tmp_path: Path) -> None:
     for each in variants:
         again = read[each.cell]
         assert again.values == each.values
-        assert again.series["density_error"].tolist() == each.series["density_error"].tolist()
-        assert (again.version, again.machine) == ("1.0", "a machine")
+        np.testing.assert_array_equal(again.series["density_error"], each.series["density_error"])
+        assert (again.version, again.machine, again.source) == ("1.0", "a machine", "abc")
+
+
+def test_series_keep_twelve_bits_and_saving_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "cells.parquet"
+    exact = np.random.default_rng(1).lognormal(0, 5, 500).astype(np.float32)
+    with Results.writing(path) as results:
+        results.add(Outcome(outcome().cell, {}, {"density_error": exact}))
+    stored = Results.read(path)[outcome().cell].series["density_error"]
+    np.testing.assert_allclose(stored, exact, rtol=2**-12)
+    first = path.read_bytes()
+    with Results.writing(path) as results:
+        results.add(results[outcome().cell])
+    assert path.read_bytes() == first
+
+
+def test_a_metric_without_a_value_is_not_a_missing_metric(tmp_path: Path) -> None:
+    path = tmp_path / "cells.parquet"
+    with Results.writing(path) as results:
+        results.add(Outcome(outcome().cell, {"degree_change_correlation": float("nan")}))
+        results.add(outcome(1))
+    read = Results.read(path)
+    assert np.isnan(read[outcome().cell].values["degree_change_correlation"])
+    assert "degree_change_correlation" not in read[outcome(1).cell].values
 
 
 def test_bytes_do_not_depend_on_the_order_of_arrival(tmp_path: Path) -> None:
@@ -129,6 +154,7 @@ def test_damaged_or_foreign_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "cells.parquet"
     with Results.writing(path) as results:
         results.add(outcome())
+        results.add(outcome(1))
     whole = path.read_bytes()
     table = pq.read_table(path)
     for bad in (b"", b"text", whole[:-20], whole[: len(whole) // 2]):
@@ -138,7 +164,12 @@ def test_damaged_or_foreign_files_are_refused(tmp_path: Path) -> None:
     changed = table.set_column(
         table.schema.get_field_index("epsilon"), "epsilon", [["4"] * table.num_rows]
     )
-    for foreign in (table.drop_columns(["seed"]), changed):
+    for foreign in (
+        table.drop_columns(["source"]),
+        table.replace_schema_metadata(None),
+        table.slice(1),
+        changed,
+    ):
         pq.write_table(foreign, path)
         with pytest.raises(DataError, match="not a file of results"):
             Results.read(path)
