@@ -43,8 +43,8 @@ EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between th
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-# Degrees are asked at every timestamp where once per window is so many times worse and, if hub rows
-# are lost by that, has this relative squared error; they stay asked down to the second pair.
+# Degrees are asked at every timestamp if asking once per window has this multiple of the error and,
+# where hub rows would be lost, this relative squared error. The second pair ends it again.
 SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
 
