@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
 _DPI = 110
-_BLENDS, _COARSE = 80, 8
+_BLENDS, _COARSE = 36, 8
 #: Size of a panel and of the outer margin, in inches.
 _PANEL, _MARGIN = (2.35, 1.7), (1.0, 1.1)
 #: The same where a line has a point for every timestamp.
