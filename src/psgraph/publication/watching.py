@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 
@@ -32,11 +31,12 @@ from psgraph.errors import (
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import stem
 from psgraph.publication.certificate import Release
+from psgraph.publication.file_order import MISSING, FileOrder
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.reading import Reading
-from psgraph.streams.sequences import FileSequence, step_of_names
+from psgraph.streams.sequences import FileSequence
 from psgraph.streams.statements import stated_period
 from psgraph.streams.times import Period
 
@@ -45,10 +45,8 @@ try:
 except ImportError:  # said before a ledger is created
     raise MissingExtra("watchfiles", "watch") from None
 
-__all__ = ["MISSING", "Arrival", "Inbox", "Missing", "Waiting", "watch"]
+__all__ = ["Arrival", "Inbox", "Waiting", "watch"]
 
-Missing = Literal["wait", "empty", "skip"]
-MISSING: tuple[Missing, ...] = ("wait", "empty", "skip")
 
 LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
 
@@ -224,7 +222,7 @@ def watch(
     )
     if stated_period(publisher.stated_times) is None:
         FileSequence(period).check([*published])
-    order = _Order(FileSequence(period), missing, {*skip}, close_last=close_last)
+    order = FileOrder(FileSequence(period), missing, {*skip}, close_last=close_last)
     times = FILE_TIMES if period is None else f"{FILE_TIMES}, every {_text(period)}"
     queue: deque[Path] = deque()
     snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading or Reading())
@@ -274,41 +272,6 @@ def watch(
             _pause(changes, stop)
         else:
             stop.wait(settle / 2)
-
-
-class _Order:
-    """Decides whether a file can be published, or what it waits for."""
-
-    def __init__(
-        self, sequence: FileSequence, missing: str, skip: set[str], *, close_last: bool
-    ) -> None:
-        self._sequence, self._missing, self._skip = sequence, missing, skip
-        self._close_last = close_last
-        self._announced: set[tuple[Path, tuple[str, ...]]] = set()
-        self.waiting: tuple[str, ...] = ()
-
-    def before(self, file: Path, published: dict[str, int]) -> list[str] | None:
-        """Return the names to publish as empty snapshots first; None if the file has to wait."""
-        self.waiting = ()
-        if not self._close_last and not self._sequence.over(stem(file)):
-            return None
-        if self._missing == "skip":
-            known = self._sequence.every or step_of_names(published)
-            if known is not None:
-                FileSequence(known).missing([*published], stem(file))  # refuses a shorter step
-            return []
-        absent = self._sequence.missing([*published], stem(file))
-        left = [name for name in absent if name not in self._skip]
-        if left and self._missing == "wait":
-            self.waiting = tuple(left)
-            return None
-        return left
-
-    def announce(self, file: Path) -> bool:
-        """Whether it was not said yet what a file waits for."""
-        said = (file, self.waiting) in self._announced
-        self._announced.add((file, self.waiting))
-        return not said
 
 
 def _empty(nodes: Nodes, name: str) -> Snapshot:
