@@ -13,6 +13,8 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.der.splits import SplitChoice
+from psgraph.methods.plus.growth import GrowthPass
+from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.privhrg.dendrogram import Dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
@@ -90,6 +92,14 @@ def test_a_dendrogram_walk():
         one.distance(DendrogramWalk(tree, *adjacency((0, 1)), 6))
     with pytest.raises(MethodError, match="tree"):
         one.distance(DendrogramWalk(replace(tree, left=right), *adjacency((0, 1)), 5))
+
+
+def test_a_growth_pass():
+    plan = Plan(np.arange(4), np.ones(4), np.zeros((4, 2), dtype=np.float32), 0)
+    one = GrowthPass(*adjacency((0, 1)), plan)
+    assert one.distance(GrowthPass(*adjacency((0, 1), (2, 3)), plan)) == 1
+    with pytest.raises(MethodError, match="order"):
+        one.distance(GrowthPass(*adjacency((0, 1)), replace(plan, order=plan.order[::-1])))
 
 
 def test_the_ladder_by_its_definition():

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.errors import MethodError
 from psgraph.methods.plus.labelling import Plan, Progress, Rows
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["GrowthPass"]
@@ -63,6 +64,12 @@ class GrowthPass(Mechanism[Rows]):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.plan.evidence.shape
+
+    def distance(self, other: Self) -> int:
+        for name in ("order", "weights", "evidence", "dealt"):
+            mine, theirs = getattr(self.plan, name), getattr(other.plan, name)
+            self.same_public(name, np.array_equal(mine, theirs))
+        return changed_edges(self.starts, self.neighbours, other.starts, other.neighbours)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Rows:
         plan, (nodes, labels) = self.plan, self.plan.evidence.shape
