@@ -9,7 +9,9 @@ import pytest
 
 from psgraph.audit.neighbours import PATTERNS, PLACES, neighbouring_streams
 from psgraph.audit.replay import replay_all
+from psgraph.audit.transcripts import Recorder
 from psgraph.methods.base import find_method, method_names
+from psgraph.methods.plus import communities
 
 PAIRS = 504  # eight times every combination of place and pattern
 
@@ -39,6 +41,25 @@ def test_no_method_diverges_between_neighbours(name):
     assert replayed.pairs == PAIRS
     # All methods spend what they are charged on some pair: the replay sees the edge.
     assert 0.8 < replayed.largest_loss <= 1
+
+
+def test_the_search_for_communities_does_not_diverge(monkeypatch):
+    # Tiny graphs are never searched by rule; here all are.
+    monkeypatch.setattr(communities, "ENOUGH", 0.0)
+    monkeypatch.setattr(communities, "MOST_DOUBT", np.inf)
+    labels = set()
+    real = Recorder.add
+
+    def add(self, call):
+        labels.add(call.facts[1] if call.mechanism is not None else "")
+        real(self, call)
+
+    monkeypatch.setattr(Recorder, "add", add)
+    replayed = replay_all(
+        find_method("psgraph-plus")(), neighbouring_streams(126), epsilon=Fraction(6)
+    )
+    assert replayed.divergences == ()
+    assert {"edges to labelled nodes", "edges between communities"} <= labels
 
 
 def test_a_method_that_shows_its_snapshot_diverges():

@@ -25,7 +25,7 @@ from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["broken_durability"]
 
-GUARANTEE = WEventPrivacy(40, window=2)  # so much that no two draws give the same graph
+GUARANTEE = WEventPrivacy(20, window=2)  # so much that no two draws give the same graph
 
 NODES = 30
 
@@ -65,9 +65,7 @@ def _publish(
 
 
 def _files(out: Path) -> dict[str, bytes]:
-    return {
-        path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.name[:6].isdigit()
-    }
+    return {path.name: path.read_bytes() for path in sorted(out.glob("[0-9]*.*"))}
 
 
 @contextmanager

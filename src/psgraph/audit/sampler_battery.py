@@ -21,6 +21,8 @@ from psgraph.audit.fit import laplace_distribution, p_value
 from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.der.splits import SplitChoice
+from psgraph.methods.plus.growth import GrowthPass
+from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
@@ -113,6 +115,12 @@ def _cases() -> dict[str, tuple[Callable[[Sampler], Hashable], Callable[[], Dist
         _cells(0, 2, 3, 4), np.array([1, 2, 0, 0], np.int32), np.array([0, 1, 1], np.int32)
     )
     ladder = Ladder(3, 1, 5)
+    # A path of three nodes and one label: rows count edges to the nodes before.
+    growth = GrowthPass(
+        _cells(0, 1, 3, 4),
+        np.array([1, 0, 2, 1], np.int32),
+        Plan(np.arange(3), np.ones(3), np.zeros((3, 1), np.float32), 0),
+    )
     sparse = SparseLaplaceCounts(
         _cells(1), _cells(2), size=3, threshold=lambda _v, _o: 0.0, sensitivity=per_edge(1)
     )
@@ -154,6 +162,10 @@ def _cases() -> dict[str, tuple[Callable[[Sampler], Hashable], Callable[[], Dist
             lambda s: tuple(SplitChoice(regions, 1, 8).draw(s, Fraction(4))[0].tolist()),
             lambda: _splits(4.0),
         ),
+        "growth pass": (
+            lambda s: tuple(np.clip(growth.draw(s, Fraction(1)), -3, 4)[:, 0].tolist()),
+            lambda: _clipped_noise([0, 1, 1], 1.0, -3, 4),
+        ),
         "ladder": (lambda s: ladder.draw(s, Fraction(1)), lambda: _ladder(3, 1, 3, 0.5)),
     }
 
@@ -190,6 +202,20 @@ def _positive_parts(counts: list[int], rate: float) -> Distribution:
         for noise, chance in _noise(rate).items():
             shown[max(count + noise, 0)] += chance  # type: ignore[assignment]
         cells.append({value: chance for value, chance in shown.items() if chance > 1e-5})
+    return {
+        tuple(value for value, _ in combination): math.prod(chance for _, chance in combination)
+        for combination in itertools.product(*(cell.items() for cell in cells))
+    }
+
+
+def _clipped_noise(counts: list[int], rate: float, low: int, high: int) -> Distribution:
+    """Independent noisy counts, with everything beyond `low` and `high` in one value each."""
+    cells = []
+    for count in counts:
+        shown: Counter[int] = Counter()
+        for noise, chance in _noise(rate).items():
+            shown[min(max(count + noise, low), high)] += chance  # type: ignore[assignment]
+        cells.append(shown)
     return {
         tuple(value for value, _ in combination): math.prod(chance for _, chance in combination)
         for combination in itertools.product(*(cell.items() for cell in cells))

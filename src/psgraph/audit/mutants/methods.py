@@ -18,8 +18,9 @@ from psgraph.audit.mutation import Patch, mutated
 from psgraph.graph import Roster
 from psgraph.methods import ldpgen
 from psgraph.methods.der import splits
+from psgraph.methods.plus import communities, queries
 from psgraph.methods.plus import method as plus_method
-from psgraph.methods.plus import queries
+from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.method import PSGraphPlus
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph import perturbation
@@ -156,17 +157,32 @@ def _classes_by_truth() -> tuple[Patch, ...]:
     return (Patch(plus_method, "measure_structure", structure),)
 
 
-def _true_reach(snapshot: Any, measurement: Any) -> Any:
+def _true_triangles(snapshot: Any, measurement: Any) -> Any:
     structure = measurement.structure
-    if structure.noisy_reach is None:
+    if structure.noisy_triangles is None:
         return measurement
     matrix = np.zeros((len(snapshot.roster),) * 2, dtype=np.int64)
     matrix[snapshot.u, snapshot.v] = matrix[snapshot.v, snapshot.u] = 1
-    common = matrix @ matrix
-    np.fill_diagonal(common, 0)
-    reach = int(common.max(initial=0))
+    triangles = int(np.trace(matrix @ matrix @ matrix)) // 6
     return dataclasses.replace(
-        measurement, structure=dataclasses.replace(structure, noisy_reach=reach)
+        measurement, structure=dataclasses.replace(structure, noisy_triangles=triangles)
+    )
+
+
+def _order_by_truth() -> tuple[Patch, ...]:
+    """Communities are searched also where released values say that it can't succeed."""
+    real = vars(plus_method)["measure_communities"]
+
+    def measure(snapshot: Any, found: Any, _order: Any, *rest: Any) -> Any:
+        degrees = np.bincount(
+            np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
+        )
+        return real(snapshot, found, np.argsort(-degrees, kind="stable"), *rest)
+
+    return (
+        Patch(communities, "ENOUGH", 0.0),
+        Patch(communities, "MOST_DOUBT", np.inf),
+        Patch(plus_method, "measure_communities", measure),
     )
 
 
@@ -257,10 +273,27 @@ METHODS = (
     Mutant("hubs are chosen by true degree", "psgraph-plus", _hubs_by_truth, ("replay",)),
     Mutant("degree classes come from true degrees", "psgraph-plus", _classes_by_truth, ("replay",)),
     Mutant(
-        "the true reach of the ladder is released",
+        "the true number of triangles is released",
         "psgraph-plus",
-        _measuring(PSGraphPlus, _true_reach),
+        _measuring(PSGraphPlus, _true_triangles),
         ("replay",),
+    ),
+    Mutant(
+        "a growth pass visits nodes by true degree",
+        "psgraph-plus",
+        _order_by_truth,
+        ("replay",),
+    ),
+    Mutant(
+        "the noise of a growth pass is halved",
+        "psgraph-plus",
+        _edit(
+            GrowthPass,
+            "draw",
+            "rate = epsilon / self.sensitivity.amount",
+            "rate = 2 * epsilon / self.sensitivity.amount",
+        ),
+        ("samplers",),
     ),
     Mutant(
         "persistence is not charged to the timestamp before",

@@ -87,8 +87,8 @@ PUBLICATION = (
         lambda: (
             Patch(
                 LedgerReader,
-                "seal_from",
-                lambda self, timestamp, _snapshot: self.seal_of(timestamp),
+                "as_sealed",
+                lambda _self, _timestamp, snapshot: snapshot,
             ),
         ),
         ("durability",),
