@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, note, print_json, results, waiting
 from psgraph.cli.shared import json_option
@@ -24,6 +25,7 @@ _FORMATS = ("parquet", "csv", "graphml", "combined")  # named here, so that help
         "psgraph export releases --to for-analysts --format csv",
     ],
 )
+@config_option()
 @click.argument("releases", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--to",

@@ -32,6 +32,7 @@ _HEAD = """\
 #   psgraph watch   --config {name}     if the input is a directory that receives files
 #   psgraph budget  --config {name}
 #   psgraph verify  --config {name}
+#   psgraph export  --config {name} --to for-analysts
 #   psgraph compare --config {name}     curator only
 # Flags override it. Paths are relative to this file.
 """
@@ -78,7 +79,7 @@ def command(
     force: bool,
     **roster: Any,
 ) -> None:
-    """Write a configuration file for `publish`, `resume`, `watch`, `budget`, `verify`, `compare`.
+    """Write a configuration file for publish, resume, watch, budget, verify, compare and export.
 
     What is not given as a flag is asked, on a terminal. Other settings are in the file as
     comments. Nothing is read or published.

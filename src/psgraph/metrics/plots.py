@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from psgraph.metrics.groups import METRICS, MetricInfo
-from psgraph.metrics.runs import NOT_PRIVATE, UNDEFINED
+from psgraph.metrics.relative import UNDEFINED
+from psgraph.metrics.runs import NOT_PRIVATE
 
 if TYPE_CHECKING:
     from psgraph.metrics.report import Comparison

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["GAMMA", "relative_error"]
+__all__ = ["GAMMA", "UNDEFINED", "relative_error"]
 
 #: The paper's γ, which keeps the denominator from zero; the value PrivGraph's code uses.
+UNDEFINED = 1e6  # relative errors this large have a true value of zero
 GAMMA = 1e-15
 
 

@@ -16,17 +16,16 @@ from psgraph._runtime.numbers import count
 from psgraph.errors import exact_decimal
 from psgraph.metrics.frames import records_to_pandas
 from psgraph.metrics.groups import METRICS, PAPER_METRICS
+from psgraph.metrics.relative import UNDEFINED
 from psgraph.metrics.report import Comparison, chosen_metrics
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-__all__ = ["NOT_PRIVATE", "UNDEFINED", "Evaluation", "Run"]
+__all__ = ["NOT_PRIVATE", "Evaluation", "Run"]
 
 NOT_PRIVATE = "Not private: seeded runs for research, compared with the original edges."
-
-UNDEFINED = 1e6  # relative errors this large have a true value of zero
 
 _PAPER = tuple(metric.name for metric in PAPER_METRICS)
 

@@ -16,12 +16,12 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import find_method
 from psgraph.metrics.facts import GraphFacts
 from psgraph.metrics.more import MoreMetrics
+from psgraph.metrics.relative import UNDEFINED
 from psgraph.metrics.report import compute_fidelity
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 
 __all__ = [
-    "UNDEFINED",
     "Cell",
     "Originals",
     "Outcome",
@@ -34,8 +34,6 @@ __all__ = [
 
 Parameter = str | int | bool
 RosterKind = Literal["snapshot", "union"]
-
-UNDEFINED = 1e6  # relative errors this large have a true value of zero
 
 
 @dataclass(frozen=True)

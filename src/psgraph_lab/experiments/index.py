@@ -16,7 +16,7 @@ from psgraph_lab.experiments.pages import NOT_PRIVATE
 __all__ = ["write_index"]
 
 #: Pixels of the corner of a figure that its thumbnail shows, and of the thumbnail.
-_CORNER, _THUMBNAIL = (800, 600), (480, 360)
+_CORNER, _THUMBNAIL = (640, 480), (640, 480)
 
 
 def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = False) -> Path:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph_lab.experiments.cells import UNDEFINED, Cell, Outcome
+from psgraph.metrics.relative import UNDEFINED
+from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, Line
 
 __all__ = ["Curve", "summarise"]
