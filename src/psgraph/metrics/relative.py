@@ -5,8 +5,10 @@ from __future__ import annotations
 __all__ = ["GAMMA", "UNDEFINED", "relative_error"]
 
 #: The paper's γ, which keeps the denominator from zero; the value PrivGraph's code uses.
-UNDEFINED = 1e6  # relative errors this large have a true value of zero
 GAMMA = 1e-15
+
+#: Relative errors this large have a true value of zero: means leave them out.
+UNDEFINED = 1e6
 
 
 def relative_error(original: float, synthetic: float) -> float:
