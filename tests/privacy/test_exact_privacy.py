@@ -21,11 +21,11 @@ from psgraph.audit.enumeration import (
     ScriptedBudget,
     Verdict,
     compare,
-    composed,
     explore,
     extremes,
 )
 from psgraph.audit.mutation import mutated
+from psgraph.audit.replay import composed
 from psgraph.audit.small_graphs import all_graphs, labellings, neighbouring_pairs
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot

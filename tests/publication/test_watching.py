@@ -93,7 +93,7 @@ class TestMissingFiles:
         arrive(inbox, "4.csv")
         arrive(inbox, "7.csv")
         run(inbox, out, **options)
-        with Publisher.resume(out / "ledger.sqlite") as publisher:
+        with Publisher.resume(ledger_of(out)) as publisher:
             assert publisher.times() == times
 
     def test_daily_files_do_not_continue_monthly_ones(self, inbox: Path, out: Path) -> None:

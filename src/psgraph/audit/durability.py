@@ -25,9 +25,9 @@ from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["broken_durability"]
 
-GUARANTEE = WEventPrivacy(20, window=2)  # so much that no two draws give the same graph
+GUARANTEE = WEventPrivacy(4, window=2)
 
-NODES = 30
+NODES = 60
 
 
 class _PowerCut(Exception):
@@ -52,7 +52,7 @@ def _stream() -> list[Snapshot]:
     random = np.random.default_rng(3)
     made = []
     for _ in range(3):
-        ends = np.argwhere(np.triu(random.random((NODES, NODES)) < 0.3, 1))
+        ends = np.argwhere(np.triu(random.random((NODES, NODES)) < 0.15, 1))
         made.append(Snapshot(Roster.range(NODES), ends[:, 0], ends[:, 1]))
     return made
 

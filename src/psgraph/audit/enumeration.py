@@ -22,7 +22,6 @@ loss, to be compared with the epsilon charged.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.privacy.budget import Budget, Charge, _Part
+from psgraph.privacy.budget import Budget, Charge, PartBudget
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
@@ -174,7 +173,7 @@ class _Sweep:
 
 @contextmanager
 def _interpreted_sweep(script: Script) -> Iterator[None]:
-    compiled = exponential._sweep
+    compiled = vars(exponential)["_sweep"]
     sweep = _Sweep(script, getattr(compiled, "py_func", compiled))
     replaced = {
         "_sweep": sweep,
@@ -217,7 +216,7 @@ class _Scripted(Budget):
         return budgets
 
 
-class _ScriptedPart(_Scripted, _Part):
+class _ScriptedPart(_Scripted, PartBudget):
     pass
 
 
@@ -299,12 +298,3 @@ def compare(one: Distribution, other: Distribution) -> Verdict:
         charged = float(a.spent) if (a.spent, a.trace) == (b.spent, b.trace) else -math.inf
         loss, excess = max(loss, here), max(excess, here - charged)
     return Verdict(loss, excess)
-
-
-def composed(trace: Sequence[Charge]) -> Fraction:
-    """What a trace costs: sequential charges add up, of the parallel parts the dearest counts."""
-    parts: dict[str, Fraction] = defaultdict(Fraction)
-    for charge in trace:
-        parts[charge.part] += charge.epsilon
-    sequential = parts.pop("", Fraction(0))
-    return sequential + max(parts.values(), default=Fraction(0))

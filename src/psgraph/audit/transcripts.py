@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication import measuring
 
-__all__ = ["Call", "Divergence", "Recorder", "Transcript"]
+__all__ = ["Call", "Divergence", "ListeningBudget", "Recorder", "Transcript"]
 
 Integers = NDArray[np.int64]
 
@@ -120,7 +121,7 @@ class Recorder:
         if self._forced is not None and self._forced[number].granted != epsilon:
             raise Divergence("what the method requests depends on the edges")
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
-        return _Listening(self, epsilon, own, unit=unit, spending=spending)
+        return ListeningBudget(self, epsilon, own, unit=unit, spending=spending)
 
     def run(self, mechanism: Mechanism[Any], facts: tuple[Any, ...], epsilon: Fraction) -> Any:
         """Record what a mechanism draws, or compare it with the recorded one and return that."""
@@ -181,7 +182,7 @@ class _Forced(Mechanism[Any]):
         return self._output
 
 
-class _Listening(Budget):
+class ListeningBudget(Budget):
     """A budget that tells its recorder about every call."""
 
     def __init__(
@@ -192,7 +193,7 @@ class _Listening(Budget):
         *,
         unit: str = ONE_EDGE,
         spending: Accountant | None = None,
-        whole: _Listening | None = None,
+        whole: ListeningBudget | None = None,
         part: str = "",
     ) -> None:
         super().__init__(epsilon, sampler, unit=unit, spending=spending)
@@ -224,7 +225,7 @@ class _Listening(Budget):
         self._free(("parallel", epsilon, parts, self._part), lambda: None)
         self._take(epsilon, " ∥ ".join(parts))
         return tuple(
-            _Listening(
+            ListeningBudget(
                 self._recorder,
                 epsilon,
                 self._sampler,
@@ -237,14 +238,14 @@ class _Listening(Budget):
         )
 
     def random_order(self, size: int) -> Integers:
-        order: Integers = self._free(
-            ("order", size), lambda: super(_Listening, self).random_order(size)
-        )
+        drawn = partial(super().random_order, size)
+        order: Integers = self._free(("order", size), drawn)
         return order.copy()
 
     def random_labels(self, size: int, choices: int) -> Integers:
         labels: Integers = self._free(
-            ("labels", size, choices), lambda: super(_Listening, self).random_labels(size, choices)
+            ("labels", size, choices),
+            lambda: super(ListeningBudget, self).random_labels(size, choices),
         )
         return labels.copy()
 

@@ -24,7 +24,7 @@ from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Budget", "Charge"]
+__all__ = ["Budget", "Charge", "PartBudget"]
 
 Integers = NDArray[np.int64]
 Result = TypeVar("Result")
@@ -181,7 +181,7 @@ class Budget:
         part an edge is in must be public or already released. proofs/parallel-composition.md.
         """
         self._take(epsilon, " ∥ ".join(parts))
-        return tuple(_Part(epsilon, self, name) for name in parts)
+        return tuple(PartBudget(epsilon, self, name) for name in parts)
 
     # ---- draws that depend on no data and cost nothing ----
 
@@ -212,7 +212,7 @@ class Budget:
         self._trace.append(charge)
 
 
-class _Part(Budget):
+class PartBudget(Budget):
     """The budget of one part; its charges also go into the trace of the whole."""
 
     def __init__(self, epsilon: Fraction, whole: Budget, name: str) -> None:

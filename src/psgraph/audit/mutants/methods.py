@@ -189,7 +189,7 @@ def _order_by_truth() -> tuple[Patch, ...]:
 def _nothing_reserved() -> tuple[Patch, ...]:
     from psgraph.audit import transcripts
 
-    return (Patch(transcripts._Listening, "reserve", lambda _self, _epsilon, **_label: None),)
+    return (Patch(transcripts.ListeningBudget, "reserve", lambda _self, _epsilon, **_label: None),)
 
 
 def _graph_follows_truth() -> tuple[Patch, ...]:

@@ -98,6 +98,7 @@ PUBLICATION = (
         "psgraph",
         _fresh_synthesis_seed,
         ("durability",),
+        (("supernode_size", 60),),  # one community, so that the graph is drawn at random
     ),
     Mutant(
         "a release is shown before it is sealed", "psgraph", _shown_before_sealed, ("durability",)
