@@ -51,8 +51,8 @@ class MetricInfo:
 
     @property
     def words(self) -> str:
-        """The name as people read it: the name in data without underscores."""
-        return self.name.replace("_", " ")
+        """The name as people read it: the name in data without underscores, Rand with a capital."""
+        return self.name.replace("_", " ").replace("rand index", "Rand index")
 
     @property
     def heading(self) -> str:
