@@ -1,10 +1,10 @@
 """How many triangles the published graph should have.
 
-A graph with the right degrees and mixing has triangles of its own, and in most streams about as
-many as the original. What is estimated is the *excess*, the ratio of the true transitivity to that
-of such a graph. It is believed to be near 1, with heavy tails, until noisy triangle counts say
-otherwise: the belief about its logarithm is a density on a grid, updated with the exact likelihood
-of the ladder mechanism. All of it is post-processing.
+A graph with the right degrees and mixing has triangles of its own. What is estimated is the
+*excess*, the ratio of the true transitivity to that of such a graph. Real graphs have more
+triangles than their degrees and mixing imply, so it is believed to be about 2.5, with heavy tails,
+until noisy triangle counts say otherwise: the belief about its logarithm is a density on a grid,
+updated with the exact likelihood of the ladder mechanism. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
-NEAR_ONE = 0.15  # half of the prior is within this of no excess
+USUAL, AROUND = math.log(2.5), 0.8  # the prior's median, and what half of it is within
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
 ROUNDING = 9  # decimals of a probability
@@ -66,7 +66,7 @@ def _spread(width: float) -> Floats:
 
 
 def _prior() -> Floats:
-    density = 1 / (1 + (LOG_EXCESS / NEAR_ONE) ** 2)
+    density = 1 / (1 + ((LOG_EXCESS - USUAL) / AROUND) ** 2)
     return density / density.sum()
 
 
