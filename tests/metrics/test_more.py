@@ -41,7 +41,7 @@ def test_every_metric_is_described_once_and_in_words():
 def test_a_metric_has_one_name_in_data_and_in_words():
     for name, metric in METRICS.items():
         assert metric.name == name
-        assert metric.words == name.replace("_", " ")
+        assert metric.words.lower() == name.replace("_", " ")
     assert {metric.unit for metric in METRICS.values()} == {"%", "nats", "steps", ""}
 
 
