@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ _WIDE_RANGE = 20.0
 _MOST_RANGE = 1e5
 #: Panels whose largest values differ by more than this factor get separate axes.
 _APART = 3.0
+_LONGEST_LINE = 24  # characters beside a panel
 
 
 @dataclass(frozen=True)
@@ -84,5 +86,5 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
 
 def name_row(axes: Axes, info: MetricInfo, scale: str) -> None:
     """Label a row at its left: the metric, which direction is better, and the scale."""
-    lines = [info.heading, direction(info), scale]
+    lines = [*wrap(info.heading, _LONGEST_LINE), direction(info), scale]
     axes.set_ylabel("\n".join(line for line in lines if line), fontsize=10, color=INK)
