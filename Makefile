@@ -55,7 +55,7 @@ crash: setup
 
 # Every attack on every method, at most an hour; the last result is in docs/audit.
 audit: setup
-	$(BIN)/psgraph audit --full --report docs/audit/audit.html
+	$(BIN)/psgraph audit --full --report docs/audit/audit.html --json > docs/audit/audit.json
 
 # Build the wheel and use it in an empty environment, without extras. Downloads the dependencies.
 wheel:

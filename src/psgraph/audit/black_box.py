@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from psgraph.audit.bounds import Bound, epsilon_bound
+from psgraph.audit.running import measure_stream, synthesise
 from psgraph.audit.transcripts import Recorder
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
-from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism, per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
@@ -35,7 +35,6 @@ from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.mechanisms.top import LargestCells
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.publication.measuring import Measuring
 
 __all__ = [
     "MECHANISMS",
@@ -186,22 +185,6 @@ def _streams(window: int) -> tuple[list[Snapshot], list[Snapshot]]:
     return one, other
 
 
-def _measure(
-    method: Method[Any, Any], stream: list[Snapshot], guarantee: WEventPrivacy, seed: int
-) -> Iterator[tuple[Recorder, Any]]:
-    """Run a copy of the method; yields its recorder and the graph of every timestamp."""
-    recorder = Recorder(seed=seed)
-    accountant, state, previous = Accountant(guarantee), None, None
-    with recorder.listening():
-        runner = Measuring(method, ENGINE, seed=seed, noise="exact")
-        for snapshot in stream:
-            measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
-            accountant, state = accountant.record(measured.spent), measured.state
-            rng = np.random.Generator(np.random.PCG64(measured.seed))
-            yield recorder, method.synthesise(state, rng, ENGINE)
-            previous = snapshot
-
-
 def bound_phases(
     method: Method[Any, Any], *, runs: int, seconds: float, alpha: float
 ) -> dict[str, Bound]:
@@ -220,7 +203,8 @@ def bound_phases(
     while done < runs and time.monotonic() < until:
         for side, stream in zip(seen, (one, other), strict=True):
             seed = 2 * done + (side is seen[1])
-            recorder, _ = next(_measure(own, stream[:1], guarantee, seed))
+            recorder = Recorder(seed=seed)
+            next(measure_stream(own, stream[:1], guarantee, ENGINE, recorder, seed=seed))
             spent = Fraction(0)
             for call in recorder.transcripts[0].calls:
                 if call.mechanism is None:
@@ -274,8 +258,10 @@ def bound_stream(
     done = 0
     while done < runs and time.monotonic() < until:
         for number, (side, stream) in enumerate(zip(sides, streams, strict=True)):
-            edges = joined = 0
-            for _, graph in _measure(own, stream, guarantee, 2 * done + number):
+            edges, joined, seed = 0, 0, 2 * done + number
+            recorder = Recorder(seed=seed)
+            for measured in measure_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
+                graph = synthesise(own, measured, ENGINE)
                 edges += graph.u.size
                 joined += int(((graph.u == 0) & (graph.v == 1)).sum())
             side.append((joined, min(edges // (4 * window), 8)))

@@ -67,6 +67,8 @@ class Audit:
         What the detectors said about each mutant.
     seconds
         How long it took.
+    workers
+        On how many processes.
     """
 
     mode: str
@@ -74,6 +76,7 @@ class Audit:
     checks: list[Check] = field(default_factory=list)
     hunts: list[Hunt] = field(default_factory=list)
     seconds: float = 0.0
+    workers: int = 1
 
     @property
     def survivors(self) -> list[str]:
@@ -105,6 +108,7 @@ class Audit:
             },
             "checks": [check.to_dict() for check in self.checks],
             "seconds": round(self.seconds, 1),
+            "workers": self.workers,
             "psgraph": __version__,
             "machine": (
                 f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"

@@ -26,15 +26,14 @@ from typing import Any
 import numpy as np
 
 from psgraph.audit.neighbours import Neighbours
+from psgraph.audit.running import measure_stream, synthesise
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
-from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.measuring import Measuring
 from psgraph.testing.cases import leaves
 
 __all__ = ["Replayed", "composed", "replay", "replay_all"]
@@ -137,19 +136,12 @@ def _run(
     recorder: Recorder,
 ) -> _Run:
     own, engine = copy.deepcopy(method), LocalEngine()
-    accountant, state, previous = Accountant(guarantee), None, None
     run = _Run(recorder.transcripts, [], [], [])
-    with recorder.listening():
-        runner = Measuring(own, engine, seed=1, noise="exact")
-        for snapshot in stream:
-            measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
-            accountant, state = accountant.record(measured.spent), measured.state
-            rng = np.random.Generator(np.random.PCG64(measured.seed))
-            graph = own.synthesise(state, rng, engine)
-            run.spent.append(measured.spent)
-            run.traces.append(measured.charges)
-            run.results.append((measured.measurement, state, graph))
-            previous = snapshot
+    for measured in measure_stream(own, stream, guarantee, engine, recorder):
+        run.spent.append(measured.spent)
+        run.traces.append(measured.charges)
+        graph = synthesise(own, measured, engine)
+        run.results.append((measured.measurement, measured.state, graph))
     recorder.check_complete()
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph.cli.help import Command
-from psgraph.cli.screen import facts, print_json, results, table, waiting
+from psgraph.cli.screen import facts, print_json, progress, results, table
 from psgraph.cli.shared import json_option, report_option
 
 if TYPE_CHECKING:
@@ -43,9 +44,17 @@ __all__ = ["command"]
     help="A few minutes, or up to an hour with 10,000 pairs of neighbours for each method.",
     show_default="quick",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of processes; one per core by default.",
+)
 @report_option
 @json_option
-def command(methods: tuple[str, ...], quick: bool, report: Path | None, as_json: bool) -> int:
+def command(
+    methods: tuple[str, ...], quick: bool, workers: int | None, report: Path | None, as_json: bool
+) -> int:
     """Try to break the promise with made-up graphs. Reads no data and spends nothing.
 
     Runs methods on neighbouring streams with forced outputs, bounds the ε they really spend,
@@ -56,19 +65,18 @@ def command(methods: tuple[str, ...], quick: bool, report: Path | None, as_json:
 
     Exit code 0 if everything held and every deliberate bug was found, 1 otherwise.
     """
-    from psgraph.audit.auditing import FULL, QUICK, audit
+    from psgraph.audit.auditing import audit, planned
+    from psgraph.audit.effort import FULL, QUICK
     from psgraph.methods.base import find_method
 
     for name in methods:
         find_method(name)
-    current = "the rules of the kernel"
-
-    def progress(title: str) -> None:
-        nonlocal current
-        current = title
-
-    with waiting(lambda: f"Auditing: {current} …"):
-        found = audit(methods, effort=QUICK if quick else FULL, progress=progress)
+    effort = QUICK if quick else FULL
+    length = len(planned(methods, effort))
+    with progress("Auditing", length=length, left=True) as advance:
+        found = audit(
+            methods, effort=effort, workers=workers or os.cpu_count() or 1, progress=advance
+        )
     if report is not None:
         from psgraph.reports.audit import audit_page
 
@@ -105,6 +113,7 @@ def _show(found: Audit, report: Path | None) -> None:
                 ("Verdict", verdict),
                 ("Methods", ", ".join(found.methods)),
                 ("Seconds", f"{found.seconds:,.0f}"),
+                ("Processes", str(found.workers)),
                 *([("Report", str(report))] if report else []),
             ]
         )

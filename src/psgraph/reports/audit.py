@@ -94,7 +94,7 @@ def audit_page(audit: Audit, *, command: str = "") -> Page:
     page.facts(
         [
             ("Mode", audit.mode),
-            ("Duration", f"{audit.seconds:,.0f} s"),
+            ("Duration", f"{audit.seconds:,.0f} s, {count(audit.workers, 'process', 'processes')}"),
             ("Version", f"psgraph {facts['psgraph']}"),
             ("Machine", str(facts["machine"])),
             *([("Command", command)] if command else []),
@@ -141,7 +141,8 @@ def _add_mutants(page: Page, audit: Audit) -> None:
     page.heading("Does the auditor see?")
     page.paragraph(
         "Each line is a privacy bug that was put into the running code on purpose: ● found it, "
-        "○ looked and did not see it, and a blank did not look because another had found it. A bug "
+        "○ looked and did not see it, and a blank did not look, because another had found it or "
+        "because it can't run on the changed code. A bug "
         "that nobody finds is a fault of the auditor."
     )
     names = list(DETECTORS)

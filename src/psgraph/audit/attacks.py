@@ -1,0 +1,187 @@
+"""What an audit does, cut into attacks that can run in any order and in any process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from psgraph.audit.black_box import (
+    bound_mechanism,
+    bound_phases,
+    bound_stream,
+    claimed_mechanisms,
+)
+from psgraph.audit.bounds import Bound
+from psgraph.audit.directories import differing_output
+from psgraph.audit.durability import broken_durability
+from psgraph.audit.effort import Effort
+from psgraph.audit.findings import Check
+from psgraph.audit.kernel_rules import RULES, broken_rules
+from psgraph.audit.mutants import MUTANTS, Hunt, hunt
+from psgraph.audit.neighbours import neighbouring_streams
+from psgraph.audit.phases import PHASES, phase_loss
+from psgraph.audit.replay import replay_all
+from psgraph.audit.sampler_battery import check_samplers
+from psgraph.methods.base import Method, method_names
+
+__all__ = ["Attack", "attacks", "deliberate_bugs"]
+
+CONFIDENCE = 0.05  # shared by all bounds of an audit (Bonferroni)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One part of an audit.
+
+    Attributes
+    ----------
+    kind
+        As in `Check.kind`.
+    name
+        What is attacked.
+    method
+        The method; "" for the kernel.
+    run
+        Does it. Can be sent to another process if the method can.
+    """
+
+    kind: str
+    name: str
+    method: str
+    run: Callable[[], list[Check]] | Callable[[], Hunt]
+
+
+def attacks(methods: Sequence[Method[Any, Any]], effort: Effort) -> list[Attack]:
+    """Every attack on every method, the longest first."""
+    mechanisms = claimed_mechanisms()
+    alpha = CONFIDENCE / (len(mechanisms) + 2 * len(methods))
+    planned = [
+        Attack(kind, name, method.name, partial(attack, method, effort, *more))
+        for kind, name, attack, more in (
+            ("bounds", "phases", _phase_bounds, (alpha,)),
+            ("bounds", "2w releases", _stream_bound, (alpha,)),
+            ("replay", "neighbouring streams", _replay, ()),
+            ("durability", "on disk", _on_disk, ()),
+        )
+        for method in methods
+    ]
+    planned += [
+        Attack("bounds", name, "", partial(_mechanism, name, effort, alpha)) for name in mechanisms
+    ]
+    planned.append(Attack("samplers", "all", "", partial(_samplers, effort)))
+    planned.append(Attack("enumeration", "all", "", _enumeration))
+    planned.append(Attack("rules", "all", "", _rules))
+    return planned
+
+
+def deliberate_bugs(effort: Effort) -> list[Attack]:
+    """Every mutant, which tests the auditor and not the method."""
+    return [
+        Attack("mutant", mutant.name, "", partial(_hunt, number, thorough=effort.thorough))
+        for number, mutant in enumerate(MUTANTS)
+    ]
+
+
+def _hunt(number: int, *, thorough: bool) -> Hunt:
+    return hunt(MUTANTS[number], thorough=thorough)
+
+
+def _rules() -> list[Check]:
+    broken = broken_rules()
+    return [
+        Check(
+            "rules",
+            name,
+            "",
+            next((text for text in broken if text.startswith(f"{name}:")), "held"),
+            not any(text.startswith(f"{name}:") for text in broken),
+        )
+        for name in RULES
+    ]
+
+
+def _enumeration() -> list[Check]:
+    checks = []
+    for name in PHASES:
+        loss, excess = phase_loss(name)
+        figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
+        checks.append(Check("enumeration", name, "", figure, excess <= 1e-9))
+    return checks
+
+
+def _samplers(effort: Effort) -> list[Check]:
+    checks = []
+    for check in check_samplers(draws=effort.draws, few=effort.few):
+        figure = f"p = {check.p:.2g}"
+        if check.wrong_p:
+            figure += f"; 2 % off: p ≤ {check.wrong_p:.1g}"
+        checks.append(
+            Check("samplers", check.name, "", figure, check.holds and check.sees, check.draws)
+        )
+    return checks
+
+
+def _figure(bound: Bound) -> str:
+    return f"ε ≥ {bound.lower:.3f}, charged {bound.claimed:.3f}"
+
+
+def _mechanism(name: str, effort: Effort, alpha: float) -> list[Check]:
+    bound = bound_mechanism(name, draws=effort.draws, seconds=effort.seconds, alpha=alpha)
+    return [Check("bounds", name, "", _figure(bound), bound.holds and bound.sees, bound.runs)]
+
+
+def _replay(method: Method[Any, Any], effort: Effort) -> list[Check]:
+    replayed = replay_all(method, neighbouring_streams(effort.pairs), epsilon=Fraction(6))
+    figure = (
+        f"{len(replayed.divergences)} divergences, largest loss {replayed.largest_loss:.3f} ε"
+        if replayed.holds
+        else f"{len(replayed.divergences)} divergences, first: {replayed.divergences[0]}"
+    )
+    return [
+        Check("replay", "neighbouring streams", method.name, figure, replayed.holds, replayed.pairs)
+    ]
+
+
+def _on_disk(method: Method[Any, Any], effort: Effort) -> list[Check]:
+    if method.name not in method_names() or method.caveat is not None:
+        return []  # not installed, or refused by the command without --not-private
+    broken = broken_durability(lambda: type(method)(**method.parameters()))
+    pairs = list(neighbouring_streams(9 if effort.mode == "quick" else 63))
+    pairs = pairs[5:6] if effort.mode == "quick" else pairs[::3]
+    differing = [name for pair in pairs for name in differing_output(method.name, pair)]
+    return [
+        Check(
+            "durability",
+            "interrupted and repeated",
+            method.name,
+            broken[0] if broken else "held",
+            not broken,
+            4,
+        ),
+        Check(
+            "directories",
+            "published files and output",
+            method.name,
+            f"differ: {differing[0]}" if differing else "byte for byte the same",
+            not differing,
+            len(pairs),
+        ),
+    ]
+
+
+def _phase_bounds(method: Method[Any, Any], effort: Effort, alpha: float) -> list[Check]:
+    phases = bound_phases(method, runs=effort.runs, seconds=effort.seconds, alpha=alpha)
+    return [
+        Check("bounds", f"phase: {label}", method.name, _figure(bound), bound.holds, bound.runs)
+        for label, bound in phases.items()
+    ]
+
+
+def _stream_bound(method: Method[Any, Any], effort: Effort, alpha: float) -> list[Check]:
+    bound = bound_stream(
+        method, window=2, epsilon=4, runs=effort.streams, seconds=effort.seconds, alpha=alpha
+    )
+    return [Check("bounds", "2w releases", method.name, _figure(bound), bound.holds, bound.runs)]
