@@ -23,7 +23,10 @@ from psgraph.audit.neighbours import Neighbours
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript
 from psgraph.errors import PsgraphError
 
-__all__ = ["differing_output"]
+__all__ = ["FAILED", "differing_output"]
+
+#: The method could not publish at all, so that there is nothing to compare.
+FAILED = "publishing failed"
 
 #: Running times, which the promise does not cover, and what is only shown after two seconds.
 _TIMES = re.compile(r'"seconds": \{[^}]*\},?|^Seconds.*(?:\n .*)*|^.* …\n', re.MULTILINE)
@@ -41,6 +44,8 @@ def differing_output(method: str, pair: Neighbours) -> list[str]:
         recorder = Recorder(seed=1)
         try:
             mine = _published(method, pair, Path(one), recorder, neighbour=False)
+            if not mine["publish --json"].startswith(b"exit 0"):
+                return [FAILED]
             forced: list[Transcript] = recorder.transcripts
             theirs = _published(method, pair, Path(other), Recorder(forced), neighbour=True)
         except (Divergence, PsgraphError, IndexError) as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from psgraph.audit.black_box import bound_mechanism, bound_phases, claimed_mechanisms
-from psgraph.audit.directories import differing_output
+from psgraph.audit.directories import FAILED, differing_output
 from psgraph.audit.durability import broken_durability
 from psgraph.audit.kernel_rules import broken_rules
 from psgraph.audit.mutants.mutant import Mutant
@@ -81,8 +81,10 @@ def _durability(mutant: Mutant) -> str:
 
 
 def _directories(mutant: Mutant) -> str:
-    pairs = list(neighbouring_streams(9))
-    return "; ".join(differing_output(mutant.method, pairs[5]))
+    differing = differing_output(mutant.method, list(neighbouring_streams(9))[5])
+    if differing == [FAILED]:
+        raise RuntimeError(FAILED)  # it can't run on this mutant, which is no finding
+    return "; ".join(differing)
 
 
 def _bounds(mutant: Mutant) -> str:
