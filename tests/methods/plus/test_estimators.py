@@ -191,26 +191,25 @@ def test_the_update_with_laplace_noise_is_exact(mean, variance, noisy, scale):
 def filtered(rng, degrees_over_time, *, scale, resets=True):
     nodes, roster, curve = Nodes.start(), Roster.range(degrees_over_time[0].size), None
     for timestamp, degrees in enumerate(degrees_over_time):
-        nodes, where = nodes.joined(roster, rng)
+        nodes = nodes.joined(roster, rng)
         noisy = degrees + laplace(rng, degrees.size, scale)
         curve = fit(rng, degrees, scale=scale, curve_scale=20.0, before=curve)
         nodes = measured_nodes(
             nodes,
-            where,
             noisy,
             scale=scale,
             timestamp=timestamp,
             curve=curve,
             resets=resets,
         )
-    return nodes, where
+    return nodes
 
 
 def test_degrees_that_stay_are_known_better_from_each_release(rng):
     degrees = power_law(rng, 1500)
     errors = [
-        np.abs(nodes.degrees(where) - degrees).mean()
-        for nodes, where in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
+        np.abs(nodes.degrees - degrees).mean()
+        for nodes in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
     ]
     assert errors[1] < 0.7 * errors[0]
 
@@ -218,8 +217,8 @@ def test_degrees_that_stay_are_known_better_from_each_release(rng):
 def test_drift_is_learned_from_how_degrees_change(rng):
     calm = power_law(rng, 1500)
     wild = [np.maximum(calm + rng.normal(0, 0.5 * calm).astype(np.int64), 0) for _ in range(6)]
-    still, _ = filtered(rng, [calm] * 6, scale=2.0)
-    moving, _ = filtered(rng, wild, scale=2.0)
+    still = filtered(rng, [calm] * 6, scale=2.0)
+    moving = filtered(rng, wild, scale=2.0)
     level = np.array([30.0])
     assert moving.drift.known
     assert moving.drift.variance(level)[0] > 10 * still.drift.variance(level)[0]
@@ -230,23 +229,24 @@ def test_a_node_that_was_replaced_is_followed(rng):
     replaced = degrees.copy()
     replaced[np.argmax(degrees)] = 1
     largest = int(np.argmax(degrees))
-    nodes, where = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
-    assert nodes.degrees(where)[largest] < 20
+    nodes = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
+    assert nodes.degrees[largest] < 20
 
 
 def test_nodes_keep_their_estimates_while_they_are_away(rng):
-    nodes, where = filtered(rng, [power_law(rng, 60)], scale=2.0)
-    known = nodes.degrees(where)
-    other, _ = nodes.joined(Roster(range(100, 130)), rng)
-    back, where = other.joined(Roster.range(60), rng)
-    assert np.array_equal(back.degrees(where), known)
-    assert len(back.roster) == 90
+    nodes = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    other = nodes.joined(Roster(range(100, 130)), rng)
+    half = other.joined(Roster(range(30, 110)), rng)
+    back = half.joined(Roster.range(60), rng)
+    assert np.array_equal(back.degrees, nodes.degrees)
+    assert np.array_equal(back.ties[:60], nodes.ties)
+    assert back.away == Roster(range(60, 130))
 
 
 def test_nodes_never_measured_have_the_level_of_new_nodes(rng):
-    nodes, _ = filtered(rng, [power_law(rng, 60)], scale=2.0)
-    nodes, where = nodes.joined(Roster.range(61), rng)
-    assert nodes.degrees(where)[60] == nodes.fresh_mean
+    nodes = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    nodes = nodes.joined(Roster.range(61), rng)
+    assert nodes.degrees[60] == nodes.fresh_mean
 
 
 def test_resets_are_bounded():
