@@ -47,9 +47,9 @@ _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
 _SMALL_IN = 4  # one wedge in four begins at a small node
 _PARTNERS = 4  # pairs of edges tried for one wedge
-_READS_PER_EDGE = 14  # work limit: adjacency reads per edge, up to four times as many
+_READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to four times as many
 _READS_PER_TRY = 16
-_MORE_TO_ADD, _MORE_TO_REMOVE = 70_000, 500_000  # and a constant, for small graphs
+_MORE_TO_ADD, _MORE_TO_REMOVE = 60_000, 500_000  # and a constant, for small graphs
 _MOST_READS = 20_000_000  # about half a second on a graph that does not fit the cache
 
 
@@ -81,8 +81,8 @@ def swap_triangles(
     tolerance
         The share of the wanted number that it may be off before anything is swapped.
     work
-        Adjacency reads to spend at most. Default: 14 per edge, up to 56 where triangles are to
-        be multiplied, and 70,000 more to add triangles or 500,000 to remove some; at most 2·10⁷.
+        Adjacency reads to spend at most. Default: 12 per edge, up to 48 where triangles are to
+        be multiplied, and 60,000 more to add triangles or 500,000 to remove some; at most 2·10⁷.
     current
         The number of triangles of `edges`, where it is known; it is counted otherwise.
 
