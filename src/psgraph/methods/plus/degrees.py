@@ -175,7 +175,7 @@ def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
 
 def _edge_count(per_node: Track, nodes: int) -> int:
     pairs = nodes * (nodes - 1) // 2
-    return round(float(np.clip(per_node.level[0] * nodes, min(1, pairs), pairs)))
+    return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
 
 
 def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:

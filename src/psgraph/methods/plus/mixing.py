@@ -31,11 +31,12 @@ def degree_classes(degrees: Integers) -> Labels:
     >>> degree_classes(np.array([0, 1, 2, 4, 64]))
     array([0, 0, 0, 0, 3], dtype=int32)
     """
-    connected = degrees[degrees > 0]
-    if not connected.size:
+    connected = int(np.count_nonzero(degrees))
+    if not connected:
         return np.zeros(degrees.size, dtype=np.int32)
-    octave = np.floor(np.log2(4 * np.maximum(degrees, 1e-9) / connected.mean()))
-    return np.clip(octave, 0, CLASSES - 1).astype(np.int32)
+    mean = int(degrees.sum()) / connected
+    octave = np.floor(np.log2(4 * np.maximum(np.arange(degrees.max() + 1), 1e-9) / mean))
+    return np.clip(octave, 0, CLASSES - 1).astype(np.int32)[degrees]
 
 
 @dataclass(frozen=True)
