@@ -17,11 +17,7 @@ from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.linear import cholesky, gram, solve
-from psgraph.methods.plus.mixing import (
-    CLASSES,
-    class_mixing,
-    degree_classes,
-)
+from psgraph.methods.plus.mixing import CLASSES, class_mixing, degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
 from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.schedule import Parts, shares_of
