@@ -9,21 +9,17 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster
+from psgraph.methods.plus.blocks import integer_blocks
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import fit_curve
 from psgraph.methods.plus.degrees import degree_step
 from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
-from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
+from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.linear import cholesky, gram, solve
-from psgraph.methods.plus.mixing import (
-    CLASSES,
-    class_mixing,
-    degree_classes,
-    integer_blocks,
-    rake,
-)
+from psgraph.methods.plus.mixing import CLASSES, class_mixing, degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
+from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.schedule import Parts, shares_of
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
@@ -191,26 +187,25 @@ def test_the_update_with_laplace_noise_is_exact(mean, variance, noisy, scale):
 def filtered(rng, degrees_over_time, *, scale, resets=True):
     nodes, roster, curve = Nodes.start(), Roster.range(degrees_over_time[0].size), None
     for timestamp, degrees in enumerate(degrees_over_time):
-        nodes, where = nodes.joined(roster, rng)
+        nodes = nodes.joined(roster, rng)
         noisy = degrees + laplace(rng, degrees.size, scale)
         curve = fit(rng, degrees, scale=scale, curve_scale=20.0, before=curve)
         nodes = measured_nodes(
             nodes,
-            where,
             noisy,
             scale=scale,
             timestamp=timestamp,
             curve=curve,
             resets=resets,
         )
-    return nodes, where
+    return nodes
 
 
 def test_degrees_that_stay_are_known_better_from_each_release(rng):
     degrees = power_law(rng, 1500)
     errors = [
-        np.abs(nodes.degrees(where) - degrees).mean()
-        for nodes, where in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
+        np.abs(nodes.degrees - degrees).mean()
+        for nodes in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
     ]
     assert errors[1] < 0.7 * errors[0]
 
@@ -218,8 +213,8 @@ def test_degrees_that_stay_are_known_better_from_each_release(rng):
 def test_drift_is_learned_from_how_degrees_change(rng):
     calm = power_law(rng, 1500)
     wild = [np.maximum(calm + rng.normal(0, 0.5 * calm).astype(np.int64), 0) for _ in range(6)]
-    still, _ = filtered(rng, [calm] * 6, scale=2.0)
-    moving, _ = filtered(rng, wild, scale=2.0)
+    still = filtered(rng, [calm] * 6, scale=2.0)
+    moving = filtered(rng, wild, scale=2.0)
     level = np.array([30.0])
     assert moving.drift.known
     assert moving.drift.variance(level)[0] > 10 * still.drift.variance(level)[0]
@@ -230,23 +225,24 @@ def test_a_node_that_was_replaced_is_followed(rng):
     replaced = degrees.copy()
     replaced[np.argmax(degrees)] = 1
     largest = int(np.argmax(degrees))
-    nodes, where = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
-    assert nodes.degrees(where)[largest] < 20
+    nodes = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
+    assert nodes.degrees[largest] < 20
 
 
 def test_nodes_keep_their_estimates_while_they_are_away(rng):
-    nodes, where = filtered(rng, [power_law(rng, 60)], scale=2.0)
-    known = nodes.degrees(where)
-    other, _ = nodes.joined(Roster(range(100, 130)), rng)
-    back, where = other.joined(Roster.range(60), rng)
-    assert np.array_equal(back.degrees(where), known)
-    assert len(back.roster) == 90
+    nodes = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    other = nodes.joined(Roster(range(100, 130)), rng)
+    half = other.joined(Roster(range(30, 110)), rng)
+    back = half.joined(Roster.range(60), rng)
+    assert np.array_equal(back.degrees, nodes.degrees)
+    assert np.array_equal(back.ties[:60], nodes.ties)
+    assert back.away == Roster(range(60, 130))
 
 
 def test_nodes_never_measured_have_the_level_of_new_nodes(rng):
-    nodes, _ = filtered(rng, [power_law(rng, 60)], scale=2.0)
-    nodes, where = nodes.joined(Roster.range(61), rng)
-    assert nodes.degrees(where)[60] == nodes.fresh_mean
+    nodes = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    nodes = nodes.joined(Roster.range(61), rng)
+    assert nodes.degrees[60] == nodes.fresh_mean
 
 
 def test_resets_are_bounded():
@@ -326,7 +322,7 @@ def test_pairs_are_rounded_alike_whatever_their_labels_are():
     found, other = (
         {
             (min(keys[a], keys[b]), max(keys[a], keys[b])): quota
-            for a, b, quota in zip(*integer_blocks(matrix, keys, 5), strict=True)
+            for a, b, quota in zip(*integer_blocks(matrix, keys, 5, classes=CLASSES), strict=True)
         }
         for keys in (identities, swapped)
     )
@@ -337,13 +333,13 @@ def test_pairs_are_rounded_alike_whatever_their_labels_are():
 def test_rounding_at_random_keeps_the_mean():
     matrix = np.full((12, 12), 0.3)
     keys = np.arange(12, dtype=np.uint64)
-    drawn = [integer_blocks(matrix, keys, seed)[2].sum() for seed in range(300)]
+    drawn = [integer_blocks(matrix, keys, seed, classes=CLASSES)[2].sum() for seed in range(300)]
     assert np.mean(drawn) == pytest.approx(0.3 * 66 + 0.15 * 12, rel=0.05)
 
 
 def test_hub_rows_come_first_and_the_largest_hub_before_the_others():
     matrix = np.full((15, 15), 3.0)
-    a, b, _ = integer_blocks(matrix, np.arange(15, dtype=np.uint64), 1)
+    a, b, _ = integer_blocks(matrix, np.arange(15, dtype=np.uint64), 1, classes=CLASSES)
     row = [max(y, 0) if x < CLASSES else x for x, y in zip(a, b, strict=True)]
     singles = [label for label in row if label >= CLASSES]
     assert row[: len(singles)] == singles == sorted(singles)
@@ -356,47 +352,45 @@ def hub_case(rng):
     return degrees, classes, class_mixing(degrees, classes, None, int(degrees.sum() // 2))
 
 
+def noisy_hubs(hubs, *, to_class, between, noise):
+    cells = [to_class] * (hubs * CLASSES) + [between] * (hubs * (hubs - 1) // 2)
+    return NoisyHubs(np.array(cells), hubs, noise)
+
+
+def measured_rows(case, hubs, noisy):
+    degrees, classes, mixing = case
+    new = np.full(hubs.size, -1)
+    return advance(None, new, hubs, mixing, degrees, classes, kept=1.0, noisy=noisy)
+
+
 def test_measured_hub_rows_show_in_the_mixing(rng):
-    degrees, classes, mixing = hub_case(rng)
+    degrees, classes, mixing = case = hub_case(rng)
     hubs = np.arange(hub_count(400))
-    expected = with_hubs_matrix(degrees, classes, mixing, hubs, pairs=None)
-    missing = np.zeros((hubs.size, hubs.size))
-    found = with_hubs_matrix(degrees, classes, mixing, hubs, pairs=missing)
+    vague = noisy_hubs(hubs.size, to_class=0, between=0, noise=1e12)
+    exact = noisy_hubs(hubs.size, to_class=1, between=0, noise=1e-6)
+    expected, found = (
+        with_hubs(measured_rows(case, hubs, noisy), mixing, degrees, classes).matrix
+        for noisy in (vague, exact)
+    )
     assert found[CLASSES, CLASSES + 1] < 0.2 * expected[CLASSES, CLASSES + 1]
+    assert np.array_equal(found, found.T)
 
 
-def with_hubs_matrix(degrees, classes, mixing, hubs, pairs):
-    nowhere = np.full(hubs.size, -1)
-    plain = advance(
-        None,
-        nowhere,
-        hubs,
-        mixing,
-        degrees,
-        classes,
-        kept=1.0,
-        noisy=(np.zeros((hubs.size, CLASSES)), np.zeros((hubs.size, hubs.size)), 1e12),
-    )
-    if pairs is None:
-        return with_hubs(plain, mixing, degrees, classes).matrix
-    to_classes = np.full((hubs.size, CLASSES), 1.0)
-    rows = advance(
-        None,
-        nowhere,
-        hubs,
-        mixing,
-        degrees,
-        classes,
-        kept=1.0,
-        noisy=(to_classes, pairs, 1e-6),
-    )
-    return with_hubs(rows, mixing, degrees, classes).matrix
+def test_pairs_of_hubs_are_carried_over_wherever_the_hubs_are_now(rng):
+    degrees, classes, mixing = case = hub_case(rng)
+    hubs = np.arange(5)
+    noisy = NoisyHubs(np.array([1] * (5 * CLASSES) + list(range(10))), 5, 1e-9)
+    rows = measured_rows(case, hubs, noisy)
+    still = np.array([3, -1, 0])  # 10 pairs row by row: hubs 0 and 3 have number 2
+    after = advance(rows, still, hubs[:3], mixing, degrees, classes, kept=0.5, noisy=None)
+    assert after.pair_deviation[1] == 0.5 * rows.pair_deviation[2]
+    assert after.pair_deviation[[0, 2]].tolist() == [0, 0]
 
 
 def test_hub_rows_fade_and_are_dropped(rng):
     degrees, classes, mixing = hub_case(rng)
     hubs = np.arange(16)
-    noisy = (np.zeros((16, CLASSES)), np.zeros((16, 16)), 1.0)
+    noisy = noisy_hubs(16, to_class=0, between=0, noise=1.0)
     rows = advance(None, np.full(16, -1), hubs, mixing, degrees, classes, kept=0.4, noisy=noisy)
     steps = 0
     while rows is not None:

@@ -38,7 +38,14 @@ from psgraph.methods.plus.queries import (
     measure_sizes,
     measure_structure,
 )
-from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares, with_search
+from psgraph.methods.plus.schedule import (
+    Mode,
+    Parts,
+    Shares,
+    shares_of,
+    typical_shares,
+    with_search,
+)
 from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw_graph
@@ -140,6 +147,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         self.communities = checked_flag("communities", communities)
         self.resets = checked_flag("resets", resets)
         self._known: _Known | None = None
+        self._scheduled: tuple[PlusState | None, Accountant, Shares] | None = None
 
     def rehearsals(self) -> list[PSGraphPlus]:
         """Return the method, and one that searches for communities whatever the sizes are."""
@@ -157,10 +165,15 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return self._shares(state, spending).total
 
     def _shares(self, state: PlusState | None, spending: Accountant) -> Shares:
-        if state is None:
-            return shares_of(self._parts, spending, "undecided")
-        again = state.search.again and state.mode != "steady"
-        return shares_of(self._parts, spending, state.mode, all_that_is_free=again)
+        """The shares of a timestamp, computed once for `request` and `measure`."""
+        known = self._scheduled
+        if known is not None and known[0] is state and known[1] is spending:
+            return known[2]
+        mode: Mode = "undecided" if state is None else state.mode
+        again = state is not None and state.search.again and mode != "steady"
+        shares = shares_of(self._parts, spending, mode, all_that_is_free=again)
+        self._scheduled = state, spending, shares
+        return shares
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
