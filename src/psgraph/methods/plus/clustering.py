@@ -16,14 +16,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.methods.plus.capped import Cap
+
 __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 
 Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
-USUAL, AROUND = math.log(2.5), 0.8  # the prior's median, and what half of it is within
+USUAL, AROUND = 1.5, 0.8  # the prior's median is 1 + this, and half of it is within this, if sparse
+FADES, LEAST_AROUND = 10.0, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
+HEDGE = 0.0
 ROUNDING = 9  # decimals of a probability
 REACHES = 12  # how many possible values of the largest number of common neighbours are averaged
 
@@ -65,8 +69,10 @@ def _spread(width: float) -> Floats:
     return np.asarray(weights / weights.sum(axis=0))
 
 
-def _prior() -> Floats:
-    density = 1 / (1 + ((LOG_EXCESS - USUAL) / AROUND) ** 2)
+def _prior(transitivity: float) -> Floats:
+    sparse = math.exp(-FADES * transitivity)
+    around = max(AROUND * sparse, LEAST_AROUND)
+    density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
     return density / density.sum()
 
 
@@ -99,15 +105,18 @@ class Clustering:
     @classmethod
     def start(cls) -> Clustering:
         """Begin without a measurement."""
-        return cls(_prior(), None)
+        return cls(_prior(0.0), None)
 
     @property
     def excess(self) -> float:
         """The median of the ratio of the true transitivity to that without excess."""
-        index = int(np.searchsorted(np.cumsum(self.belief), 0.5))
+        weights = self.belief * np.exp(-HEDGE * LOG_EXCESS)
+        index = int(np.searchsorted(np.cumsum(weights), 0.5 * weights.sum()))
         return math.exp(LOG_EXCESS[min(index, LOG_EXCESS.size - 1)])
 
-    def measured(self, noisy: int, plain: Unclustered, *, epsilon: float) -> Clustering:
+    def measured(
+        self, noisy: int, plain: Unclustered, *, epsilon: float, cap: Cap | None = None
+    ) -> Clustering:
         """Update with a noisy number of triangles.
 
         Parameters
@@ -115,23 +124,26 @@ class Clustering:
         plain
             What a graph without excess has.
         epsilon
-            What the ladder mechanism spent.
+            What the count spent.
+        cap
+            What it was limited to. None: all triangles, by the ladder mechanism.
         """
         if plain.wedges == 0:
             return self
-        belief = self.belief
-        if self.unclustered is not None:
-            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ belief) + FORGOTTEN * _prior()
         expected = max(plain.triangles, 1 / 3)
-        largest = max(plain.second_largest_degree, 2)
-        reach = np.exp(np.linspace(0, math.log(largest), REACHES))
-        log_likelihood = ladder_log_likelihood(
-            noisy,
-            expected * np.exp(LOG_EXCESS)[:, None],
-            reach[None, :],
-            nodes=plain.nodes,
-            epsilon=epsilon,
-        )
+        transitivity = min(3 * expected / plain.wedges, 1.0)
+        belief = prior = _prior(transitivity)
+        if self.unclustered is not None:
+            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ self.belief) + FORGOTTEN * prior
+        triangles = expected * np.exp(LOG_EXCESS)[:, None]
+        if cap is None:
+            largest = max(plain.second_largest_degree, 2)
+            reach = np.exp(np.linspace(0, math.log(largest), REACHES))[None, :]
+            log_likelihood = ladder_log_likelihood(
+                noisy, triangles, reach, nodes=plain.nodes, epsilon=epsilon
+            )
+        else:
+            log_likelihood = -epsilon / cap.sensitivity * np.abs(noisy - cap.share * triangles)
         likelihood = np.exp(log_likelihood - log_likelihood.max()).sum(axis=1)
         belief = np.maximum(belief * (_spread(ONE_STEP) @ likelihood), 1e-300)
         # Rounded, so that the last bits of a product don't matter when a release is made again.

@@ -10,7 +10,7 @@
 | H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
 | N | edges to nodes earlier in a growth pass, by label | 1 | where communities are searched |
 | B | edges between communities | 1 | with N |
-| T | triangles (ladder mechanism) | – | once per window |
+| T | triangles (ladder mechanism), or those of the edges that a cap keeps | –, 2(cap − 1) | once per window |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
 proofs/psgraph-plus.md.
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Unit
+from psgraph.methods.plus.capped import Cap, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
@@ -135,12 +136,15 @@ def measure_structure(
     shares: Shares,
     budget: Budget,
     engine: Engine,
+    *,
+    cap: Cap | None = None,
+    priority: Integers | None = None,
 ) -> StructureReadings:
-    """Ask V, H and T.
+    """Ask V, H and T: T of the edges that `cap` keeps, of all edges if there is none.
 
-    Privacy: each costs its share for one edge. `classes` and `hubs` must come from released
-    values; an edge is then in one cell of V and in at most one of H. proofs/psgraph-plus.md,
-    proofs/ladder.md.
+    Privacy: each costs its share for one edge. `classes`, `hubs`, `cap` and `priority` must come
+    from released values; an edge is then in one cell of V and in at most one of H, and moves a
+    capped T by at most 2(cap − 1). proofs/psgraph-plus.md, proofs/ladder.md.
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
@@ -153,16 +157,29 @@ def measure_structure(
         cells = counts[hub_cells(hubs.size)]
         noisy_hubs = _counts(cells, "hubs", shares.hubs, budget)
     if shares.triangles:
-        nodes, edges = len(snapshot.roster), Edges(snapshot.u, snapshot.v)
-        reach = largest_common_neighbours(edges, nodes)
         noisy_triangles = budget.run(
-            Ladder(count_triangles(edges, nodes), reach, nodes),
+            _triangles(Edges(snapshot.u, snapshot.v), len(snapshot.roster), cap, priority),
             epsilon=shares.triangles,
             label=LABELS["triangles"][0],
         )
     return StructureReadings(
-        noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles
+        noisy_classes,
+        hubs if shares.hubs else None,
+        noisy_hubs,
+        noisy_triangles,
+        cap if shares.triangles else None,
     )
+
+
+def _triangles(
+    edges: Edges, nodes: int, cap: Cap | None, priority: Integers | None
+) -> LaplaceCount | Ladder:
+    """Return the mechanism that counts triangles."""
+    if cap is None or priority is None:
+        reach = largest_common_neighbours(edges, nodes)
+        return Ladder(count_triangles(edges, nodes), reach, nodes)
+    kept = kept_by_both(edges, priority, cap.edges)
+    return LaplaceCount(count_triangles(kept, nodes), per_edge(cap.sensitivity))
 
 
 def measure_communities(
