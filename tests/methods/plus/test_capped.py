@@ -90,7 +90,7 @@ def test_the_capped_query_moves_by_no_more_than_it_states(rng):
                 budget,
                 ENGINE,
                 cap=cap,
-                priority=order,
+                numbers=order,
             )
             for snapshot in (before, one_edge_changed(rng, before))
         )
@@ -108,7 +108,7 @@ def test_the_ladder_is_used_where_hubs_hold_the_wedges():
 def test_the_ladder_is_used_where_epsilon_is_large():
     degrees = np.full(500, 8)
     assert best_cap(degrees, 0.05) is not None
-    assert best_cap(degrees, 1.0) is None
+    assert best_cap(degrees, 4.0) is None
 
 
 @pytest.mark.parametrize("degrees", [[], [0, 0], [1, 1], [2, 2, 2]])

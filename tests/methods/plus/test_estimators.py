@@ -33,7 +33,6 @@ from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
-
 NEVER = Track.unseen(CELLS, drift=0.0025)
 
 

@@ -3,8 +3,9 @@
 A graph with the right degrees and mixing has triangles of its own. What is estimated is the
 *excess*, the ratio of the true transitivity to that of such a graph. Real graphs have more
 triangles than their degrees and mixing imply, so it is believed to be about 2.5, with heavy tails,
-until noisy triangle counts say otherwise: the belief about its logarithm is a density on a grid,
-updated with the exact likelihood of the ladder mechanism. All of it is post-processing.
+until noisy triangle counts say otherwise. Dense graphs have little room for more: there it is
+believed to be close to 1. The belief about its logarithm is a density on a grid, updated with the
+exact likelihood of the ladder mechanism or of a capped count. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
-USUAL, AROUND = 1.5, 0.8  # the prior's median is 1 + this, and half of it is within this, if sparse
-FADES, LEAST_AROUND = 10.0, 0.15
+# The prior in a sparse graph: its median is 1 + USUAL, and half of it is within AROUND on a log scale.
+USUAL, AROUND = 1.5, 0.8
+# Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
+DENSE, NARROW = 0.15, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
 HEDGE = 0.0
@@ -70,8 +73,9 @@ def _spread(width: float) -> Floats:
 
 
 def _prior(transitivity: float) -> Floats:
-    sparse = math.exp(-FADES * transitivity)
-    around = max(AROUND * sparse, LEAST_AROUND)
+    """Return the prior, given the transitivity of a graph without excess."""
+    sparse = math.exp(-((transitivity / DENSE) ** 2))
+    around = max(AROUND * sparse, NARROW)
     density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
     return density / density.sum()
 

@@ -191,9 +191,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             )
         if first.triangles:
             remarks.append(
-                f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)}: by "
-                "the ladder mechanism, whose noise depends on the common neighbours of nodes, or, "
-                "where released degrees are small, among the first edges of every node."
+                f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)}, by "
+                "the ladder mechanism, whose noise depends on the common neighbours of nodes. Where "
+                "released degrees and ε are small, they are counted among the first edges of each "
+                "node instead, with discrete Laplace noise."
             )
         if first.reserved:
             remarks.append(
@@ -240,7 +241,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 budget,
                 engine,
                 cap=self._cap(step.wanted, shares),
-                priority=np.argsort(np.argsort(step.numbers)),
+                numbers=step.numbers,
             )
         divided = bool(shares.mixing or shares.hubs)
         communities = None

@@ -10,7 +10,8 @@
 | H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
 | N | edges to nodes earlier in a growth pass, by label | 1 | where communities are searched |
 | B | edges between communities | 1 | with N |
-| T | triangles (ladder mechanism), or those of the edges that a cap keeps | –, 2(cap − 1) | once per window |
+| T | triangles (ladder mechanism) | – | once per window |
+| | or those of the edges that a cap keeps | 2(cap − 1) | |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
 proofs/psgraph-plus.md.
@@ -138,11 +139,11 @@ def measure_structure(
     engine: Engine,
     *,
     cap: Cap | None = None,
-    priority: Integers | None = None,
+    numbers: NDArray[np.uint64] | None = None,
 ) -> StructureReadings:
     """Ask V, H and T: T of the edges that `cap` keeps, of all edges if there is none.
 
-    Privacy: each costs its share for one edge. `classes`, `hubs`, `cap` and `priority` must come
+    Privacy: each costs its share for one edge. `classes`, `hubs`, `cap` and `numbers` must come
     from released values; an edge is then in one cell of V and in at most one of H, and moves a
     capped T by at most 2(cap − 1). proofs/psgraph-plus.md, proofs/ladder.md.
     """
@@ -158,7 +159,7 @@ def measure_structure(
         noisy_hubs = _counts(cells, "hubs", shares.hubs, budget)
     if shares.triangles:
         noisy_triangles = budget.run(
-            _triangles(Edges(snapshot.u, snapshot.v), len(snapshot.roster), cap, priority),
+            _triangles(Edges(snapshot.u, snapshot.v), len(snapshot.roster), cap, numbers),
             epsilon=shares.triangles,
             label=LABELS["triangles"][0],
         )
@@ -172,13 +173,13 @@ def measure_structure(
 
 
 def _triangles(
-    edges: Edges, nodes: int, cap: Cap | None, priority: Integers | None
+    edges: Edges, nodes: int, cap: Cap | None, numbers: NDArray[np.uint64] | None
 ) -> LaplaceCount | Ladder:
     """Return the mechanism that counts triangles."""
-    if cap is None or priority is None:
+    if cap is None or numbers is None:
         reach = largest_common_neighbours(edges, nodes)
         return Ladder(count_triangles(edges, nodes), reach, nodes)
-    kept = kept_by_both(edges, priority, cap.edges)
+    kept = kept_by_both(edges, numbers, cap.edges)
     return LaplaceCount(count_triangles(kept, nodes), per_edge(cap.sensitivity))
 
 

@@ -80,7 +80,7 @@ def swap_triangles(
     tolerance
         The share of the wanted number that it may be off before anything is swapped.
     work
-        Adjacency reads to spend at most. Default: 14 per edge, up to 56 where triangles are to
+        Adjacency reads to spend at most. Default: 14 per edge, up to 224 where triangles are to
         be multiplied, and 70,000 more to add triangles or 500,000 to remove some; at most 2·10⁷.
     current
         The number of triangles of `edges`, where it is known; it is counted otherwise.
@@ -121,7 +121,7 @@ def _allowance(triangles: int, limits: tuple[int, float]) -> int:
 
 
 def _default_work(edge_count: int, current: int, wanted: int) -> int:
-    ratio = min(max(wanted / max(current, 1), 1.0), 4.0)
+    ratio = min(max(wanted / max(current, 1), 1.0), 16.0)
     more = _MORE_TO_ADD if current < wanted else _MORE_TO_REMOVE
     return min(int(_READS_PER_EDGE * edge_count * ratio) + more, _MOST_READS)
 
