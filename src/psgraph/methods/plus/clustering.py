@@ -24,13 +24,12 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
-# The prior in a sparse graph: its median is 1 + USUAL, and half of it is within AROUND on a log scale.
+# The prior in a sparse graph: its median is 1 + USUAL; half of it is within AROUND of its logarithm.
 USUAL, AROUND = 1.5, 0.8
 # Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
 DENSE, NARROW = 0.15, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
-HEDGE = 0.0
 ROUNDING = 9  # decimals of a probability
 REACHES = 12  # how many possible values of the largest number of common neighbours are averaged
 
@@ -114,8 +113,7 @@ class Clustering:
     @property
     def excess(self) -> float:
         """The median of the ratio of the true transitivity to that without excess."""
-        weights = self.belief * np.exp(-HEDGE * LOG_EXCESS)
-        index = int(np.searchsorted(np.cumsum(weights), 0.5 * weights.sum()))
+        index = int(np.searchsorted(np.cumsum(self.belief), 0.5))
         return math.exp(LOG_EXCESS[min(index, LOG_EXCESS.size - 1)])
 
     def measured(

@@ -191,8 +191,8 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             )
         if first.triangles:
             remarks.append(
-                f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)}, by "
-                "the ladder mechanism, whose noise depends on the common neighbours of nodes. Where "
+                f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)} by "
+                "the ladder mechanism, whose noise depends on the common neighbours of nodes. If "
                 "released degrees and ε are small, they are counted among the first edges of each "
                 "node instead, with discrete Laplace noise."
             )
