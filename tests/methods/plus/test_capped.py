@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from psgraph.engines.base import Edges
-from psgraph.methods.plus.capped import Cap, best_cap, kept_by_both
+from psgraph.methods.plus.capped import Cap, best_cap
+from psgraph.methods.plus.capped_triangles import kept_by_both
 from psgraph.methods.plus.queries import LABELS, measure_structure
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
 

@@ -24,7 +24,7 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
-# The prior in a sparse graph: its median is 1 + USUAL; half of it is within AROUND of its logarithm.
+# The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.
 USUAL, AROUND = 1.5, 0.8
 # Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
 DENSE, NARROW = 0.15, 0.15

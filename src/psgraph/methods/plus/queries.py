@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Unit
-from psgraph.methods.plus.capped import Cap, kept_by_both
+from psgraph.methods.plus.capped import Cap
+from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
@@ -174,13 +175,13 @@ def measure_structure(
 
 def _triangles(
     edges: Edges, nodes: int, cap: Cap | None, numbers: NDArray[np.uint64] | None
-) -> LaplaceCount | Ladder:
+) -> CappedTriangles | Ladder:
     """Return the mechanism that counts triangles."""
     if cap is None or numbers is None:
         reach = largest_common_neighbours(edges, nodes)
         return Ladder(count_triangles(edges, nodes), reach, nodes)
     kept = kept_by_both(edges, numbers, cap.edges)
-    return LaplaceCount(count_triangles(kept, nodes), per_edge(cap.sensitivity))
+    return CappedTriangles(count_triangles(kept, nodes), per_edge(cap.sensitivity))
 
 
 def measure_communities(
