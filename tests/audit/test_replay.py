@@ -66,7 +66,7 @@ def test_the_search_for_communities_does_not_diverge(monkeypatch):
 def test_a_capped_count_of_triangles_does_not_diverge(monkeypatch):
     # Tiny graphs have no cap by rule; here all have.
     monkeypatch.setattr(PSGraphPlus, "_cap", lambda *_: Cap(2, 1.0))
-    replayed = replay_all(PSGraphPlus(), neighbouring_streams(30))
+    replayed = replay_all(PSGraphPlus(), neighbouring_streams(16))
     assert replayed.divergences == ()
     assert replayed.largest_loss <= 1
 
