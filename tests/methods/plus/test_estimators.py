@@ -10,6 +10,7 @@ import pytest
 
 from psgraph.graph import Roster
 from psgraph.methods.plus.blocks import integer_blocks
+from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import fit_curve
 from psgraph.methods.plus.degrees import degree_step
@@ -17,7 +18,7 @@ from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.linear import cholesky, gram, solve
-from psgraph.methods.plus.mixing import CLASSES, class_mixing, degree_classes
+from psgraph.methods.plus.mixing import CELLS, CLASSES, class_mixing, degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
 from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.schedule import Parts, shares_of
@@ -26,6 +27,8 @@ from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
+
+NEVER = Track.unseen(CELLS, drift=0.0025)
 
 
 @pytest.fixture
@@ -298,13 +301,28 @@ def test_an_odd_sum_is_never_returned(rng):
 # ---- mixing and hub rows ----
 
 
+def measured_shares(rng, variance: float) -> Track:
+    shares = rng.random(CELLS)
+    return Track(shares / shares.sum(), np.full(CELLS, variance), 0.0025)
+
+
 def test_raking_meets_the_stubs(rng):
     degrees = power_law(rng, 800)
     classes = degree_classes(degrees)
-    shares = rng.random(CLASSES * (CLASSES + 1) // 2)
-    mixing = class_mixing(degrees, classes, shares / shares.sum(), int(degrees.sum() // 2))
+    mixing = class_mixing(degrees, classes, measured_shares(rng, 1e-9), int(degrees.sum() // 2))
     assert np.abs(mixing.matrix.sum(axis=1) - mixing.stubs).sum() < 2e-3 * degrees.sum()
     assert np.allclose(mixing.matrix, mixing.matrix.T)
+
+
+def test_mixing_is_followed_where_it_is_known_and_neutral_where_it_is_noise(rng):
+    degrees = power_law(rng, 800)
+    classes, edges = degree_classes(degrees), int(degrees.sum() // 2)
+    neutral = class_mixing(degrees, classes, NEVER, edges).matrix
+    apart = [
+        np.abs(class_mixing(degrees, classes, track, edges).matrix - neutral).sum()
+        for track in (measured_shares(rng, variance) for variance in (1e-9, 1e-4, 1.0))
+    ]
+    assert apart[0] > 1.2 * apart[1] > 10 * apart[2]
 
 
 def test_no_cell_holds_more_edges_than_pairs_of_nodes():
@@ -349,7 +367,7 @@ def hub_case(rng):
     degrees = np.sort(rng.integers(5, 15, 400))[::-1].copy()
     degrees[:16] = 40
     classes = degree_classes(degrees)
-    return degrees, classes, class_mixing(degrees, classes, None, int(degrees.sum() // 2))
+    return degrees, classes, class_mixing(degrees, classes, NEVER, int(degrees.sum() // 2))
 
 
 def noisy_hubs(hubs, *, to_class, between, noise):
@@ -434,6 +452,18 @@ def test_good_triangle_counts_decide_the_target():
 def test_a_drowned_triangle_count_leaves_the_target_near_the_usual_excess():
     found = Clustering.start().measured(90_000, plain(500), epsilon=0.01)
     assert target(found) == pytest.approx(2.5 * 0.05, rel=0.2)
+
+
+def test_a_dense_graph_is_expected_to_have_few_more_triangles_than_its_degrees_imply():
+    found = Clustering.start().measured(90_000, plain(4000), epsilon=0.01)
+    assert target(found, 0.4) == pytest.approx(0.4, rel=0.1)
+
+
+def test_a_capped_count_decides_the_target_where_the_ladder_would_drown():
+    counted = {"noisy": 4000, "plain": plain(50), "epsilon": 0.05}
+    capped = Clustering.start().measured(**counted, cap=Cap(9, 0.8))
+    assert capped.excess == pytest.approx(100, rel=0.3)
+    assert Clustering.start().measured(**counted).excess < 10
 
 
 def test_the_target_follows_the_degrees_inside_a_window_unless_edges_stay():

@@ -16,6 +16,7 @@ from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
+from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
     BLOCKS,
@@ -113,6 +114,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     name = "psgraph-plus"
     records = (
+        Cap,
         Clustering,
         Communities,
         CommunityReadings,
@@ -203,7 +205,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         if first.triangles:
             remarks.append(
                 f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)} by "
-                "the ladder mechanism, whose noise depends on the common neighbours of nodes."
+                "the ladder mechanism, whose noise depends on the common neighbours of nodes. If "
+                "released degrees and ε are small, they are counted among the first edges of each "
+                "node instead, with discrete Laplace noise."
             )
         if first.reserved:
             remarks.append(
@@ -242,7 +246,16 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         classes = degree_classes(step.wanted)
         hubs = step.order[: hub_count(step.order.size)]
         with phase("structure"):
-            structure = measure_structure(snapshot, classes, hubs, shares, budget, engine)
+            structure = measure_structure(
+                snapshot,
+                classes,
+                hubs,
+                shares,
+                budget,
+                engine,
+                cap=self._cap(step.wanted, shares),
+                numbers=step.numbers,
+            )
         divided = bool(shares.mixing or shares.hubs)
         communities = None
         if shares.growth:
@@ -265,6 +278,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             return search_shares(state, shares, nodes, noisy_edges, noisy_curve, hubs=self.hubs)
 
         return divide
+
+    def _cap(self, degrees: Integers, shares: Shares) -> Cap | None:
+        """Return what the count of triangles is limited to, from released degrees."""
+        return best_cap(degrees, float(shares.triangles))
 
     def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
         """The degree step, computed once where `update` follows `measure` in one process."""
@@ -319,7 +336,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
 
 class _Eager(PSGraphPlus):
-    """Always searches, so that the code of a search is compiled ahead of time."""
+    """Always searches and caps, so that the code for both is compiled ahead of time."""
+
+    def _cap(self, degrees: Integers, shares: Shares) -> Cap | None:
+        del degrees, shares
+        return Cap(8, 1.0)
 
     def _divider(
         self, state: PlusState | None, snapshot: Snapshot

@@ -1,7 +1,8 @@
 """How many edges run between degree classes.
 
 A class holds the nodes whose degree lies in one octave, relative to the mean. The measured
-matrix of edges between classes is filtered over time and raked to the wanted degrees.
+matrix of edges between classes is filtered over time, shrunk towards mixing at random as far as it
+is noise, and raked to the wanted degrees.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph.engines.pairs import pair_count, pair_of
 from psgraph.methods.plus.raking import rake
+from psgraph.methods.plus.tracking import Track
 
 __all__ = ["CELLS", "CLASSES", "Mixing", "class_mixing", "degree_classes"]
 
@@ -23,6 +25,7 @@ Labels = NDArray[np.int32]
 CLASSES = 12
 CELLS = pair_count(CLASSES, inside=True)
 RANDOM = 5e-4  # what mixing at random contributes, so that no cell is impossible
+LEAST = 1e-300  # keeps a ratio defined
 
 
 def degree_classes(degrees: Integers) -> Labels:
@@ -58,25 +61,37 @@ class Mixing:
         return np.divide(self.matrix, pairs, out=np.zeros_like(pairs), where=pairs > 0)
 
 
-def class_mixing(degrees: Integers, classes: Labels, shares: Floats | None, edges: int) -> Mixing:
+def class_mixing(degrees: Integers, classes: Labels, track: Track, edges: int) -> Mixing:
     """Return the mixing of classes that fits the wanted degrees.
 
     Parameters
     ----------
-    shares
-        The filtered share of edges in each of the 78 cells, None if never measured.
+    track
+        The filtered share of edges in each of the 78 cells.
     """
     stubs = _sums(classes, degrees.astype(np.float64))
     squares = _sums(classes, degrees.astype(np.float64) ** 2)
     sizes = np.bincount(classes, minlength=CLASSES)
     total = stubs.sum()
     matrix = np.outer(stubs, stubs) / max(total, 1.0)
-    if shares is not None:
+    if track.seen.all():
         a, b = pair_of(np.arange(CELLS), CLASSES, inside=True)
+        neutral = rake(matrix, stubs, sizes)[a, b] / np.where(a == b, 2, 1) / max(edges, 1)
         measured = np.zeros((CLASSES, CLASSES))
-        measured[a, b] = np.maximum(shares, 0) * edges
+        measured[a, b] = np.maximum(_shrunk(track, neutral), 0) * edges
         matrix = measured + measured.T + RANDOM * matrix
     return Mixing(rake(matrix, stubs, sizes), stubs, squares, sizes)
+
+
+def _shrunk(track: Track, neutral: Floats) -> Floats:
+    """Move shares towards those of mixing at random, the more of their distance noise explains.
+
+    A James–Stein estimate: the squared distance has the noise variance in it. Where it is no
+    larger than that, nothing is known but the degrees.
+    """
+    apart = track.level - neutral
+    explained = float(track.variance.sum()) / max(float((apart**2).sum()), LEAST)
+    return neutral + max(1 - explained, 0.0) * apart
 
 
 def _sums(classes: Labels, values: Floats) -> Floats:

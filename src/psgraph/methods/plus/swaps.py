@@ -47,7 +47,7 @@ _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
 _SMALL_IN = 4  # one wedge in four begins at a small node
 _PARTNERS = 4  # pairs of edges tried for one wedge
-_READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to four times as many
+_READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to sixteen times as many
 _READS_PER_TRY = 16
 _MORE_TO_ADD, _MORE_TO_REMOVE = 60_000, 500_000  # and a constant, for small graphs
 _MOST_READS = 20_000_000  # about half a second on a graph that does not fit the cache
@@ -81,7 +81,7 @@ def swap_triangles(
     tolerance
         The share of the wanted number that it may be off before anything is swapped.
     work
-        Adjacency reads to spend at most. Default: 12 per edge, up to 48 where triangles are to
+        Adjacency reads to spend at most. Default: 12 per edge, up to 192 where triangles are to
         be multiplied, and 60,000 more to add triangles or 500,000 to remove some; at most 2·10⁷.
     current
         The number of triangles of `edges`, where it is known; it is counted otherwise.
@@ -122,7 +122,7 @@ def _allowance(triangles: int, limits: tuple[int, float]) -> int:
 
 
 def _default_work(edge_count: int, current: int, wanted: int) -> int:
-    ratio = min(max(wanted / max(current, 1), 1.0), 4.0)
+    ratio = min(max(wanted / max(current, 1), 1.0), 16.0)
     more = _MORE_TO_ADD if current < wanted else _MORE_TO_REMOVE
     return min(int(_READS_PER_EDGE * edge_count * ratio) + more, _MOST_READS)
 

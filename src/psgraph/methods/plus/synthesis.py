@@ -65,11 +65,10 @@ def draw_graph(
     block_seed = state.block_seed if state is not None and stays else sizes.seed
     with phase("mixing"):
         track = _mixing_track(state, step.edge_count, sizes, structure)
-        shares = track.level if track.seen.all() else None
         classes = measurement.classes
         if classes is None:
             classes = degree_classes(step.wanted)
-        mixing = class_mixing(step.wanted, classes, shares, step.edge_count)
+        mixing = class_mixing(step.wanted, classes, track, step.edge_count)
         rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
         target = _target(step, classes, mixing, rows, block_seed)
     with phase("communities"):
@@ -187,7 +186,9 @@ def _measured_clustering(
         nodes, wedge_count(plain, nodes), triangles, second_largest_degree(plain, nodes)
     )
     epsilon = float(sizes.shares.triangles)
-    return clustering.measured(structure.noisy_triangles, counts, epsilon=epsilon)
+    return clustering.measured(
+        structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
+    )
 
 
 def _swapped(
