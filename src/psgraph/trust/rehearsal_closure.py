@@ -123,8 +123,7 @@ class _Builder:
         stream = self.stream
         order = self.rng.permutation(stream.u.size)
         if open_first or closed_only:
-            lists = _Lists.of(stream.u, stream.v, stream.nodes)
-            triangles = _edge_triangles(lists.starts, lists.neighbours, stream.u, stream.v)
+            triangles = self._triangles()
             if open_first:
                 rank = np.where(self._starving(), triangles.max(initial=0) + 1, triangles)
                 order = order[np.argsort(rank[order], kind="stable")]
@@ -136,6 +135,22 @@ class _Builder:
         self.stream = replace(
             stream, u=stream.u[kept], v=stream.v[kept], present=stream.present[kept]
         )
+
+    def _triangles(self) -> Integers:
+        """The triangles of each edge at one of its timestamps, chosen at random."""
+        stream = self.stream
+        when = self._one_timestamp(np.arange(stream.u.size))
+        found = np.zeros(stream.u.size, dtype=np.int64)
+        for timestamp in range(stream.timestamps):
+            now = when == timestamp
+            starts, neighbours, _ = _lists(*stream.edges_at(timestamp), stream.nodes)
+            found[now] = _edge_triangles(starts, neighbours, stream.u[now], stream.v[now])
+        return found
+
+    def _one_timestamp(self, edges: Integers) -> Integers:
+        """For each edge, one of the timestamps it is present at."""
+        present = self.stream.present[edges]
+        return (self.rng.random(present.shape, dtype=np.float32) * present).argmax(axis=1)
 
     def _starving(self) -> NDArray[np.bool_]:
         """Edges with an end that has little more than half of its share."""
@@ -150,33 +165,34 @@ class _Builder:
         stream = self.stream
         if amount <= 0 or not stream.u.size:
             return
-        lists = _Lists.of(stream.u, stream.v, stream.nodes)
         lacking = np.maximum(self.share - edge_times_of_nodes(stream), 0)
-        lacking = np.where(lists.degrees > 0, lacking + _SOME * self.share, 0.0)
+        ends = np.concatenate([stream.u, stream.v])
+        order = np.argsort(ends, kind="stable")
+        degrees = np.bincount(ends, minlength=stream.nodes)
+        lacking = np.where(degrees > 0, lacking + _SOME * self.share, 0.0)
         draws = int(_TRIES * amount * stream.u.size / stream.edge_times) + 16
         one = _weighted(lacking, draws, self.rng)
-        step = (self.rng.random(draws) * lists.degrees[one]).astype(np.int64)
-        index = lists.starts[one] + step
-        pattern = lists.edges[index]
+        begin = np.cumsum(degrees)[one] - degrees[one]
+        step = (self.rng.random(draws) * degrees[one]).astype(np.int64)
+        pattern = order[begin + step] % stream.u.size
         if closing:
-            other = self._second_neighbours(one, lists.neighbours[index], pattern)
+            other = self._second_neighbours(one, pattern)
         else:
             other = self._in_community(one, lacking)
         self._append(one, other, pattern, amount, anywhere=anywhere)
 
-    def _second_neighbours(self, one: Integers, middle: Integers, first: Integers) -> Integers:
-        """Follow a random edge from `middle` that is present together with the edge `first`."""
+    def _second_neighbours(self, one: Integers, first: Integers) -> Integers:
+        """Follow the edge `first` from `one`, then a random edge that is present with it."""
         stream = self.stream
-        few = self.rng.permutation(stream.timestamps)[:_FEW_TIMESTAMPS]
-        there = stream.present[np.ix_(first, few)]
-        when = few[(self.rng.random(there.shape) * there).argmax(axis=1)]
-        other = one.copy()  # a loop, which is dropped, where the edge is present at none of them
-        for timestamp in np.unique(when).tolist():
-            now = (when == timestamp) & there.any(axis=1)
-            lists = _Lists.of(*stream.edges_at(timestamp), stream.nodes)
+        middle = stream.u[first] + stream.v[first] - one
+        when = self._one_timestamp(first)
+        other = np.empty_like(one)
+        for timestamp in range(stream.timestamps):
+            now = when == timestamp
+            starts, neighbours, degrees = _lists(*stream.edges_at(timestamp), stream.nodes)
             centre = middle[now]
-            step = (self.rng.random(centre.size) * lists.degrees[centre]).astype(np.int64)
-            other[now] = lists.neighbours[lists.starts[centre] + step]
+            step = (self.rng.random(centre.size) * degrees[centre]).astype(np.int64)
+            other[now] = neighbours[starts[centre] + step]
         return other
 
     def _in_community(self, one: Integers, lacking: NDArray[np.float64]) -> Integers:
@@ -195,30 +211,43 @@ class _Builder:
     def _append(
         self, one: Integers, other: Integers, pattern: Integers, amount: int, *, anywhere: bool
     ) -> None:
-        """Append the pairs that are new, up to an amount, with the patterns of given edges."""
+        """Add pairs up to an amount at the timestamps of given edges, where they are absent."""
         stream = self.stream
         keys = (np.minimum(one, other) << 32) | np.maximum(one, other)
         distinct, where = np.unique(keys, return_index=True)
-        there = np.isin(distinct, (stream.u << 32) | stream.v, assume_unique=True)
-        where = self.rng.permutation(where[~there & (one[where] != other[where])])
+        there, row = _rows_of(distinct, (stream.u << 32) | stream.v)
         rows = stream.present[pattern[where]]
-        own = self.labels[one[where]] == self.labels[other[where]]
-        lengths = rows.sum(axis=1)
+        free = ~(there & (stream.present[row] & rows).any(axis=1)) & (one[where] != other[where])
+        chosen = self.rng.permutation(np.flatnonzero(free))
+        lengths = rows[chosen].sum(axis=1)
         if anywhere:
             enough = np.cumsum(lengths) <= amount
         else:
+            own = self.labels[one[where[chosen]]] == self.labels[other[where[chosen]]]
             enough = np.where(
                 own,
                 np.cumsum(lengths * own) <= self.inside * amount,
                 np.cumsum(lengths * ~own) <= (1 - self.inside) * amount,
             )
-        added = keys[where[enough]]
+        chosen = chosen[enough]
+        again, new = chosen[there[chosen]], chosen[~there[chosen]]
+        present = stream.present.copy()
+        present[row[again]] |= rows[again]
         self.stream = replace(
             stream,
-            u=np.concatenate([stream.u, added >> 32]),
-            v=np.concatenate([stream.v, added & 0xFFFFFFFF]),
-            present=np.concatenate([stream.present, rows[enough]]),
+            u=np.concatenate([stream.u, distinct[new] >> 32]),
+            v=np.concatenate([stream.v, distinct[new] & 0xFFFFFFFF]),
+            present=np.concatenate([present, rows[new]]),
         )
+
+
+def _rows_of(keys: Integers, known: Integers) -> tuple[NDArray[np.bool_], Integers]:
+    """Whether keys are known, and where; 0 for those that are not."""
+    order = np.argsort(known)
+    index = np.minimum(np.searchsorted(known, keys, sorter=order), known.size - 1)
+    row = order[index]
+    there = known[row] == keys
+    return there, np.where(there, row, 0)
 
 
 def _weighted(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Integers:
@@ -227,23 +256,12 @@ def _weighted(weights: NDArray[np.float64], count: int, rng: np.random.Generator
     return np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _Lists:
-    """Neighbours of every node in ascending order, and the edges that lead to them."""
-
-    starts: Integers
-    neighbours: Integers
-    edges: Integers
-    degrees: Integers
-
-    @classmethod
-    def of(cls, u: NDArray[Any], v: NDArray[Any], nodes: int) -> _Lists:
-        tails = np.concatenate([u, v]).astype(np.int64)
-        heads = np.concatenate([v, u]).astype(np.int64)
-        order = np.argsort((tails << 32) | heads)
-        degrees = np.bincount(tails, minlength=nodes)
-        starts = np.append(0, np.cumsum(degrees))
-        return cls(starts, heads[order], order % u.size, degrees)
+def _lists(u: NDArray[Any], v: NDArray[Any], nodes: int) -> tuple[Integers, Integers, Integers]:
+    """Neighbours in ascending order: where the list of each node begins, all lists, degrees."""
+    tails = np.concatenate([u, v]).astype(np.int64)
+    keys = np.sort((tails << 32) | np.concatenate([v, u]))
+    degrees = np.bincount(tails, minlength=nodes)
+    return np.append(0, np.cumsum(degrees)), keys & 0xFFFFFFFF, degrees
 
 
 @kernel
