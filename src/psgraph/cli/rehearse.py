@@ -25,6 +25,7 @@ from psgraph.cli.screen import (
 )
 from psgraph.cli.shared import Checked, json_option, period_option, report_option
 from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.methods import COMPARED_METHODS
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _picture(text: str) -> Path:
     "--methods",
     type=Checked("methods", _listed(str)),
     metavar="NAME,…",
-    default="psgraph,psgraph-plus",
+    default=",".join(COMPARED_METHODS),
     show_default=True,
     help="Methods to try; `psgraph methods` lists those installed.",
 )

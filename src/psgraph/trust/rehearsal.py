@@ -20,6 +20,7 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods import COMPARED_METHODS
 from psgraph.methods.base import Method
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.metrics.facts import GraphFacts
@@ -35,10 +36,7 @@ from psgraph.trust.rehearsal_size import check_memory
 from psgraph.trust.rehearsal_sources import PublicStream, load_template
 from psgraph.trust.rehearsal_template import Shape, Template, shape_of
 
-__all__ = ["METHODS", "Cell", "Rehearsal", "rehearse"]
-
-#: Rehearsed unless others are named: the paper's method and ours.
-METHODS = ("psgraph", "psgraph-plus")
+__all__ = ["Cell", "Rehearsal", "rehearse"]
 
 _GROUPS = ("communities", "stream")
 _FEWEST_TIMESTAMPS = 12
@@ -156,7 +154,7 @@ def rehearse(
     nodes: int | None = None,
     edges: int | None = None,
     timestamps: int | None = None,
-    methods: Sequence[MethodLike] = METHODS,
+    methods: Sequence[MethodLike] = COMPARED_METHODS,
     epsilons: Iterable[EpsilonLike] = ("0.5", "1", "2"),
     windows: Iterable[int] = (5, 20),
     repetitions: int = 3,

@@ -28,7 +28,6 @@ _FIRST_SHARE = 0.08  # of the edges, exchanged in the first round; halved when i
 _CLOSE_ENOUGH = 0.03  # relative error of the transitivity
 _MORE_ROUNDS = 4  # of adding what is missing at the end
 _TRIES = 4  # draws for each edge that is added, since some pairs are edges already
-_LITTLE = 0.6  # of its share, below which a node loses edges last
 _SOME = 0.02  # of its share, that a node which lacks nothing is drawn by
 _MOST_COUNTED = 200_000  # edges summed over timestamps; above, only some timestamps are counted
 _FEW_TIMESTAMPS = 3
@@ -125,7 +124,7 @@ class _Builder:
         if open_first or closed_only:
             triangles = self._triangles()
             if open_first:
-                rank = np.where(self._starving(), triangles.max(initial=0) + 1, triangles)
+                rank = triangles + (triangles.max(initial=0) + 1) * self._lacking_ends()
                 order = order[np.argsort(rank[order], kind="stable")]
             else:
                 order = order[triangles[order] > 0]
@@ -152,10 +151,10 @@ class _Builder:
         present = self.stream.present[edges]
         return (self.rng.random(present.shape, dtype=np.float32) * present).argmax(axis=1)
 
-    def _starving(self) -> NDArray[np.bool_]:
-        """Edges with an end that has little more than half of its share."""
-        has = edge_times_of_nodes(self.stream) <= _LITTLE * self.share
-        return has[self.stream.u] | has[self.stream.v]
+    def _lacking_ends(self) -> Integers:
+        """How many ends of each edge have no more than their share: such edges go last."""
+        lacks = (edge_times_of_nodes(self.stream) <= self.share).astype(np.int64)
+        return lacks[self.stream.u] + lacks[self.stream.v]
 
     def add(self, amount: int, *, closing: bool, anywhere: bool = False) -> None:
         """Add edges, each at the timestamps of an existing one of the same node.
