@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -162,6 +163,12 @@ def _cell(epsilon: str, caveat: Caveat | None = None, **worse: float) -> Cell:
     return Cell(name, guarantee, Promise(guarantee, caveat), ({**GOOD, **worse},))
 
 
+def _varying(epsilon: str, *values: float) -> Cell:
+    """A cell whose repetitions differ in their clustering error."""
+    cell = _cell(epsilon)
+    return replace(cell, runs=tuple({**GOOD, "clustering_error": each} for each in values))
+
+
 def _rehearsal(*cells: Cell, degree: float = 10.0) -> Rehearsal:
     template = Shape(100, 500, 3, 0.1, 0.9, 0.1)
     shape = Shape(100, 50 * degree, 3, 0.1, 0.9, 0.1)
@@ -210,6 +217,17 @@ def test_each_question_has_the_smallest_epsilon_at_which_it_is_close():
     assert shown["How many edges are there?"] == "2 (good)"
     assert shown["Who are the hubs?"] == "never; some error from 1 (good)"
     assert shown["How clustered is it?"] == "never; poor throughout"
+
+
+def test_a_value_near_a_threshold_does_not_count_as_reached():
+    found = _rehearsal(_varying("1", 0.01, 0.13), _varying("2", 0.05, 0.06))
+    assert verdict(found.cells[0], QUESTIONS[3]) == "close"
+    assert dict(smallest_epsilons(found)[1])["How clustered is it?"] == "2 (good)"
+
+
+def test_a_lucky_epsilon_below_a_worse_one_does_not_count_as_reached():
+    found = _rehearsal(_cell("1"), _cell("2", clustering_error=0.3), _cell("4"))
+    assert dict(smallest_epsilons(found)[1])["How clustered is it?"] == "4 (good)"
 
 
 def test_a_stream_that_was_stretched_too_far_comes_with_a_warning():

@@ -263,6 +263,7 @@ def _command(like: str, choices: Mapping[str, Any]) -> str:
 
 def _show(found: Rehearsal, *, all_metrics: bool) -> None:
     from psgraph.reports.rehearsal import (
+        CAUTION,
         LEGEND,
         all_metrics_table,
         described,
@@ -294,6 +295,7 @@ def _show(found: Rehearsal, *, all_metrics: bool) -> None:
     console.print("\nThe smallest ε that answers every question that can be answered", style="bold")
     for line in recommendations(found):
         console.print(line)
+    console.print(f"Both judged {CAUTION}.", style="dim")
     for line in _shortfall(found):
         console.print(line, style="yellow")
 

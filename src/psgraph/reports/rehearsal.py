@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from psgraph.trust.rehearsal_template import Shape
 
 __all__ = [
+    "CAUTION",
     "LEGEND",
     "MARKS",
     "QUESTIONS",
     "Question",
     "all_metrics_table",
+    "cautious_verdict",
     "described",
     "explanations",
     "recommendations",
@@ -38,6 +40,7 @@ _CLOSE, _FAIR, _POOR = (word for word, _ in VERDICTS)
 
 #: What stands before a number, by verdict.
 MARKS = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
+CAUTION = "one standard deviation worse than the mean"
 LEGEND = "  ".join(f"{mark} {word}" for word, mark in MARKS.items())
 
 
@@ -67,6 +70,16 @@ def verdict(cell: Cell, question: Question) -> str | None:
     """Return close, some error or poor; None where the metric has no value."""
     value = cell.mean(question.metric.name)
     return None if value is None else verdict_of(question.metric, value)[0]
+
+
+def cautious_verdict(cell: Cell, question: Question) -> str | None:
+    """Return the verdict on a value that is one standard deviation worse than the mean."""
+    name = question.metric.name
+    value, spread = cell.mean(name), cell.spread(name) or 0.0
+    if value is None:
+        return None
+    worse = value - spread if question.metric.better == "higher" else value + spread
+    return verdict_of(question.metric, worse)[0]
 
 
 def described(shape: Shape) -> str:
@@ -138,7 +151,7 @@ def smallest_epsilons(
 def recommendations(rehearsal: Rehearsal) -> list[str]:
     """For every w, the smallest ε at which no question is poor that can be answered at all.
 
-    Only methods that keep the promise are recommended.
+    Only methods that keep the promise are recommended, and verdicts are cautious.
     """
     return [_recommended(window, rehearsal.of(window)) for window in rehearsal.windows]
 
@@ -160,16 +173,18 @@ def _recommended(window: int, cells: Sequence[Cell]) -> str:
     private = [cell for cell in cells if cell.promise.kept]
     if not private:
         return f"w = {window}: no method that keeps the promise was rehearsed."
-    asked = [each for each in QUESTIONS if any(verdict(cell, each) for cell in private)]
-    hopeless = [each for each in asked if all(verdict(cell, each) == _POOR for cell in private)]
+    asked = [each for each in QUESTIONS if any(cautious_verdict(cell, each) for cell in private)]
+    hopeless = [
+        each for each in asked if all(cautious_verdict(cell, each) == _POOR for cell in private)
+    ]
     answerable = [each for each in asked if each not in hopeless]
 
     def rank(cell: Cell) -> tuple[int, float, int]:
-        words = [verdict(cell, each) for each in answerable]
+        words = [cautious_verdict(cell, each) for each in answerable]
         return words.count(_POOR), float(cell.guarantee.epsilon), -words.count(_CLOSE)
 
     best = min(private, key=rank)
-    words = {each.name: verdict(best, each) for each in answerable}
+    words = {each.name: cautious_verdict(best, each) for each in answerable}
     poor = [name for name, word in words.items() if word == _POOR]
     close = [name for name, word in words.items() if word == _CLOSE]
     found = (
@@ -187,15 +202,26 @@ def _recommended(window: int, cells: Sequence[Cell]) -> str:
 
 
 def _smallest(cells: Sequence[Cell], question: Question) -> str:
-    """The smallest ε at which a private method is close, or what is reached instead."""
-    for wanted in (_CLOSE, _FAIR):
-        for cell in cells:  # in the order of ε
-            if cell.promise.kept and verdict(cell, question) == wanted:
-                epsilon = brief(cell.guarantee.epsilon)
-                if wanted == _CLOSE:
-                    return f"{epsilon} ({cell.method})"
-                return f"never; {_FAIR} from {epsilon} ({cell.method})"
+    """The smallest ε from which on a private method is close, or what is reached instead."""
+    for wanted, enough in ((_CLOSE, (_CLOSE,)), (_FAIR, (_CLOSE, _FAIR))):
+        reached = [cell for cell in _lasting(cells, question, enough) if cell.promise.kept]
+        if reached:
+            first = min(reached, key=lambda cell: cell.guarantee.epsilon)
+            found = f"{brief(first.guarantee.epsilon)} ({first.method})"
+            return found if wanted == _CLOSE else f"never; {_FAIR} from {found}"
     return "never; poor throughout"
+
+
+def _lasting(cells: Sequence[Cell], question: Question, enough: Sequence[str]) -> list[Cell]:
+    """The cells that are good enough, as are those of the same method with a larger ε."""
+    spoilt: set[str] = set()
+    found = []
+    for cell in reversed(cells):  # from the largest ε down
+        if cautious_verdict(cell, question) not in enough:
+            spoilt.add(cell.method)
+        elif cell.method not in spoilt:
+            found.append(cell)
+    return found[::-1]
 
 
 def _choice(cell: Cell) -> tuple[str, str, str]:

@@ -16,6 +16,7 @@ from psgraph.pictures.style import INK, QUIET, WHITE, method_look, quiet
 from psgraph.reports.charts import blank_chart, finish, literal
 from psgraph.reports.page import Page
 from psgraph.reports.rehearsal import (
+    CAUTION,
     LEGEND,
     QUESTIONS,
     Question,
@@ -62,8 +63,11 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
         page.paragraph(warning, verdict="Loosely alike", tone="poor")
     page.heading("What would suffice")
     page.bullets(recommendations(rehearsal))
+    page.paragraph(f"Judged {CAUTION}.", kind="note")
     columns, rows = smallest_epsilons(rehearsal)
-    page.table(columns, rows, caption="The smallest ε at which each question is close")
+    page.table(
+        columns, rows, caption=f"The smallest ε from which on each question is close, {CAUTION}"
+    )
     for window in rehearsal.windows:
         page.heading(f"Windows of {count(window, 'timestamp')}")
         drawings = []
