@@ -45,6 +45,7 @@ NOTHING_PRIVATE = (
 _PANEL = (2.5, 2.1)  # inches of one panel of the picture
 _HEAD, _FOOT = 0.75, 0.3  # inches above and below the panels
 _ROOM, _LITTLE_ROOM = 1.22, 1.05  # above the highest point or threshold, and above 100 %
+_MARGINS = (1.15, 1.6)  # factors of ε, left and right of the lines: on the right are words
 _MOST = 2.0  # thresholds of poor: errors further up are cut off
 
 
@@ -214,6 +215,7 @@ def _draw(axes: Axes, rehearsal: Rehearsal, window: int, question: Question) -> 
         axes.set_xscale("log")
         axes.set_xticks(list(ticks), list(ticks.values()))
         axes.minorticks_off()
+        axes.set_xlim(min(ticks) / _MARGINS[0], max(ticks) * _MARGINS[1])
     top = min(highest, _MOST * metric.scaled(limits.fair)) if lower else metric.scaled(1.0)
     axes.set_ylim(0, (_ROOM if lower else _LITTLE_ROOM) * top)
     axes.set_xlabel("ε")
