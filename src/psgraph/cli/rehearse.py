@@ -86,7 +86,7 @@ def _picture(text: str) -> Path:
     "--nodes",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Nodes on your roster.  [default: as many as the mean degree of the stream makes of M]",
+    help="Nodes on your roster. With only N or M, the mean degree of the public stream is kept.",
 )
 @click.option(
     "--edges",
@@ -135,7 +135,14 @@ def _picture(text: str) -> Path:
     show_default=True,
     help="Runs of each choice, for the spread.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Of the noise and of resizing: the same seed gives the same numbers.",
+)
 @click.option(
     "--seconds",
     type=click.IntRange(min=1),

@@ -26,7 +26,7 @@ __all__ = ["check_size", "resize"]
 
 Integers = NDArray[np.int64]
 
-_PASSES = 30  # over pairs that can't be edges
+_PASSES, _GIVEN_UP = 30, 0.002  # over pairs that can't be edges; share of them that may be left
 _AS_IT_IS = 0.01  # a template this close to the wanted number of edges is not changed
 
 
@@ -157,7 +157,7 @@ def _sample(template: Template, count: int, rng: np.random.Generator) -> Integer
 def _match(stubs: _Stubs, rng: np.random.Generator) -> _Pairs:
     """Join stubs at random: inside their group, then what is left over with each other."""
     first = _pair(stubs.group, rng)
-    left = np.setdiff1d(np.arange(stubs.node.size), np.concatenate(first))
+    left = np.flatnonzero(_others(stubs.node.size, np.concatenate(first)))
     second = _pair(np.zeros_like(left), rng)
     one, other = (np.concatenate([first[side], left[second[side]]]) for side in (0, 1))
     kept = np.where(rng.random(one.size) < 0.5, stubs.edge[one], stubs.edge[other])
@@ -181,16 +181,16 @@ def _without_loops(pairs: _Pairs, labels: Integers, rng: np.random.Generator) ->
     """
     good, bad = _split(pairs)
     for attempt in range(_PASSES):
-        if not bad.one.size or not good.one.size:
+        if bad.one.size <= _GIVEN_UP * good.one.size or not good.one.size:
             break
         near = labels if attempt < _PASSES // 2 else np.zeros_like(labels)
         tried, partner = _partners(bad, good, near, rng)
-        kept = good.chosen(np.setdiff1d(np.arange(good.one.size), partner))
+        kept = good.chosen(_others(good.one.size, partner))
         switched = _Pairs(bad.one[tried], good.one[partner], bad.edge[tried])
         switched = switched.followed_by(
             _Pairs(bad.other[tried], good.other[partner], good.edge[partner])
         )
-        rest = bad.chosen(np.setdiff1d(np.arange(bad.one.size), tried))
+        rest = bad.chosen(_others(bad.one.size, tried))
         good, bad = _split(kept.followed_by(switched).followed_by(rest))
     return good
 
@@ -208,6 +208,13 @@ def _partners(
     partner = order[low[found] + (rng.random(found.size) * span).astype(np.int64)]
     partner, first = np.unique(partner, return_index=True)
     return found[first], partner
+
+
+def _others(size: int, indices: Integers) -> NDArray[np.bool_]:
+    """All positions but those given."""
+    kept = np.ones(size, dtype=np.bool_)
+    kept[indices] = False
+    return kept
 
 
 def _split(pairs: _Pairs) -> tuple[_Pairs, _Pairs]:
