@@ -117,6 +117,17 @@ def test_a_rehearsal_that_finishes_nothing_says_so(monkeypatch):
     assert "not one run was finished within 1 second" in failed.err
 
 
+def test_the_private_input_of_the_configuration_is_not_rehearsed_on(tmp_path: Path):
+    config = tmp_path / "p.toml"
+    config.write_text('[input]\npath = "edges.csv"\n[publication]\nepsilon = "1"\n')
+    (tmp_path / "edges.csv").write_text("t,u,v\n0,1,2\n")
+    before = config.read_bytes()
+    failed = psgraph_here(*("rehearse", "--like", tmp_path / "edges.csv", "--comment-in", config))
+    assert failed.code == 2
+    assert "so it is private" in failed.err
+    assert config.read_bytes() == before
+
+
 # ---- the comment ----
 
 

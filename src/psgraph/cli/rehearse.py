@@ -188,9 +188,7 @@ def command(
     from psgraph.reports.rehearsal import rehearsal_dict
 
     if comment_in is not None:
-        from psgraph.cli.config_comment import check_comment
-
-        check_comment(comment_in)
+        _check_config(comment_in, like)
     found = _rehearse(like, **choices)
     made_by = _command(like, choices)
     written: dict[str, str] = {}
@@ -217,6 +215,20 @@ def command(
     _show(found, all_metrics=all_metrics)
     for what, where in written.items():
         results().print(f"{what.capitalize():8} {where}", soft_wrap=True)
+
+
+def _check_config(path: Path, like: str) -> None:
+    """Refuse a file that takes no comment, or whose private input is to be rehearsed on."""
+    from psgraph.cli.config import read_config
+    from psgraph.cli.config_comment import check_comment
+
+    check_comment(path)
+    private = read_config(path).get("path")
+    if private is not None and Path(private).resolve() == Path(like).resolve():
+        raise click.UsageError(
+            f"{like} is the input that {path} publishes, so it is private\n"
+            "Rehearse on a public stream: --like demo, a data set, or another file."
+        )
 
 
 def _rehearse(like: str, *, seconds: int, **choices: Any) -> Rehearsal:
@@ -283,7 +295,10 @@ def _show(found: Rehearsal, *, all_metrics: bool) -> None:
 
     console = results()
     console.print(f"Rehearsed on a public stream like {found.like}", style="bold")
-    console.print(f"{described(found.shape)}.\n{NOTHING_PRIVATE}\n")
+    console.print(f"{described(found.shape)}.")
+    if found.shape != found.template:
+        console.print(f"Resized from {described(found.template)}.", style="dim")
+    console.print(f"{NOTHING_PRIVATE}\n")
     columns, rows = rehearsal_table(found)
     for shown in fitted(columns, rows, width=console.width, optional=("change",)):
         _divide(shown, found)

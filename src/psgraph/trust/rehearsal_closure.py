@@ -210,14 +210,15 @@ class _Builder:
     def _append(
         self, one: Integers, other: Integers, pattern: Integers, amount: int, *, anywhere: bool
     ) -> None:
-        """Add pairs up to an amount at the timestamps of given edges, where they are absent."""
+        """Add pairs up to an amount at those timestamps of given edges at which they are absent."""
         stream = self.stream
         keys = (np.minimum(one, other) << 32) | np.maximum(one, other)
         distinct, where = np.unique(keys, return_index=True)
         there, row = _rows_of(distinct, (stream.u << 32) | stream.v)
         rows = stream.present[pattern[where]]
-        free = ~(there & (stream.present[row] & rows).any(axis=1)) & (one[where] != other[where])
-        chosen = self.rng.permutation(np.flatnonzero(free))
+        rows &= ~(stream.present[row] & there[:, None])
+        new = rows.any(axis=1) & (one[where] != other[where])
+        chosen = self.rng.permutation(np.flatnonzero(new))
         lengths = rows[chosen].sum(axis=1)
         if anywhere:
             enough = np.cumsum(lengths) <= amount
@@ -229,14 +230,14 @@ class _Builder:
                 np.cumsum(lengths * ~own) <= (1 - self.inside) * amount,
             )
         chosen = chosen[enough]
-        again, new = chosen[there[chosen]], chosen[~there[chosen]]
+        again, first = chosen[there[chosen]], chosen[~there[chosen]]
         present = stream.present.copy()
         present[row[again]] |= rows[again]
         self.stream = replace(
             stream,
-            u=np.concatenate([stream.u, distinct[new] >> 32]),
-            v=np.concatenate([stream.v, distinct[new] & 0xFFFFFFFF]),
-            present=np.concatenate([present, rows[new]]),
+            u=np.concatenate([stream.u, distinct[first] >> 32]),
+            v=np.concatenate([stream.v, distinct[first] & 0xFFFFFFFF]),
+            present=np.concatenate([present, rows[first]]),
         )
 
 
