@@ -27,7 +27,8 @@ from psgraph.reports.rehearsal import (
 )
 from psgraph.streams.demo import demo_stream
 from psgraph.trust import rehearsal, rehearsal_sources
-from psgraph.trust.rehearsal import Cell, Rehearsal, rehearse
+from psgraph.trust.rehearsal import rehearse
+from psgraph.trust.rehearsal_results import Cell, Rehearsal
 from psgraph.trust.rehearsal_template import Shape
 
 QUICK = {"nodes": 300, "edges": 2_000, "timestamps": 2, "methods": ["tmf"], "epsilons": ["1"]}

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from psgraph._runtime.numbers import brief, count
+from psgraph._runtime.numbers import count
 from psgraph.cli.help import Command
 from psgraph.cli.screen import (
     compile_notice,
-    facts,
-    fitted,
     note,
     print_json,
-    print_tables,
     progress,
     results,
     waiting,
@@ -29,7 +26,7 @@ from psgraph.methods import COMPARED_METHODS
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal import Rehearsal
+    from psgraph.trust.rehearsal_results import Rehearsal
 
 __all__ = ["command"]
 
@@ -185,6 +182,7 @@ def command(
     The public stream is resized to N nodes and about M edges per snapshot; its degrees, triangles
     and changes over time stay as they are. Verdicts have the thresholds of the quality report.
     """
+    from psgraph.cli.rehearsal_screen import comment_lines, show_rehearsal
     from psgraph.reports.rehearsal import rehearsal_dict
 
     if comment_in is not None:
@@ -207,12 +205,12 @@ def command(
     if comment_in is not None:
         from psgraph.cli.config_comment import write_comment
 
-        write_comment(comment_in, _comment(found, made_by))
+        write_comment(comment_in, comment_lines(found, made_by))
         written["comment"] = str(comment_in)
     if as_json:
         print_json({**rehearsal_dict(found), **written})
         return
-    _show(found, all_metrics=all_metrics)
+    show_rehearsal(found, all_metrics=all_metrics)
     for what, where in written.items():
         results().print(f"{what.capitalize():8} {where}", soft_wrap=True)
 
@@ -278,97 +276,3 @@ def _command(like: str, choices: Mapping[str, Any]) -> str:
         option = {"epsilons": "epsilon", "windows": "window"}.get(name, name)
         words += [f"--{option}", ",".join(shown)]
     return shlex.join(words)
-
-
-def _show(found: Rehearsal, *, all_metrics: bool) -> None:
-    from psgraph.reports.rehearsal import (
-        CAUTION,
-        LEGEND,
-        all_metrics_table,
-        described,
-        explanations,
-        recommendations,
-        rehearsal_table,
-        smallest_epsilons,
-    )
-    from psgraph.reports.rehearsal_page import NOTHING_PRIVATE
-
-    console = results()
-    console.print(f"Rehearsed on a public stream like {found.like}", style="bold")
-    console.print(f"{described(found.shape)}.")
-    if found.shape != found.template:
-        console.print(f"Resized from {described(found.template)}.", style="dim")
-    console.print(f"{NOTHING_PRIVATE}\n")
-    columns, rows = rehearsal_table(found)
-    for shown in fitted(columns, rows, width=console.width, optional=("change",)):
-        _divide(shown, found)
-        console.print(shown)
-    console.print(f"{LEGEND}   mean ± standard deviation over repetitions", style="dim")
-    if any(not cell.promise.kept for cell in found.cells):
-        console.print("† does not keep the promise; see `psgraph methods`", style="dim")
-    console.print(facts(explanations()), style="dim")
-    if all_metrics:
-        console.print()
-        columns, rows = all_metrics_table(found)
-        print_tables(fitted(columns, rows, width=console.width))
-    console.print()
-    columns, rows = smallest_epsilons(found)
-    print_tables(fitted(columns, rows, left=len(columns), width=console.width))
-    console.print("\nThe smallest ε that answers every question that can be answered", style="bold")
-    for line in recommendations(found):
-        console.print(line)
-    console.print(f"Both judged {CAUTION}.", style="dim")
-    for line in _shortfall(found):
-        console.print(line, style="yellow")
-
-
-def _divide(shown: Any, found: Rehearsal) -> None:
-    """Draw a line between windows."""
-    for number, (cell, following) in enumerate(zip(found.cells, found.cells[1:], strict=False)):
-        shown.rows[number].end_section = cell.guarantee.window != following.guarantee.window
-
-
-def _shortfall(found: Rehearsal) -> list[str]:
-    """What time, or the length of the public stream, did not suffice for."""
-    from psgraph.reports.rehearsal import resemblance
-
-    warning = resemblance(found)
-    lines = [warning] if warning else []
-    if found.unfinished:
-        names = [
-            f"{method} with w = {guarantee.window}, ε = {brief(guarantee.epsilon)}"
-            for method, guarantee in found.unfinished
-        ]
-        lines.append(f"Not finished in time: {'; '.join(names)}.")
-    fewest = min(len(cell.runs) for cell in found.cells)
-    if fewest < found.repetitions:
-        lines.append(f"Some choices have {count(fewest, 'repetition')} of {found.repetitions}.")
-    longest = max(found.windows)
-    if found.shape.timestamps < longest:
-        lines.append(
-            f"The stream has {count(found.shape.timestamps, 'timestamp')}, fewer than w = "
-            f"{longest}: what is learned over a whole window is not shown."
-        )
-    return lines
-
-
-def _comment(found: Rehearsal, made_by: str) -> list[str]:
-    """The table and the recommendations as plain lines."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    from psgraph.reports.rehearsal import LEGEND, described, recommendations, rehearsal_table
-
-    sink = StringIO()
-    console = Console(file=sink, width=94, highlight=False, markup=False, emoji=False)
-    columns, rows = rehearsal_table(found)
-    console.print(f"On a public stream like {found.like}: {described(found.shape)}.")
-    console.print(f"Made by: {made_by}\n", soft_wrap=True)
-    for shown in fitted(columns, rows, width=console.width):
-        _divide(shown, found)
-        console.print(shown)
-    console.print(LEGEND)
-    for line in recommendations(found):
-        console.print(line)
-    return [line.rstrip() for line in sink.getvalue().splitlines()]

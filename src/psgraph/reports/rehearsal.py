@@ -15,13 +15,14 @@ from psgraph.metrics.groups import METRICS, PAPER_METRICS, MetricInfo
 from psgraph.reports.verdicts import VERDICTS, limits_of, verdict_of
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal import Cell, Rehearsal
+    from psgraph.trust.rehearsal_results import Cell, Rehearsal
     from psgraph.trust.rehearsal_template import Shape
 
 __all__ = [
     "CAUTION",
     "LEGEND",
     "MARKS",
+    "NOTHING_PRIVATE",
     "QUESTIONS",
     "Question",
     "all_metrics_table",
@@ -40,6 +41,10 @@ _CLOSE, _FAIR, _POOR = (word for word, _ in VERDICTS)
 
 #: What stands before a number, by verdict.
 MARKS = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
+NOTHING_PRIVATE = (
+    "No private data was read: the numbers come from a public stream, resized to the size that was "
+    "given. They need no protection, and ε and w may be chosen by them."
+)
 CAUTION = "one standard deviation worse than the mean"
 LEGEND = "  ".join(f"{mark} {word}" for word, mark in MARKS.items())
 

@@ -18,6 +18,7 @@ from psgraph.reports.page import Page
 from psgraph.reports.rehearsal import (
     CAUTION,
     LEGEND,
+    NOTHING_PRIVATE,
     QUESTIONS,
     Question,
     all_metrics_table,
@@ -34,14 +35,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psgraph.trust.rehearsal import Rehearsal
+    from psgraph.trust.rehearsal_results import Rehearsal
 
-__all__ = ["NOTHING_PRIVATE", "check_picture", "draw_rehearsal", "rehearsal_page"]
+__all__ = ["check_picture", "draw_rehearsal", "rehearsal_page"]
 
-NOTHING_PRIVATE = (
-    "No private data was read: the numbers come from a public stream, resized to the size that was "
-    "given. They need no protection, and ε and w may be chosen by them."
-)
 _PANEL = (2.5, 2.1)  # inches of one panel of the picture
 _HEAD, _FOOT = 0.75, 0.3  # inches above and below the panels
 _ROOM, _LITTLE_ROOM = 1.22, 1.05  # above the highest point or threshold, and above 100 %

@@ -20,11 +20,9 @@ from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.metrics.communities import find_communities
 from psgraph.trust.rehearsal_closure import adjust
-from psgraph.trust.rehearsal_template import Template, edge_times_of_nodes
+from psgraph.trust.rehearsal_template import Integers, Template, edge_times_of_nodes
 
 __all__ = ["check_size", "resize"]
-
-Integers = NDArray[np.int64]
 
 _PASSES, _GIVEN_UP = 30, 0.002  # over pairs that can't be edges; share of them that may be left
 _AS_IT_IS = 0.01  # a template this close to the wanted number of edges is not changed

@@ -16,7 +16,14 @@ from psgraph.engines.triangles import triangle_count
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
 
-__all__ = ["Shape", "Template", "edge_times_of_nodes", "shape_of", "transitivity_at"]
+__all__ = [
+    "Integers",
+    "Shape",
+    "Template",
+    "edge_times_of_nodes",
+    "shape_of",
+    "transitivity_at",
+]
 
 Integers = NDArray[np.int64]
 
