@@ -61,11 +61,9 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
         page.paragraph(warning, verdict="Loosely alike", tone="poor")
     page.heading("What would suffice")
     page.bullets(recommendations(rehearsal))
-    page.paragraph(f"Judged {CAUTION}.", kind="note")
     columns, rows = smallest_epsilons(rehearsal)
-    page.table(
-        columns, rows, caption=f"The smallest ε from which on each question is close, {CAUTION}"
-    )
+    page.table(columns, rows, caption="The smallest ε from which on each question is close")
+    page.paragraph(f"Both judged {CAUTION}.", kind="note")
     for window in rehearsal.windows:
         page.heading(f"Windows of {count(window, 'timestamp')}")
         drawings = []
