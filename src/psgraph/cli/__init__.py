@@ -32,6 +32,7 @@ root = LazyGroup(
         "verify",
         "export",
         "compare",
+        "rehearse",
         "plan",
         "audit",
         "methods",
