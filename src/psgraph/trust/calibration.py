@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "LEAST_COVERAGE",
     "LEVEL",
     "MOST_RATIO",
+    "MOST_WIDTH",
     "Calibration",
     "Correction",
     "MethodCalibration",
@@ -41,6 +43,7 @@ Floats = NDArray[np.float64]
 LEVEL = 0.9  # of all intervals
 LEAST_COVERAGE = 0.8  # of intervals at level 0.9 on streams that the factors were not learned from
 MOST_RATIO = 2.0  # of the median of predicted/true, and of its inverse
+MOST_WIDTH = 100.0  # of the ratio between the ends of an interval: a wider one says nothing
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,12 @@ class Correction:
     @property
     def usable(self) -> bool:
         """Whether predictions of the mean over time were good enough to be shown."""
-        return self.coverage >= LEAST_COVERAGE and 1 / MOST_RATIO <= self.ratio <= MOST_RATIO
+        low, high = self.overall
+        return (
+            self.coverage >= LEAST_COVERAGE
+            and 1 / MOST_RATIO <= self.ratio <= MOST_RATIO
+            and high - low <= log(MOST_WIDTH)
+        )
 
     @property
     def usable_over_time(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -137,10 +137,11 @@ def _prediction(
         return Prediction(metric, status, None, (None,) * timestamps, None)
     at_each = np.array([each[name] for each in first])
     if correction is None:
+        around = _quantiles(at_each.ravel())  # of a single timestamp, since reruns are few
         return Prediction(
             metric,
             "not calibrated",
-            _quantiles(reruns),
+            None if around is None else replace(around, value=raw),
             tuple(_quantiles(column) for column in at_each.T),
             raw,
         )

@@ -52,8 +52,17 @@ def _class_words(low: int, high: int | None) -> str:
     return f"{low} or more" if high is None else f"{low} to {high}"
 
 
+class _DegreeError(MetricInfo):
+    """The error of the degrees of a class of nodes."""
+
+    @property
+    def words(self) -> str:
+        low = int(self.name.rpartition("_")[2])
+        return f"error of degrees of {_class_words(low, dict(DEGREE_CLASSES)[low])}"
+
+
 def _degree_error(low: int, high: int | None) -> MetricInfo:
-    return MetricInfo(
+    return _DegreeError(
         f"degree_error_from_{low}",
         "%",
         "lower",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 from typing import Literal
 
@@ -37,7 +37,25 @@ class Verdict:
 def judge(
     errors: Mapping[str, Prediction], statistics: Mapping[str, Estimate]
 ) -> tuple[Verdict, ...]:
-    """Return a verdict for every question."""
+    """Return a verdict for every question.
+
+    Predictions that are not calibrated are too optimistic: they can show that a question is not
+    answered, but not that it is.
+    """
+    calibrated = all(each.status != "not calibrated" for each in errors.values())
+    found = _judged(errors, statistics)
+    return found if calibrated else tuple(_doubted(each) for each in found)
+
+
+def _doubted(verdict: Verdict) -> Verdict:
+    if verdict.answer not in ("yes", "roughly"):
+        return verdict
+    return replace(verdict, answer="unclear", reason=f"{verdict.reason} That is not calibrated.")
+
+
+def _judged(
+    errors: Mapping[str, Prediction], statistics: Mapping[str, Estimate]
+) -> tuple[Verdict, ...]:
     return (
         _edge_count(statistics["edges"]),
         _growth(statistics["edge_growth"]),

@@ -14,6 +14,7 @@ from psgraph.pictures.style import method_look
 from psgraph.trust.calibration import (
     LEAST_COVERAGE,
     MOST_RATIO,
+    MOST_WIDTH,
     Calibration,
     Correction,
     MethodCalibration,
@@ -138,8 +139,9 @@ def _add_summary(
                 for method, datasets in experiment.skipped
             ),
             f"An error is shown as “can't be predicted” where the 90 % intervals contain the true "
-            f"one in less than {100 * LEAST_COVERAGE:.0f} % of the cells held out, or the median "
-            f"of predicted/true is outside [1/{MOST_RATIO:g}, {MOST_RATIO:g}].",
+            f"one in less than {100 * LEAST_COVERAGE:.0f} % of the cells held out, the median of "
+            f"predicted/true is outside [1/{MOST_RATIO:g}, {MOST_RATIO:g}], or the ends of "
+            f"intervals differ by more than a factor of {MOST_WIDTH:g}.",
         ]
     )
 
