@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["add_trust", "trust_page"]
 
 _ANSWERS: dict[str, tuple[str, Tone]] = {
-    "yes": ("Yes", "good"),
+    "yes": ("Can be told", "good"),
     "roughly": ("Roughly", "fair"),
     "unclear": ("Unclear", "fair"),
-    "no": ("No", "poor"),
+    "no": ("Can't be told", "poor"),
     "unknown": ("Can't be predicted", "fair"),
     "never": ("Never", "poor"),
 }

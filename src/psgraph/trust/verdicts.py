@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from typing import Literal
 
-from psgraph._runtime.numbers import count, significant
+from psgraph._runtime.numbers import count
 from psgraph.metrics.limits import Limits, limits_of
 from psgraph.trust.intervals import Estimate
 from psgraph.trust.prediction import UNPREDICTABLE, Prediction, Range
@@ -130,7 +130,7 @@ def _edge_count(estimate: Estimate) -> Verdict:
     return Verdict(
         question,
         _answer(margin, margin, _EDGES),
-        f"The true number lies within about {100 * margin:.3g} % of the estimate "
+        f"The true number lies within about {100 * margin:.2g} % of the estimate "
         f"({estimate.source}).",
     )
 
@@ -150,7 +150,7 @@ def _growth(estimate: Estimate) -> Verdict:
     return Verdict(
         question,
         "yes" if clear == len(found) else "roughly" if 2 * clear >= len(found) else "no",
-        f"Changes of more than about {significant(100 * margin)} % stand out from noise; "
+        f"Changes of more than about {100 * margin:.2g} % stand out from noise; "
         f"{clear:,} of {count(len(found), 'step')} are as large.",
     )
 
