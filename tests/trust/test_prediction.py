@@ -19,18 +19,17 @@ from psgraph.trust.calibration import (
     load_calibration,
     method_calibration,
 )
-from psgraph.trust.generations import Bootstrap, Repetition
 from psgraph.trust.intervals import estimate_statistics
 from psgraph.trust.noise_scale import edge_margin, settled_variance
 from psgraph.trust.prediction import predict_errors
 from psgraph.trust.quantities import ERRORS, STATISTICS, Errors
+from psgraph.trust.reruns import Bootstrap, Repetition
 from psgraph.trust.scales import from_scale, to_scale
 from psgraph.trust.verdicts import judge
 
 GOOD = Correction(
     shift=np.log(2.0),
     power=1.0,
-    decay=0.0,
     overall=(-np.log(2.0), np.log(3.0)),
     timestamp=(-np.log(4.0), np.log(4.0)),
     coverage=0.9,
@@ -39,7 +38,7 @@ GOOD = Correction(
 )
 
 
-def bootstrap(error: float = 0.1, again: float = 0.1, statistic: float = 100.0) -> Bootstrap:
+def bootstrap(error: float = 0.1, statistic: float = 100.0) -> Bootstrap:
     def errors(value: float) -> dict[str, np.ndarray]:
         return dict.fromkeys(ERRORS, np.full(2, value))
 
@@ -49,7 +48,7 @@ def bootstrap(error: float = 0.1, again: float = 0.1, statistic: float = 100.0) 
             for name, info in STATISTICS.items()
         }
 
-    one = Repetition(errors(error), errors(again), statistics(statistic), statistics(statistic))
+    one = Repetition(errors(error), statistics(statistic))
     return Bootstrap(statistics(120.0), (one, one), 2)
 
 
@@ -66,11 +65,12 @@ def test_a_correction_multiplies():
     assert found.rerun == pytest.approx(0.1)
 
 
-def test_decay_extrapolates_from_two_generations():
-    """An error that halves from one generation to the next was twice as large before."""
-    decaying = replace(GOOD, shift=0.0, decay=1.0)
-    found = predict_errors(bootstrap(0.1, again=0.05), with_error(decaying))["density_error"]
-    assert found.overall.value == pytest.approx(0.2)
+def test_without_a_power_the_prediction_is_that_of_the_method_alone():
+    """Where reruns say nothing, what is left is how large the error of the method usually is."""
+    constant = replace(GOOD, shift=np.log(0.7), power=0.0)
+    for rerun in (0.01, 0.4):
+        found = predict_errors(bootstrap(rerun), with_error(constant))["density_error"]
+        assert found.overall.value == pytest.approx(0.7)
 
 
 def test_where_higher_is_better_the_shortfall_is_predicted():

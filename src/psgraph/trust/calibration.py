@@ -50,8 +50,8 @@ MOST_WIDTH = 100.0  # of the ratio between the ends of an interval: a wider one 
 class Correction:
     """From the error of a rerun to the error of a release, on a logarithmic scale.
 
-    With x the logarithm of the error between R and R′, and y that between R′ and R″, the
-    logarithm of the error of R is predicted as ``shift + power·x + decay·(x − y)``.
+    With x the logarithm of the error between releases and reruns, the logarithm of the error of
+    the releases is predicted as ``shift + power·x``.
 
     Attributes
     ----------
@@ -66,16 +66,15 @@ class Correction:
 
     shift: float
     power: float
-    decay: float
     overall: tuple[float, float]
     timestamp: tuple[float, float]
     coverage: float
     timestamp_coverage: float
     ratio: float
 
-    def predict(self, first: Floats, second: Floats) -> Floats:
-        """Return predictions from the logarithms of the errors of two generations."""
-        return self.shift + self.power * first + self.decay * (first - second)
+    def predict(self, rerun: Floats) -> Floats:
+        """Return predictions from the logarithms of the errors of reruns."""
+        return self.shift + self.power * rerun
 
     @property
     def usable(self) -> bool:

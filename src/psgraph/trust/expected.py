@@ -15,9 +15,9 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.trust.calibration import load_calibration, method_calibration
-from psgraph.trust.generations import check_effort, run_bootstrap
 from psgraph.trust.intervals import Estimate, estimate_statistics
 from psgraph.trust.prediction import Prediction, predict_errors
+from psgraph.trust.reruns import check_effort, run_bootstrap
 from psgraph.trust.sampling import method_of
 from psgraph.trust.verdicts import Verdict, judge
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.trust.calibration import LEVEL, MethodCalibration, Shift
-from psgraph.trust.generations import Bootstrap
 from psgraph.trust.noise_scale import edge_margin
 from psgraph.trust.prediction import Range, Status
 from psgraph.trust.quantities import (
@@ -20,6 +19,7 @@ from psgraph.trust.quantities import (
     curve_name,
     degree_class,
 )
+from psgraph.trust.reruns import Bootstrap
 from psgraph.trust.scales import from_scale, to_scale
 
 if TYPE_CHECKING:

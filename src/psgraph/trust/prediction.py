@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from psgraph._runtime.numbers import NO_VALUE
 from psgraph.metrics.groups import MetricInfo
 from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
-from psgraph.trust.generations import Bootstrap
 from psgraph.trust.quantities import ERRORS
+from psgraph.trust.reruns import Bootstrap
 from psgraph.trust.scales import from_scale, to_scale
 
 if TYPE_CHECKING:
-    from psgraph.trust.generations import Series
+    from psgraph.trust.reruns import Series
 
 __all__ = ["UNPREDICTABLE", "Prediction", "Range", "Status", "mean_of", "predict_errors", "to_log"]
 
@@ -114,7 +114,6 @@ def predict_errors(
         name: _prediction(
             info,
             [each.errors for each in bootstrap.repetitions],
-            [each.errors_again for each in bootstrap.repetitions],
             known.get(name),
         )
         for name, info in ERRORS.items()
@@ -122,20 +121,15 @@ def predict_errors(
 
 
 def _prediction(
-    metric: MetricInfo,
-    first: Sequence[Series],
-    second: Sequence[Series],
-    correction: Correction | None,
+    metric: MetricInfo, reruns: Sequence[Series], correction: Correction | None
 ) -> Prediction:
     name = metric.name
-    reruns = np.array([mean_of(each[name]) for each in first])
-    again = np.array([mean_of(each[name]) for each in second])
-    raw = mean_of(reruns)
-    timestamps = first[0][name].size
+    at_each = np.array([each[name] for each in reruns])
+    raw = mean_of([mean_of(each) for each in at_each])
+    timestamps = at_each.shape[1]
     if np.isnan(raw):
         status: Status = "not calibrated" if correction is None else "calibrated"
         return Prediction(metric, status, None, (None,) * timestamps, None)
-    at_each = np.array([each[name] for each in first])
     if correction is None:
         around = _quantiles(at_each.ravel())  # of a single timestamp, since reruns are few
         return Prediction(
@@ -147,27 +141,21 @@ def _prediction(
         )
     if not correction.usable:
         return Prediction(metric, "unpredictable", None, (None,) * timestamps, raw)
-    centre = correction.predict(to_log(metric, raw), to_log(metric, _or(mean_of(again), raw)))
+    centre = correction.predict(to_log(metric, raw))
     overall = _interval(metric, float(centre), correction.overall)
     over_time: tuple[Range | None, ...] = (None,) * timestamps
     if correction.usable_over_time:
-        # One timestamp of a few reruns is noisy: the decay is that of the mean over time.
-        decay = to_log(metric, raw) - to_log(metric, _or(mean_of(again), raw))
         over_time = tuple(
             None
             if np.isnan(value)
             else _interval(
                 metric,
-                float(correction.predict(x := to_log(metric, value), x - decay)),
+                float(correction.predict(to_log(metric, value))),
                 correction.timestamp,
             )
             for value in (mean_of(column) for column in at_each.T)
         )
     return Prediction(metric, "calibrated", overall, over_time, raw)
-
-
-def _or(value: float, otherwise: float) -> float:
-    return otherwise if np.isnan(value) else value
 
 
 def _interval(metric: MetricInfo, centre: float, ends: tuple[float, float]) -> Range:

@@ -35,7 +35,6 @@ def outcomes(
             for end in ("", "|0", "|1", "|2"):
                 values[f"first|{NAME}{end}"] = rerun
                 values[f"true|{NAME}{end}"] = rerun + np.log(factor) + rng.normal(0, spread)
-            values[f"second|{NAME}"] = rerun
             for number in range(3):
                 values[f"off|edges|{number}"] = rng.normal(0, 0.2)
                 values[f"moved|edges|{number}"] = 0.0
@@ -52,7 +51,7 @@ def test_a_factor_is_found_and_confirmed():
     found = fit_method(outcomes(TUNED, factor=3.0), outcomes(HELD_OUT, factor=3.0, seed=1)).errors[
         NAME
     ]
-    assert np.exp(found.predict(np.log(0.1), np.log(0.1))) == pytest.approx(0.3, rel=0.1)
+    assert np.exp(found.predict(np.log(0.1))) == pytest.approx(0.3, rel=0.1)
     assert found.ratio == pytest.approx(1, abs=0.1)
     assert found.coverage >= 0.8
     assert found.usable
@@ -73,7 +72,7 @@ def test_the_held_out_half_decides_nothing_but_the_check():
     tuned = outcomes(TUNED, factor=2.0)
     one = fit_method(tuned, outcomes(HELD_OUT, factor=2.0, seed=1)).errors[NAME]
     two = fit_method(tuned, outcomes(HELD_OUT, factor=9.0, seed=2)).errors[NAME]
-    assert (one.shift, one.power, one.decay) == (two.shift, two.power, two.decay)
+    assert (one.shift, one.power) == (two.shift, two.power)
     assert (one.overall, one.timestamp) == (two.overall, two.timestamp)
     assert one.coverage != two.coverage
 
@@ -109,7 +108,7 @@ def test_a_cell_has_what_the_fit_needs():
     stream: list[Snapshot] = demo_stream(nodes=300, timestamps=4)
     values = run_calibration_cell(Cell("demo", "psgraph-plus", "4", 2, 0), Originals.of(stream))
     assert all(np.isfinite(value) for value in values.values())
-    for name in ("true|density_error", "first|density_error|2", "second|clustering_error"):
+    for name in ("true|density_error", "first|density_error|2", "first|clustering_error"):
         assert name in values
     for name in ("off|edges|0", "moved|clustering|1", "spread|modularity", "noise|filtered|0"):
         assert name in values

@@ -3,11 +3,11 @@
 A cell publishes a data set once and treats the releases as an analyst would. Its values are those
 that predictions are fitted to and checked with. Names of values::
 
-    true|METRIC  first|METRIC  second|METRIC     errors of R, R′ and R″, averaged over time
-    true|METRIC|i  first|METRIC|i                the same at one of a few timestamps
-    off|STATISTIC|i  moved|STATISTIC|i           true − released, and released − rerun
-    spread|STATISTIC                             root mean square of the latter
-    noise|FORM|i                                 error of the edge count, in margins of that form
+    true|METRIC  first|METRIC              errors of releases, and of reruns, averaged over time
+    true|METRIC|i  first|METRIC|i          the same at one of a few timestamps
+    off|STATISTIC|i  moved|STATISTIC|i     true − released, and released − rerun
+    spread|STATISTIC                       root mean square of the latter
+    noise|FORM|i                           error of the edge count, in margins of that form
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from psgraph.methods.base import find_method
 from psgraph.metrics.facts import GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
-from psgraph.trust.generations import Bootstrap, run_bootstrap
 from psgraph.trust.intervals import features
 from psgraph.trust.noise_scale import NOISE_FORMS, edge_margin
 from psgraph.trust.prediction import mean_of, to_log
 from psgraph.trust.quantities import ERRORS, STATISTICS, Errors, Statistics
+from psgraph.trust.reruns import Bootstrap, run_bootstrap
 from psgraph.trust.scales import to_scale
 from psgraph_lab.experiments.cells import Cell, Originals, Outcome
 from psgraph_lab.experiments.needs import source_of
@@ -90,11 +90,9 @@ def _error_values(
     values = {}
     for name, info in ERRORS.items():
         first = [each.errors[name] for each in bootstrap.repetitions]
-        second = [each.errors_again[name] for each in bootstrap.repetitions]
         overall = {
             "true": mean_of(true[name]),
             "first": mean_of([mean_of(each) for each in first]),
-            "second": mean_of([mean_of(each) for each in second]),
         }
         for kind, value in overall.items():
             values[f"{kind}|{name}"] = float(to_log(info, value))

@@ -100,7 +100,7 @@ def fit_method(tuned: Sequence[Outcome], held_out: Sequence[Outcome]) -> MethodC
 def _correction(
     name: str, tuned: Sequence[Outcome], held_out: Sequence[Outcome]
 ) -> Correction | None:
-    columns = (f"true|{name}", f"first|{name}", f"second|{name}")
+    columns = (f"true|{name}", f"first|{name}")
     learn, check = _Rows.of(tuned, *columns), _Rows.of(held_out, *columns)
     learn_times = _at_timestamps(name, tuned)
     if len(learn.datasets) < _FEWEST or len(check.datasets) < _FEWEST:
@@ -128,35 +128,29 @@ def _error_ends(values: Floats, weights: Floats) -> tuple[float, float]:
 
 
 def _at_timestamps(name: str, outcomes: Sequence[Outcome]) -> _Rows:
-    """True error, rerun's error and rerun's error minus decay, at all timestamps that were kept."""
-    found = _Rows(np.zeros(0, dtype=np.str_), np.zeros((0, 3)))
+    """The true error and that of reruns, at all timestamps that were kept."""
+    found = _Rows(np.zeros(0, dtype=np.str_), np.zeros((0, 2)))
     for number in range(CHOSEN):
-        rows = _Rows.of(
-            outcomes,
-            *(f"true|{name}|{number}", f"first|{name}|{number}"),
-            *(f"first|{name}", f"second|{name}"),
-        )
-        true, first, overall, again = rows.numbers.T
-        made = np.column_stack([true, first, first - (overall - again)])
-        found = found.joined(_Rows(rows.groups, made))
+        columns = (f"true|{name}|{number}", f"first|{name}|{number}")
+        found = found.joined(_Rows.of(outcomes, *columns))
     return found
 
 
-def _fit(rows: _Rows) -> tuple[float, float, float]:
-    """Weighted least squares with a pull of the slopes towards 1 and 0."""
-    true, first, second = rows.numbers.T
+def _fit(rows: _Rows) -> tuple[float, float]:
+    """Weighted least squares with a pull of the slope towards 1."""
+    true, rerun = rows.numbers.T
     weights = rows.weights
-    features = np.column_stack([np.ones(len(rows)), first, first - second])
-    pull, towards = np.diag([0.0, _PULL, _PULL]), np.array([0.0, 1.0, 0.0])
+    features = np.column_stack([np.ones(len(rows)), rerun])
+    pull, towards = np.diag([0.0, _PULL]), np.array([0.0, 1.0])
     left = features.T @ (weights[:, None] * features) + pull
     right = features.T @ (weights * true) + pull @ towards
-    shift, power, decay = np.linalg.solve(left, right)
-    return float(shift), float(power), float(decay)
+    shift, power = np.linalg.solve(left, right)
+    return float(shift), float(power)
 
 
-def _predicted(factors: tuple[float, float, float], numbers: Floats) -> Floats:
-    shift, power, decay = factors
-    return shift + power * numbers[:, 1] + decay * (numbers[:, 1] - numbers[:, 2])
+def _predicted(factors: tuple[float, float], numbers: Floats) -> Floats:
+    shift, power = factors
+    return shift + power * numbers[:, 1]
 
 
 def _left_out(rows: _Rows, applied: _Rows | None = None) -> tuple[Floats, Floats]:

@@ -1,8 +1,8 @@
-"""Reruns of reruns: how a method changes a stream, once and once more.
+"""What a method changes in its own releases: the bootstrap behind all predictions.
 
-The releases R are the first generation. Running the method on them gives R′, and running it on R′
-gives R″. The error between R and R′ is what the bootstrap predicts; the error between R′ and R″
-shows how it decays from one generation to the next, where the method itself is biased.
+Running the method on the releases R gives R′. How far R′ is from R shows how far R may be from the
+original. (Running it once more, on R′, was tried: how errors decay from one generation to the next
+did not improve predictions.)
 """
 
 from __future__ import annotations
@@ -37,20 +37,10 @@ KEPT_EDGES = 5_000_000  # with more edges in all releases, they are read again f
 
 @dataclass(frozen=True)
 class Repetition:
-    """One rerun of the releases, and one rerun of that.
-
-    Attributes
-    ----------
-    errors, errors_again
-        Of R′ against R, and of R″ against R′.
-    statistics, statistics_again
-        Of R′ and of R″.
-    """
+    """One rerun of the releases: the errors of R′ against R, and the statistics of R′."""
 
     errors: Series
-    errors_again: Series
     statistics: Series
-    statistics_again: Series
 
 
 @dataclass(frozen=True)
@@ -92,7 +82,7 @@ def run_bootstrap(
     seconds: float | None = None,
     progress: Callable[[], object] = lambda: None,
 ) -> Bootstrap:
-    """Run a method on releases, and on what comes out.
+    """Run a method on its own releases.
 
     Parameters
     ----------
@@ -162,42 +152,34 @@ class _Walk:
         self, method: Method[Any, Any], guarantee: WEventPrivacy, seed: int, number: int
     ) -> None:
         self._method, self._guarantee = method, guarantee
-        self._seeds = [derived_seed(seed, number, generation) for generation in (1, 2)]
-        self._errors = Errors(), Errors()
-        self._statistics = Statistics(), Statistics(), Statistics()
-        self._rows: list[list[Mapping[str, float]]] = [[] for _ in range(5)]
+        self._seed = derived_seed(seed, number)
+        self._errors = Errors()
+        self._statistics = Statistics(), Statistics()
+        self._rows: list[list[Mapping[str, float]]] = [[], [], []]
 
     @property
     def length(self) -> int:
         return len(self._rows[0])
 
-    def steps(self, first: Iterable[GraphFacts]) -> Iterator[None]:
-        facts, inputs = tee(first)
-        again = self._rerun((each.graph for each in inputs), self._seeds[0])
-        second, inputs = tee(map(GraphFacts, again))
-        third = map(GraphFacts, self._rerun((each.graph for each in inputs), self._seeds[1]))
-        for graphs in zip(facts, second, third, strict=True):
-            found = [
-                self._errors[0].compute(graphs[0], graphs[1]),
-                self._errors[1].compute(graphs[1], graphs[2]),
-                *(
-                    statistics.compute(graph)
-                    for statistics, graph in zip(self._statistics, graphs, strict=True)
-                ),
-            ]
+    def steps(self, releases: Iterable[GraphFacts]) -> Iterator[None]:
+        facts, inputs = tee(releases)
+        graphs = (each.graph for each in inputs)
+        again = rerun(graphs, self._method, self._guarantee, seed=self._seed)
+        for released, made in zip(facts, map(GraphFacts, again), strict=True):
+            found = (
+                self._errors.compute(released, made),
+                self._statistics[0].compute(released),
+                self._statistics[1].compute(made),
+            )
             for rows, values in zip(self._rows, found, strict=True):
                 rows.append(values)
             yield
 
-    def _rerun(self, graphs: Iterable[Any], seed: int) -> Iterator[SyntheticGraph]:
-        return rerun(graphs, self._method, self._guarantee, seed=seed)
-
     def released(self) -> Series:
-        return _series(self._rows[2])
+        return _series(self._rows[1])
 
     def repetition(self) -> Repetition:
-        errors, errors_again, _, statistics, statistics_again = map(_series, self._rows)
-        return Repetition(errors, errors_again, statistics, statistics_again)
+        return Repetition(_series(self._rows[0]), _series(self._rows[2]))
 
 
 def _series(rows: Sequence[Mapping[str, float]]) -> Series:
