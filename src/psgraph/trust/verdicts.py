@@ -149,7 +149,7 @@ def _growth(estimate: Estimate) -> Verdict:
     margin = exp(_median([(each.high - each.low) / 2 for each in found])) - 1
     return Verdict(
         question,
-        "yes" if clear == len(found) else "roughly" if 2 * clear >= len(found) else "no",
+        "yes" if clear == len(found) else "roughly" if clear else "no",
         f"Changes of more than about {100 * margin:.2g} % stand out from noise; "
         f"{clear:,} of {count(len(found), 'step')} are as large.",
     )
