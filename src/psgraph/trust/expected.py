@@ -11,8 +11,10 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import count, exact_decimal
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
+from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.noise_effects import effects_of
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.trust.calibration import load_calibration, method_calibration
 from psgraph.trust.intervals import Estimate, estimate_statistics
@@ -188,9 +190,17 @@ def expected_errors(
         calibrated=calibration is not None,
         errors=errors,
         statistics=statistics,
-        verdicts=judge(errors, statistics),
+        verdicts=judge(errors, statistics, noisy_degree=_noisy_degree(method, used[-1])),
         notes=tuple(_notes(certificates, bootstrap.timestamps, calibrated=calibration is not None)),
     )
+
+
+def _noisy_degree(method: Method[Any, Any], last: Certificate) -> float | None:
+    """Return the degree to which noise alone may lift a node; None if no degree is measured."""
+    nodes = max(last.nodes, 1)
+    rows = method.plan(last.guarantee, nodes=nodes)
+    found = effects_of(rows, last.guarantee, nodes=nodes, edges=last.edges).degree
+    return None if found is None else found[1]
 
 
 class _Graphs:

@@ -35,15 +35,20 @@ class Verdict:
 
 
 def judge(
-    errors: Mapping[str, Prediction], statistics: Mapping[str, Estimate]
+    errors: Mapping[str, Prediction],
+    statistics: Mapping[str, Estimate],
+    *,
+    noisy_degree: float | None = None,
 ) -> tuple[Verdict, ...]:
     """Return a verdict for every question.
+
+    `noisy_degree` is the degree to which noise alone may lift a node, if that is known.
 
     Predictions that are not calibrated are too optimistic: they can show that a question is not
     answered, but not that it is.
     """
     calibrated = all(each.status != "not calibrated" for each in errors.values())
-    found = _judged(errors, statistics)
+    found = _judged(errors, statistics, noisy_degree)
     return found if calibrated else tuple(_doubted(each) for each in found)
 
 
@@ -54,12 +59,14 @@ def _doubted(verdict: Verdict) -> Verdict:
 
 
 def _judged(
-    errors: Mapping[str, Prediction], statistics: Mapping[str, Estimate]
+    errors: Mapping[str, Prediction],
+    statistics: Mapping[str, Estimate],
+    noisy_degree: float | None,
 ) -> tuple[Verdict, ...]:
     return (
         _edge_count(statistics["edges"]),
         _growth(statistics["edge_growth"]),
-        _hubs(errors["hubs_found"]),
+        _hubs(errors["hubs_found"], noisy_degree),
         _degrees_of_nodes(errors),
         _by_metric(
             "What does the degree distribution look like?",
@@ -155,17 +162,24 @@ def _growth(estimate: Estimate) -> Verdict:
     )
 
 
-def _hubs(prediction: Prediction) -> Verdict:
+def _hubs(prediction: Prediction, noisy_degree: float | None) -> Verdict:
     question = "Who are the hubs?"
+    beyond = (
+        ""
+        if noisy_degree is None
+        else f" Noise in one measurement lifts no node of mean degree beyond {noisy_degree:,.0f}, "
+        "with a probability of 95 % (from the noise scale)."
+    )
     found = prediction.overall
     if found is None:
-        return _unknown(question, prediction)
+        unknown = _unknown(question, prediction)
+        return replace(unknown, reason=unknown.reason + beyond)
     low, high, about = (10 * each for each in (found.low, found.high, found.value))
     return Verdict(
         question,
         _answer(found.low, found.high, _HUBS),
         f"Of the ten nodes of highest published degree, about {about:.0f} ({low:.0f} to "
-        f"{high:.0f}) are among the true ten.",
+        f"{high:.0f}) are among the true ten.{beyond}",
     )
 
 
