@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import count
-from psgraph.metrics.groups import METRICS
-from psgraph.reports.quality_sections import mean_of
 
 if TYPE_CHECKING:
     from psgraph.metrics.report import Comparison
@@ -77,8 +75,8 @@ def add_predicted(page: Page, comparison: Comparison, expected: ExpectedErrors) 
 
 def _pairs(comparison: Comparison, expected: ExpectedErrors) -> Iterator[tuple[Prediction, float]]:
     """Predictions with the true means of all metrics that were compared."""
-    compared = {*comparison.mean.to_dict(), *comparison.more_mean}
+    means = {**comparison.mean.to_dict(), **comparison.more_mean}
     for name, prediction in expected.errors.items():
-        true = mean_of(comparison, METRICS[name]) if name in compared else None
+        true = means.get(name)
         if true is not None:
             yield prediction, true
