@@ -123,24 +123,23 @@ class _Kept:
     def __init__(self, releases: Iterable[SyntheticGraph]) -> None:
         self._releases = releases
         self._kept: list[GraphFacts] = []
-        self._edges, self._stop = 0, None
-
-    _stop: int | None
+        self._stop: int | None = None
 
     def stop_after(self, timestamps: int) -> None:
+        """End after this many timestamps from now on."""
         self._stop = timestamps
 
     def __iter__(self) -> Iterator[GraphFacts]:
         if self._stop is not None and len(self._kept) >= self._stop:
             yield from self._kept[: self._stop]
             return
-        self._kept, self._edges = [], 0
+        self._kept, edges = [], 0
         for number, graph in enumerate(self._releases):
             if number == self._stop:
                 return
             facts = GraphFacts(graph)
-            self._edges += graph.edge_count
-            if self._edges <= KEPT_EDGES:
+            edges += graph.edge_count
+            if edges <= KEPT_EDGES:
                 self._kept.append(facts)
             yield facts
 

@@ -183,14 +183,15 @@ def _shift(key: str, tuned: Sequence[Outcome], held_out: Sequence[Outcome]) -> S
         weights.append(there.weights)
     scaled, weight = np.concatenate(residuals), np.concatenate(weights)
     low, high = _tails(scaled, weight)
-    noise: dict[str, object] = _noise_form(tuned, held_out) if key == "edges" else {}
+    form, noise_coverage = _noise_form(tuned, held_out) if key == "edges" else (None, None)
     return Shift(
         share=share,
         middle=_quantile(scaled, weight, 0.5),
         low=low,
         high=high,
         coverage=_share(_scaled(check, share), (low, high), check.weights),
-        **noise,  # type: ignore[arg-type]
+        noise_form=form,
+        noise_coverage=noise_coverage,
     )
 
 
@@ -219,9 +220,11 @@ def _fit_share(rows: _Rows) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-def _noise_form(tuned: Sequence[Outcome], held_out: Sequence[Outcome]) -> dict[str, object]:
+def _noise_form(
+    tuned: Sequence[Outcome], held_out: Sequence[Outcome]
+) -> tuple[NoiseForm | None, float | None]:
     """The narrowest intervals from the noise scale that hold what they promise, if any do."""
-    best: dict[str, object] = {}
+    best: tuple[NoiseForm | None, float | None] = (None, None)
     width = np.inf
     for form in NOISE_FORMS:
         checked = _noise_coverage(form, held_out)
@@ -229,7 +232,7 @@ def _noise_form(tuned: Sequence[Outcome], held_out: Sequence[Outcome]) -> dict[s
             continue
         here = _noise_width(form, tuned)
         if here < _NARROWER * width:
-            best, width = {"noise_form": form, "noise_coverage": checked}, here
+            best, width = (form, checked), here
     return best
 
 
