@@ -126,6 +126,21 @@ def test_the_true_value_lies_where_reruns_came_from():
     assert found.low < found.value < found.high
 
 
+def test_no_more_nodes_have_a_higher_degree_than_a_lower_one():
+    """Where reruns disagree on a few hubs, their interval ends with that of smaller degrees."""
+    reruns = bootstrap()
+    released = {**reruns.released, "degree_at_least_64": np.full(2, 2.0)}
+    wide = Shift(share=0.0, middle=0.0, low=-1.0, high=9.0, coverage=0.9)
+    narrow = replace(wide, high=1.0)
+    shifts = {"degree_curve_from_16": narrow, "degree_curve_from_64": wide}
+    found = estimate_statistics(
+        replace(reruns, released=released), MethodCalibration({}, shifts), pg.TmF(), []
+    )
+    hubs, before = found["degree_at_least_64"].ranges[0], found["degree_at_least_32"].ranges[0]
+    assert hubs.high == before.high
+    assert hubs.low < hubs.value <= hubs.high
+
+
 def test_a_statistic_that_failed_is_refused():
     shift = Shift(share=1.0, middle=0.0, low=-1.0, high=1.0, coverage=0.5)
     found = statistics_of(shift)["edges"]

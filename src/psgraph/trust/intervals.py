@@ -121,6 +121,7 @@ def estimate_statistics(
         name: _from_bootstrap(bootstrap, info, known.get(calibration_key(name)))
         for name, info in STATISTICS.items()
     }
+    found |= _descending([found[curve_name(degree)] for degree in CURVE_DEGREES])
     shift = known.get("edges")
     if shift is not None and shift.noise_form is not None:
         edges = bootstrap.released["edges"]
@@ -166,6 +167,21 @@ def _ranges(
         value, low, high = from_scale(centre + np.array(ends), info.scale).tolist()
         found.append(Range(value, low, high))
     return tuple(found)
+
+
+def _descending(curve: Sequence[Estimate]) -> dict[str, Estimate]:
+    """Use that a degree curve never ascends: no interval ends above one of a smaller degree."""
+    most = [np.inf] * len(curve[0].ranges)
+    found = {}
+    for each in curve:
+        ranges = []
+        for at, band in enumerate(each.ranges):
+            if band is not None:
+                high = max(min(band.high, most[at]), band.low)
+                band, most[at] = Range(min(band.value, high), band.low, high), high
+            ranges.append(band)
+        found[each.info.name] = replace(each, ranges=tuple(ranges))
+    return found
 
 
 def _with_noise(estimate: Estimate, edges: Floats, margin: Floats) -> Estimate:
