@@ -6,6 +6,8 @@ Made from public releases alone, so both can be published with them.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import islice
+from math import expm1
 from typing import TYPE_CHECKING
 
 from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, significant
@@ -13,7 +15,7 @@ from psgraph._version import __version__
 from psgraph.pictures.style import method_look
 from psgraph.reports.page import Page, Tone
 from psgraph.reports.parts import moment
-from psgraph.reports.trust_charts import curve_chart, edges_chart
+from psgraph.reports.trust_charts import curve_chart, edges_chart, error_chart
 
 if TYPE_CHECKING:
     from psgraph.trust.expected import ExpectedErrors
@@ -31,6 +33,7 @@ _ANSWERS: dict[str, tuple[str, Tone]] = {
     "never": ("Never", "poor"),
 }
 _TITLE = "How far to trust this"
+_PAPER_METRICS = 5  # which come first
 
 
 def trust_page(found: ExpectedErrors) -> Page:
@@ -61,6 +64,7 @@ def trust_page(found: ExpectedErrors) -> Page:
     add_trust(page, found)
     page.heading("Predicted errors")
     _add_errors(page, found)
+    _add_over_time(page, found)
     page.heading("How this page was made")
     page.paragraph(
         f"By psgraph expect, version {__version__}, on "
@@ -123,7 +127,7 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
     )
     last = found.timestamps - 1
     page.table(
-        ("statistic", "published", "true value, 90 % interval", "interval"),
+        ("statistic", "published", "true value, 90 % interval", "source"),
         [
             (
                 each.words,
@@ -139,11 +143,28 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
     )
 
 
+def _add_over_time(page: Page, found: ExpectedErrors) -> None:
+    """Add charts of the paper's metrics, as far as they can be predicted at single timestamps."""
+    drawings = [
+        error_chart(found, each)
+        for each in islice(found.errors.values(), _PAPER_METRICS)
+        if sum(one is not None for one in each.over_time) > 1
+    ]
+    if drawings:
+        page.figures(
+            drawings,
+            caption="Predicted errors at every timestamp with their 90 % intervals, for those of "
+            "the paper's five metrics that can be predicted.",
+        )
+
+
 def _number(estimate: Estimate, value: float | None) -> str:
     if value is None:
         return NO_VALUE
     if estimate.info.is_share:
         return f"{100 * value:.1f} %"
+    if estimate.info.scale == "none":  # the logarithm of a ratio
+        return f"{100 * expm1(value):+.1f} %"
     return f"{value:,.0f}" if estimate.info.scale == "count" else significant(value)
 
 

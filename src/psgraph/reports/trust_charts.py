@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from psgraph.reports.drawing import Drawing
     from psgraph.trust.expected import ExpectedErrors
-    from psgraph.trust.prediction import Range
+    from psgraph.trust.prediction import Prediction, Range
 
-__all__ = ["curve_chart", "edges_chart"]
+__all__ = ["curve_chart", "edges_chart", "error_chart"]
 
 _CURVE = "degree_at_least_"
 _BAND = 0.22  # opacity
@@ -79,6 +79,25 @@ def curve_chart(found: ExpectedErrors) -> tuple[Drawing, str]:
     axes.legend(loc="lower left", handlelength=1.6)
     when = moment(last, found.times[last])
     return finish(figure), f"Degree curve at {when} with its band."
+
+
+def error_chart(found: ExpectedErrors, prediction: Prediction) -> tuple[Drawing, str]:
+    """A predicted error over time with its band, and a description."""
+    metric = prediction.metric
+    title = metric.words if metric.is_share else metric.heading  # ticks have the per cent sign
+    figure, axes = blank_chart(f"{title} {metric.arrow}")
+    colour = method_look(found.method).colour
+    at = np.arange(found.timestamps)
+    low, high = _ends(prediction.over_time)
+    centre = np.array([np.nan if each is None else each.value for each in prediction.over_time])
+    axes.fill_between(at, low, high, color=colour, alpha=_BAND, linewidth=0)
+    axes.plot(at, centre, color=colour, linewidth=1.8)
+    top = 1.05 if metric.better == "higher" else 1.15 * max(float(np.nanmax(high)), 0.01)
+    axes.set_ylim(min(0.0, float(np.nanmin(low))), top)
+    if metric.is_share:
+        axes.yaxis.set_major_formatter(percent)
+    name_times(axes, found.times)
+    return finish(figure), f"{metric.words} over time: predicted, with its band."
 
 
 def _ends(

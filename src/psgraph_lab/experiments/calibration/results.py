@@ -128,7 +128,8 @@ def _add_summary(
     text.bullets(
         [
             f"Learned on {joined(found.learned_from)}; checked on {joined(found.checked_on)}.",
-            f"{len(outcomes):,} of {count(len(experiment.cells()), 'cell')} were run: ε of {joined(found.epsilons)}, w of "
+            f"{len(outcomes):,} of {count(len(experiment.cells()), 'cell')} were run: ε of "
+            f"{joined(found.epsilons)}, w of "
             f"{joined([str(each) for each in found.windows])}, one release of each stream and "
             f"{count(found.repetitions, 'rerun')} of it. Of each stream the first "
             f"{experiment.timestamps} timestamps, fewer of large ones: "
