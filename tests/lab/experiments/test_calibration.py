@@ -156,3 +156,22 @@ def test_the_shipped_factors_come_from_the_whole_experiment():
     assert set(shipped.learned_from) == set(experiment.tuned)
     assert set(shipped.methods) == {line.method for line in experiment.lines}
     assert json.loads(shipped.to_json())["command"] == "make calibration"
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_page_shows_the_shipped_factors():
+    page = (ROOT / "docs/results/calibration.md").read_text()
+    for found in load_calibration().methods.values():
+        usable = sum(each.usable for each in found.errors.values())
+        assert f"| {usable} of {len(found.errors)} |" in page
+
+
+def test_the_table_in_the_guide_is_that_of_the_page():
+    guide = (ROOT / "docs/trust.md").read_text()
+    table = guide.partition("<!-- summary -->")[2].partition("<!-- /summary -->")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + len(load_calibration().methods)
+    page = (ROOT / "docs/results/calibration.md").read_text().splitlines()
+    assert set(rows) <= set(page)
