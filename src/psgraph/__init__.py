@@ -30,6 +30,9 @@ A guided tour::
     pg.verify("releases")
     pg.read_releases("releases")[0].graph
 
+    # How far can they be trusted? Predicted from the releases alone; costs no ε.
+    pg.expected_errors("releases").verdicts
+
     # The folder to hand out: all that is public, and nothing else.
     pg.export_releases("releases", to="for-analysts")
 
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
     from psgraph.streams.rosters import read_roster
+    from psgraph.trust.expected import expected_errors
 
 __all__ = [
     "DER",
@@ -105,6 +109,7 @@ __all__ = [
     "compare",
     "demo_stream",
     "evaluate",
+    "expected_errors",
     "export_releases",
     "plan",
     "publish",
@@ -138,6 +143,7 @@ _HOME = {
     "compare": "metrics.report",
     "demo_stream": "streams.demo",
     "evaluate": "metrics.evaluation",
+    "expected_errors": "trust.expected",
     "export_releases": "reports.export",
     "plan": "publication.planning",
     "publish": "publication.publishing",

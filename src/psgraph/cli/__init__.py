@@ -31,6 +31,7 @@ root = LazyGroup(
         "budget",
         "verify",
         "export",
+        "expect",
         "compare",
         "rehearse",
         "plan",

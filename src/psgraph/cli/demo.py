@@ -23,7 +23,8 @@ from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
-    from psgraph.metrics.report import Comparison, Fidelity
+    from psgraph.metrics.fidelity import Fidelity
+    from psgraph.metrics.report import Comparison
     from psgraph.publication.certificate import Release
 
 __all__ = ["command"]

@@ -30,10 +30,12 @@ from psgraph.reports.parts import (
     settings,
 )
 from psgraph.reports.recipe import COMMANDS, DIGEST_WORDS, SCRIPT
+from psgraph.reports.trust import add_trust
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
     from psgraph.publication.verification import Verification
+    from psgraph.trust.expected import ExpectedErrors
 
 __all__ = ["NOT_PRIVATE", "public_page"]
 
@@ -60,11 +62,13 @@ _NOT_PROMISED = (
     "Inference. Like any statistics, a release may make true facts about people more likely. The "
     "promise is that it hardly matters whether a given edge was in the data.",
     "Accuracy. The graphs are synthetic: an edge in them says nothing certain about an edge in the "
-    "original, and this page does not say how close they are to it.",
+    "original. How close they are to it can be predicted, not promised.",
 )
 
 
-def public_page(directory: str | Path, found: Verification) -> Page:
+def public_page(
+    directory: str | Path, found: Verification, *, expected: ExpectedErrors | None = None
+) -> Page:
     """Build the report on a directory that passed `verify`.
 
     Parameters
@@ -73,6 +77,9 @@ def public_page(directory: str | Path, found: Verification) -> Page:
         The release directory. A ledger in it is not read.
     found
         The result of verifying it.
+    expected
+        Predicted errors of the releases, for the section on how far to trust them; without them
+        there is none.
 
     Raises
     ------
@@ -124,6 +131,8 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     add_spend(page, certificates)
     _add_degrees(page, releases, certificates)
     add_communities(page, certificates)
+    if expected is not None:
+        add_trust(page, expected, folded=True)
     _add_releases(page, certificates)
     page.heading("What is not promised")
     page.bullets(_NOT_PROMISED)
