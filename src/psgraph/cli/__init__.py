@@ -34,6 +34,8 @@ root = LazyGroup(
         "compare",
         "plan",
         "audit",
+        "push",
+        "pull",
         "methods",
     ),
     help=(
