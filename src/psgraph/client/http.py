@@ -10,8 +10,9 @@ import random
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from psgraph._version import __version__
@@ -146,18 +147,14 @@ class Http:
         headers: Mapping[str, str],
     ) -> Response:
         """Send a request; a server that refuses before it has read all of it is still heard."""
-        connection.connect()
         everything = {**self._headers, **headers}
-        try:
-            if isinstance(body, Path):
-                with _opened(body) as file:
-                    everything["Content-Length"] = str(body.stat().st_size)
-                    connection.request(method, self._prefix + path, file, everything)
-            else:
-                connection.request(method, self._prefix + path, body, everything)
-        except (BrokenPipeError, ConnectionResetError):
+        if isinstance(body, Path):
+            everything["Content-Length"] = str(_size(body))
+        with _opened(body) if isinstance(body, Path) else nullcontext(body) as content:
+            connection.connect()
+            with suppress(BrokenPipeError, ConnectionResetError):  # the reason is on its way
+                connection.request(method, self._prefix + path, content, everything)
             return connection.getresponse()
-        return connection.getresponse()
 
     def _unreachable(self, error: Exception) -> ServiceError:
         where = self._host if self._port is None else f"{self._host}:{self._port}"
@@ -211,11 +208,22 @@ def _tls(certificates: Path | None) -> ssl.SSLContext:
         raise InvalidArgument(f"{certificates} holds no certificates that can be read") from None
 
 
-def _opened(path: Path) -> Any:
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror}\nCheck its name.") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path} can't be read: {error.strerror}\nCheck its name and permissions.")
 
 
 def _json_of(response: Response) -> Any:
@@ -246,7 +254,7 @@ def _save(response: Response, target: Path) -> str:
     return digest.hexdigest()
 
 
-def _writing(target: Path) -> Any:
+def _writing(target: Path) -> BinaryIO:
     try:
         return target.open("wb")
     except OSError as error:
