@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
     from psgraph.publication.verification import Verification
 
-__all__ = ["NOT_PRIVATE", "public_page"]
+__all__ = ["NOT_PRIVATE", "add_release_degrees", "public_page"]
 
 NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 
@@ -122,7 +122,7 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     _add_promise(page, last)
     _add_checks(page, found)
     add_spend(page, certificates)
-    _add_degrees(page, releases, certificates)
+    add_release_degrees(page, releases, certificates)
     add_communities(page, certificates)
     _add_releases(page, certificates)
     page.heading("What is not promised")
@@ -194,7 +194,10 @@ def _add_checks(page: Page, found: Verification) -> None:
         page.paragraph("One more timestamp is being published and is not part of this report.")
 
 
-def _add_degrees(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
+def add_release_degrees(
+    page: Page, releases: Releases, certificates: Sequence[Certificate]
+) -> None:
+    """Add a section on the degrees of the first, the middle and the last release."""
     page.heading("Degrees of the synthetic graphs")
     curves, said = [], []
     for index, timestamp in enumerate(chosen_timestamps(len(certificates))):

@@ -4,6 +4,7 @@
 //   data-for="ID"    a slider that moves with the number field ID
 //   data-follow      an element with an id: reload it every second until the attribute is gone
 const LIVE_DELAY = 250, FOLLOW_DELAY = 1000;
+let turn = 0; // only the latest answer is shown
 
 async function load(url, options, id) {
   const response = await fetch(url, { credentials: "same-origin", ...options });
@@ -33,20 +34,17 @@ document.addEventListener("submit", async (event) => {
   const target = id && document.getElementById(id);
   if (!target) return;
   event.preventDefault();
-  const method = ((button && button.getAttribute("formmethod")) || form.method).toUpperCase();
   const url = new URL((button && button.getAttribute("formaction")) || form.action, location.href);
-  const values = new FormData(form);
-  if (method === "GET") url.search = new URLSearchParams(values).toString();
   target.setAttribute("aria-busy", "true");
-  if (button) button.disabled = true;
+  turn += 1;
+  const mine = turn;
   try {
-    const answer = await load(url, { method, body: method === "GET" ? undefined : values }, id);
-    if (answer) fill(target, answer);
+    const answer = await load(url, { method: "POST", body: new FormData(form) }, id);
+    if (answer && mine === turn) fill(target, answer);
   } catch {
     say(target, "The service did not answer. Check that it is running, and try again.");
   } finally {
-    target.removeAttribute("aria-busy");
-    if (button) button.disabled = false;
+    if (mine === turn) target.removeAttribute("aria-busy");
   }
 });
 
