@@ -34,6 +34,7 @@ root = LazyGroup(
         "compare",
         "plan",
         "audit",
+        "serve",
         "push",
         "pull",
         "methods",

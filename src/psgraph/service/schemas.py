@@ -287,6 +287,9 @@ class PlanRequest(_Strict):
     epsilon: Exact
     window: int = Field(ge=1, le=1_000_000)
     nodes: int = Field(ge=0, le=100_000_000)
+    edges: int | None = Field(
+        None, ge=0, description="About how many edges, to learn what the noise means."
+    )
     method: str = Field(DEFAULT_METHOD, max_length=60)
 
 

@@ -40,7 +40,7 @@ class Limits:
     requests_per_second: float = 100.0
     burst: int = 500
     failures_per_minute: int = 30
-    concurrent_uploads: int = 8
+    concurrent_uploads: int = 16
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

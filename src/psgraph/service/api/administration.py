@@ -20,7 +20,7 @@ router = APIRouter(tags=["administration"])
 @router.get("/tokens", **allowed("tokens"))
 def list_tokens(service: TheService) -> list[TokenView]:
     """List all tokens, without their secrets."""
-    return service.tokens.list()
+    return service.tokens.views()
 
 
 @router.post("/tokens", status_code=201, **allowed("tokens"))
@@ -42,4 +42,4 @@ def post_plan(request: PlanRequest) -> dict[str, Any]:
     """Return how noisy a publication would be. Needs no data and spends nothing."""
     guarantee = WEventPrivacy(request.epsilon, request.window)
     method = build_method(request.method, {}, guarantee)
-    return plan(guarantee, nodes=request.nodes, method=method).to_dict()
+    return plan(guarantee, nodes=request.nodes, edges=request.edges, method=method).to_dict()

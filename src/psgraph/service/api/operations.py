@@ -29,13 +29,13 @@ async def get_readiness(service: TheService, response: Response) -> Health:
     return Health(status=status, version=__version__)
 
 
-@router.get(
-    "/metrics", response_class=PlainTextResponse, openapi_extra={"x-roles": ["public"]}
-)
+@router.get("/metrics", response_class=PlainTextResponse, openapi_extra={"x-roles": ["public"]})
 async def get_metrics(request: Request, service: TheService) -> PlainTextResponse:
     """Return metrics for Prometheus: public values only.
 
     Values per stream need a token of a curator or an auditor.
     """
     identity = await service.gate.identify(request)
-    return PlainTextResponse(metrics_text(service, identity), media_type="text/plain; version=0.0.4")
+    return PlainTextResponse(
+        metrics_text(service, identity), media_type="text/plain; version=0.0.4"
+    )

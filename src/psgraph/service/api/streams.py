@@ -44,8 +44,6 @@ async def put_roster(
 
 
 @router.get("/streams/{stream}/timestamps/{timestamp}", **allowed("list"))
-def get_timestamp(
-    stream: OpenStream, timestamp: Timestamp, service: TheService, caller: Caller
-) -> TimestampView:
+def get_timestamp(stream: OpenStream, timestamp: Timestamp, service: TheService) -> TimestampView:
     """Return the state of a timestamp: waiting, due, measuring, released or refused."""
-    return timestamp_view(service, stream, timestamp, caller)
+    return timestamp_view(service, stream, timestamp)

@@ -1,0 +1,70 @@
+"""Running a service: its socket, TLS, and a graceful stop."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from psgraph.errors import OutputError
+from psgraph.service.app import create_app
+from psgraph.service.service import Service
+from psgraph.service.settings import Settings
+
+__all__ = ["serve"]
+
+_GRACE = 20  # seconds for requests in progress
+
+
+def serve(service: Service, settings: Settings, *, announce: Callable[[str], object]) -> None:
+    """Answer requests until SIGINT or SIGTERM; then finish what is in progress.
+
+    Parameters
+    ----------
+    announce
+        Called with the address once connections are accepted.
+    """
+    try:
+        listening = _listen(settings)
+        app = create_app(settings, service)
+        config = uvicorn.Config(
+            app,
+            log_level="critical",  # psgraph writes its own log, without addresses and queries
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            ssl_certfile=None if settings.tls_cert is None else str(settings.tls_cert),
+            ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
+            proxy_headers=settings.behind_proxy,
+            forwarded_allow_ips="*" if settings.behind_proxy else None,
+            timeout_graceful_shutdown=_GRACE,
+            h11_max_incomplete_event_size=64 * 1024,
+        )
+        server = uvicorn.Server(config)
+        config.load()
+    except BaseException:
+        service.stop()
+        raise
+    host, port = listening.getsockname()[:2]
+    scheme = "https" if settings.tls_cert is not None else "http"
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"{scheme}://{shown}:{port}")
+    server.run(sockets=[listening])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((settings.host, settings.port))
+        listening.listen(1024)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or "the port is out of range"
+        raise OutputError(
+            f"{settings.host}, port {settings.port}, can't be listened on: {reason}\n"
+            "Choose another address (--host) or port (--port); 0 takes a free one."
+        ) from None
+    return listening

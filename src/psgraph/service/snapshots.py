@@ -1,0 +1,171 @@
+"""Accepting whole snapshots: each timestamp once, durably, in order.
+
+Privacy: nothing is measured here. The answer depends on whether the same data were posted before,
+which only the curator who posts them learns, and on nothing else in them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psgraph.errors import PsgraphError, ReplayConflict
+from psgraph.graph import Snapshot
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_at
+from psgraph.service.marks import Marks
+from psgraph.service.permissions import Identity
+from psgraph.service.problems import Refusal
+from psgraph.service.queue import Entry
+from psgraph.service.reading import read_snapshot, readable
+from psgraph.service.schemas import Accepted
+from psgraph.service.uploads import Upload
+
+if TYPE_CHECKING:
+    from psgraph.service.service import Service
+    from psgraph.service.streams import Stream
+
+__all__ = ["accept_snapshot"]
+
+MOST_AHEAD = 1000
+"""How many snapshots of a stream can wait for the worker."""
+
+
+def accept_snapshot(
+    service: Service,
+    stream: Stream,
+    timestamp: int,
+    upload: Upload,
+    time: str | None,
+    by: Identity,
+) -> Accepted:
+    """Accept the edges of one timestamp: durable when this returns."""
+    if stream.terms.source != "snapshots":
+        raise Refusal(
+            409,
+            "takes_events",
+            "This stream takes events, which it cuts at its ticks.",
+            "Post u,v,time to /events.",
+        )
+    name = _name(stream, timestamp, time)
+    with readable():
+        snapshot = read_snapshot(stream, upload, time=name)
+    mark = service.marks.of_snapshot(stream.name, snapshot)
+    with stream.lock:
+        known = service.queue.find(stream.name, timestamp)
+        if timestamp < stream.sealed:
+            _refuse_other_data(stream, timestamp, snapshot, known, mark)
+            released = timestamp < len(stream.shelf.certificates())
+            outcome = "known"
+        elif known is not None and known.state == "queued":
+            if not Marks.same(known.mark, mark):
+                raise _other_data()
+            released, outcome = False, "known"
+        else:
+            _refuse_disorder(service, stream, timestamp, name)
+            file = stream.inbox.store(snapshot)
+            entry = Entry(timestamp, name, "queued", mark, file)
+            with service.database.transaction():
+                service.queue.put(stream.name, entry)
+                service.audit.add(
+                    by, "post snapshot", stream=stream.name, timestamp=timestamp, outcome="accepted"
+                )
+            if known is not None and known.file is not None:
+                stream.inbox.remove(known.file)  # it was refused
+            released, outcome = False, "accepted"
+    if outcome == "known":
+        service.audit.add(
+            by, "post snapshot", stream=stream.name, timestamp=timestamp, outcome="known"
+        )
+    service.worker.wake()
+    return Accepted(
+        state="released" if released else "accepted", stream=stream.name, timestamp=timestamp
+    )
+
+
+def _name(stream: Stream, timestamp: int, time: str | None) -> str:
+    """Return the public name of a timestamp."""
+    if stream.schedule is None:
+        return str(timestamp) if time is None else time.strip()
+    name = stream.schedule.time(timestamp)
+    if time not in (None, name):
+        raise Refusal(
+            409,
+            "other_time",
+            f"Timestamp {timestamp} of this stream is {name}.",
+            "Leave the time out, or post the timestamp it belongs to.",
+        )
+    return name
+
+
+def _refuse_other_data(
+    stream: Stream, timestamp: int, snapshot: Snapshot, known: Entry | None, mark: bytes
+) -> None:
+    """Refuse other data than a timestamp was published from."""
+    if known is not None and known.mark is not None:
+        if Marks.same(known.mark, mark):
+            return
+        raise _other_data()
+    try:  # published before the stream was adopted
+        with Ledger(ledger_at(stream.out), writing=False) as ledger:
+            ledger.as_sealed(timestamp, snapshot)
+    except ReplayConflict:
+        raise _other_data() from None
+    except PsgraphError:
+        raise Refusal(
+            503,
+            "unavailable",
+            "The ledger of the stream can't be read now.",
+            "Try again later; the operator finds the reason in the log.",
+            {"Retry-After": "10"},
+        ) from None
+
+
+def _other_data() -> Refusal:
+    return Refusal(
+        409,
+        "other_data",
+        "This timestamp has other data already.",
+        "Publishing it twice would spend its budget twice. Post new data as a later timestamp.",
+    )
+
+
+def _refuse_disorder(service: Service, stream: Stream, timestamp: int, name: str) -> None:
+    """Refuse a timestamp that is not the next one, or whose period has not begun."""
+    if stream.schedule is not None:
+        if timestamp > stream.schedule.current():
+            raise Refusal(
+                409,
+                "not_begun",
+                "The period of this timestamp has not begun.",
+                "Post it during its period, or before it is released.",
+            )
+        if stream.terms.missing == "empty" and service.worker.due(stream, timestamp):
+            raise Refusal(
+                409,
+                "too_late",
+                "The period of this timestamp is over, and its release is under way.",
+                "Post the data of the present period.",
+            )
+        return
+    following = stream.sealed
+    waiting = {entry.timestamp: entry for entry in service.queue.queued(stream.name)}
+    while following in waiting:
+        following += 1
+    refused = service.queue.find(stream.name, following)
+    if timestamp != following or following - stream.sealed >= MOST_AHEAD:
+        raise Refusal(
+            409,
+            "out_of_order",
+            f"The next timestamp of this stream is {following}.",
+            "Post the timestamps in order, without gaps.",
+        )
+    if refused is not None and refused.time == name:
+        return  # it is posted again
+    published = {each.time for each in stream.shelf.certificates()}
+    if name in published or name in {entry.time for entry in waiting.values()}:
+        raise Refusal(
+            409,
+            "time_taken",
+            "An earlier timestamp of this stream has the same name.",
+            "Give every timestamp its own time.",
+        )

@@ -1,0 +1,228 @@
+"""Uploads: received into a private file within limits, then checked before they are read.
+
+Sizes are bounded as sent and decompressed, rows are counted before a table is built, and Parquet
+is refused by its metadata. Only then do the readers of `psgraph.streams` see the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from psgraph.graph.formats.lines import COMPRESSED
+from psgraph.service.problems import Refusal
+from psgraph.service.settings import Limits
+
+__all__ = ["MEDIA_TYPES", "Upload", "receive", "unreadable"]
+
+Kind = Literal["csv", "parquet"]
+
+MEDIA_TYPES: dict[str, Kind] = {
+    "text/csv": "csv",
+    "application/vnd.apache.parquet": "parquet",
+}
+_PIECE = 1 << 18
+_LONGEST_ID = 1 << 16  # bytes
+_GZIP, _ZSTD = COMPRESSED[".gz"], COMPRESSED[".zst"]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A received file: plain text or Parquet, within the limits. Private, and soon deleted."""
+
+    path: Path
+    kind: Kind
+
+
+@asynccontextmanager
+async def receive(
+    chunks: AsyncIterator[bytes], media_type: str | None, directory: Path, limits: Limits
+) -> AsyncIterator[Upload]:
+    """Write what a client sends to a file, check it, and delete it at the end of the block.
+
+    Raises
+    ------
+    Refusal
+        415 for another media type, 413 above a limit, 408 when it takes too long, 422 if it is
+        damaged. Messages are constant.
+    """
+    kind = MEDIA_TYPES.get((media_type or "").partition(";")[0].strip().lower())
+    if kind is None:
+        raise Refusal(
+            415,
+            "media_type",
+            "The service takes text/csv and application/vnd.apache.parquet.",
+            "Set the header Content-Type, and send the file as the body.",
+        )
+    stem = directory / secrets.token_hex(8)
+    raw, path = stem.with_suffix(".raw"), stem.with_suffix(f".{kind}")
+    try:
+        try:
+            async with asyncio.timeout(limits.upload_seconds):
+                await _write(chunks, raw, limits.upload_bytes)
+        except TimeoutError:
+            raise Refusal(
+                408,
+                "too_slow",
+                f"The upload took longer than {limits.upload_seconds:g} seconds.",
+                "Send it over a faster connection, or in smaller parts.",
+                {"Connection": "close"},
+            ) from None
+        await asyncio.to_thread(_prepare, raw, path, kind, limits)
+        yield Upload(path, kind)
+    finally:
+        raw.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+async def _write(chunks: AsyncIterator[bytes], path: Path, most: int) -> None:
+    size = 0
+    with path.open("xb", opener=_private) as file:
+        async for chunk in chunks:
+            size += len(chunk)
+            if size > most:
+                raise too_large(most)
+            file.write(chunk)
+
+
+def _private(path: str, flags: int) -> int:
+    import os
+
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def too_large(most: int) -> Refusal:
+    """Return the refusal of what is above the limit of bytes."""
+    return Refusal(
+        413,
+        "too_large",
+        f"The upload has more than {most:,} bytes, as sent or decompressed.",
+        "Send less, or ask the operator for a higher limit.",
+        {"Connection": "close"},
+    )
+
+
+def _too_many_rows(most: int) -> Refusal:
+    return Refusal(
+        413,
+        "too_many_rows",
+        f"The upload has more than {most:,} rows.",
+        "Send less, or ask the operator for a higher limit.",
+    )
+
+
+def unreadable() -> Refusal:
+    """Return the refusal of a file that can't be read; it says nothing about its content."""
+    return Refusal(
+        422,
+        "unreadable",
+        "The upload can't be read as a table of edges.",
+        "Post it to /preview of the stream: that tells a curator what is wrong with it.",
+    )
+
+
+# ---- checks before reading; nothing here builds a table ----
+
+
+def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> None:
+    with raw.open("rb") as file:
+        magic = file.read(4)
+    if kind == "parquet":
+        raw.rename(path)
+        _check_parquet(path, limits)
+        return
+    if magic.startswith(b"PAR1"):
+        raise unreadable()
+    rows = size = 0
+    with raw.open("rb") as file, path.open("xb", opener=_private) as plain:
+        for piece in _decompressed(file, magic):
+            size += len(piece)
+            rows += piece.count(b"\n")
+            if size > limits.upload_bytes:
+                raise too_large(limits.upload_bytes)
+            if rows > limits.upload_rows + 1:
+                raise _too_many_rows(limits.upload_rows)
+            plain.write(piece)
+
+
+def _decompressed(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
+    """Yield the content in pieces of bounded size, whatever it expands to."""
+    try:
+        if magic.startswith(_GZIP):
+            yield from _gunzipped(file)
+        elif magic.startswith(_ZSTD):
+            stream = pa.CompressedInputStream(file, "zstd")
+            while piece := stream.read(_PIECE):
+                yield piece
+        else:
+            while piece := file.read(_PIECE):
+                yield piece
+    except (zlib.error, OSError, EOFError):
+        raise unreadable() from None
+
+
+def _gunzipped(file: IO[bytes]) -> Iterator[bytes]:
+    engine = zlib.decompressobj(wbits=31)
+    while piece := file.read(_PIECE):
+        while piece:
+            yield engine.decompress(piece, _PIECE)
+            piece = engine.unconsumed_tail
+            if engine.eof and engine.unused_data:  # several members, one after the other
+                piece, engine = engine.unused_data, zlib.decompressobj(wbits=31)
+    if not engine.eof:
+        raise EOFError
+
+
+def _check_parquet(path: Path, limits: Limits) -> None:
+    """Refuse a Parquet file that is damaged, or larger than the limits once it is decoded."""
+    try:
+        with pq.ParquetFile(path) as file:
+            found: Any = file.metadata
+            rows, size = found.num_rows, 0
+            for group in range(found.num_row_groups):
+                for column in range(found.num_columns):
+                    size += found.row_group(group).column(column).total_uncompressed_size
+            if rows > limits.upload_rows:
+                raise _too_many_rows(limits.upload_rows)
+            if size > limits.upload_bytes or size < 0:
+                raise too_large(limits.upload_bytes)
+        _check_dictionaries(path, limits)
+    except (pa.ArrowException, OSError, ValueError):
+        raise unreadable() from None
+
+
+def _check_dictionaries(path: Path, limits: Limits) -> None:
+    """Refuse text that a dictionary of few long values would expand beyond the limit.
+
+    Read with its dictionary, a column takes about its size on the disk.
+    """
+    with pq.ParquetFile(path) as file:
+        names = [
+            field.name
+            for field in file.schema_arrow
+            if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        ]
+    if not names:
+        return
+    decoded = 0
+    with pq.ParquetFile(path, read_dictionary=names) as file:
+        for batch in file.iter_batches(columns=names):
+            for column in batch.columns:
+                if not pa.types.is_dictionary(column.type):
+                    decoded += column.nbytes
+                    continue
+                longest = max((len(value.as_py() or "") for value in column.dictionary), default=0)
+                if longest > _LONGEST_ID:
+                    raise unreadable()
+                decoded += longest * len(column)
+                if decoded > 8 * limits.upload_bytes:
+                    raise too_large(limits.upload_bytes)
