@@ -128,6 +128,8 @@ class Guard:
         """Log and count a request, unless their number or duration could say something."""
         route = scope.get("route")
         path = str(getattr(route, "path", "other"))
+        if scope["path"].startswith("/api/v1/") and not path.startswith("/api/"):
+            path = f"/api/v1{path}"  # a router does not know its prefix
         extra = getattr(route, "openapi_extra", None) or {}
         if extra.get("x-private"):
             return

@@ -8,7 +8,9 @@ told by a preview only, to the curator.
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -22,8 +24,9 @@ from psgraph.errors import (
     PsgraphError,
     VerificationFailed,
 )
+from psgraph.service.logs import log
 
-__all__ = ["Refusal", "add_handlers", "as_refusal", "problem"]
+__all__ = ["Refusal", "add_handlers", "as_refusal", "places_of", "problem"]
 
 SIZE = 1024
 """Errors are padded to a multiple of this many bytes."""
@@ -128,7 +131,8 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
-        del request, error  # its text may hold anything
+        del request
+        log("internal_error", error=type(error).__name__, places=places_of(error))
         return problem(
             Refusal(
                 500,
@@ -137,6 +141,12 @@ def add_handlers(app: FastAPI) -> None:
                 "Try again. If it stays, ask the operator to look at the log.",
             )
         )
+
+
+def places_of(error: BaseException) -> str:
+    """Return where an error happened: lines of code, never its text, which may hold anything."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
 
 
 def _places(error: RequestValidationError) -> str:

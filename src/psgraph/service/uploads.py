@@ -7,6 +7,7 @@ is refused by its metadata. Only then do the readers of `psgraph.streams` see th
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import zlib
 from collections.abc import AsyncIterator, Iterator
@@ -86,7 +87,7 @@ async def receive(
 
 async def _write(chunks: AsyncIterator[bytes], path: Path, most: int) -> None:
     size = 0
-    with path.open("xb", opener=_private) as file:
+    with _new_file(path) as file:
         async for chunk in chunks:
             size += len(chunk)
             if size > most:
@@ -94,10 +95,10 @@ async def _write(chunks: AsyncIterator[bytes], path: Path, most: int) -> None:
             file.write(chunk)
 
 
-def _private(path: str, flags: int) -> int:
-    import os
-
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+def _new_file(path: Path) -> IO[bytes]:
+    """Open a new file that only its owner can read."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
 def too_large(most: int) -> Refusal:
@@ -143,7 +144,7 @@ def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> None:
     if magic.startswith(b"PAR1"):
         raise unreadable()
     rows = size = 0
-    with raw.open("rb") as file, path.open("xb", opener=_private) as plain:
+    with raw.open("rb") as file, _new_file(path) as plain:
         for piece in _decompressed(file, magic):
             size += len(piece)
             rows += piece.count(b"\n")

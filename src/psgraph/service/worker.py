@@ -17,6 +17,7 @@ from psgraph.publication.publisher import Publisher
 from psgraph.service.audit_log import SERVICE
 from psgraph.service.clock import now
 from psgraph.service.logs import log
+from psgraph.service.problems import places_of
 from psgraph.service.queue import Entry
 
 if TYPE_CHECKING:
@@ -109,11 +110,12 @@ class Worker(threading.Thread):
             stream.trouble = None
             self._failures.pop(stream.name, None)
         except Exception as error:  # its text may hold anything
-            self._postpone(stream, type(error).__name__)
+            self._postpone(stream, error)
         finally:
             stream.measuring = None
 
-    def _postpone(self, stream: Stream, kind: str) -> None:
+    def _postpone(self, stream: Stream, error: Exception) -> None:
+        kind = type(error).__name__
         stream.trouble = f"Publishing failed ({kind}) and is tried again."
         failures = self._failures[stream.name] = self._failures.get(stream.name, 0) + 1
         wait = min(_LONGEST_WAIT, _TRY_AGAIN * 2**failures)
@@ -121,7 +123,7 @@ class Worker(threading.Thread):
         publisher = self._publishers.pop(stream.name, None)
         if publisher is not None:
             publisher.close()
-        log("worker_failed", stream=stream.name, error=kind)
+        log("worker_failed", stream=stream.name, error=kind, places=places_of(error))
 
     def _step(self, stream: Stream) -> bool:
         """Publish the next timestamp of a stream if it is due; return whether it was."""
