@@ -14,6 +14,7 @@ from psgraph.errors import InvalidArgument, LedgerError
 from psgraph.graph import Roster
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
+from psgraph.publication.publisher import Publisher
 from psgraph.service.audit_log import SERVICE
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import NewStream
@@ -32,6 +33,7 @@ def adopt(service: Service, name: str, out: Path) -> Stream:
         The name is taken or not usable, or the directory has no releases.
     """
     path = ledger_at(out)
+    Publisher.resume(path).close()  # finishes a release that was interrupted
     with Ledger(path, writing=False) as ledger:
         terms, kind = ledger.terms, ledger.roster_kind()
         directory = releases_of(path, terms.out)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from typing import Any, Literal
 
 from psgraph.service.clock import now_text
@@ -65,22 +66,34 @@ class AuditLog:
             )
 
     def entries(
-        self, log: LogName = "main", *, before: int | None = None, limit: int = 100
+        self,
+        log: LogName = "main",
+        *,
+        before: int | None = None,
+        limit: int = 100,
+        streams: Collection[str] | None = None,
     ) -> list[AuditEntry]:
-        """Return entries, newest first."""
+        """Return entries, newest first; those of some streams only if these are given."""
         rows = self._database.rows(
-            "SELECT content, digest FROM audit WHERE log = ? AND number < ? "
+            f"SELECT content, digest FROM audit WHERE log = ? AND number < ? {_about(streams)}"
             "ORDER BY number DESC LIMIT ?",
-            (log, 2**62 if before is None else before, limit),
+            (log, 2**62 if before is None else before, *(streams or ()), limit),
         )
         return [AuditEntry(**json.loads(content), digest=digest) for content, digest in rows]
 
-    def head(self, log: LogName = "main") -> tuple[int, str]:
-        """Return the number of entries and the digest of the last one."""
-        last = self._database.row(
-            "SELECT number, digest FROM audit WHERE log = ? ORDER BY number DESC LIMIT 1", (log,)
+    def count(self, log: LogName, *, streams: Collection[str] | None = None) -> int:
+        """Return how many entries there are, or how many are about some streams."""
+        row = self._database.row(
+            f"SELECT count(*) FROM audit WHERE log = ? {_about(streams)}", (log, *(streams or ()))
         )
-        return (0, _START) if last is None else (last[0] + 1, last[1])
+        return 0 if row is None else int(row[0])
+
+    def head(self, log: LogName = "main") -> str:
+        """Return the digest of the last entry."""
+        last = self._database.row(
+            "SELECT digest FROM audit WHERE log = ? ORDER BY number DESC LIMIT 1", (log,)
+        )
+        return _START if last is None else str(last[0])
 
     def verify(self, log: LogName = "main", *, known_head: str | None = None) -> AuditVerification:
         """Check every link of a chain, and that it still contains a head that was noted before."""
@@ -102,6 +115,13 @@ class AuditLog:
         return AuditVerification(
             ok=problem is None, entries=len(rows), head=before, problem=problem
         )
+
+
+def _about(streams: Collection[str] | None) -> str:
+    """Return the condition that entries are about some streams."""
+    if streams is None:
+        return ""
+    return f"AND json_extract(content, '$.stream') IN ({', '.join('?' * len(streams))}) "
 
 
 def _digest(before: str, content: str) -> str:

@@ -47,9 +47,8 @@ def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLRespon
     timestamps, releases = _kept(stream)
     service.audit.add(by, "compare", stream=stream.name)
     witness = Witness(len(timestamps))
-    found = compare(
-        witness.watch_originals(_originals(stream, releases)), witness.watch_releases(releases)
-    )
+    originals = witness.watch_originals(_originals(stream, releases))
+    found = compare(originals, witness.watch_releases(each.graph for each in releases))
     page = quality_page(found, witness, [each.certificate for each in releases])
     headers = {"Content-Security-Policy": SANDBOX, "Cache-Control": "no-store"}
     return HTMLResponse(page.html(), headers=headers)

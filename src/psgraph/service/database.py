@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,8 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run a block in one transaction, durable when the block is left; may be nested."""
         with self._lock:
-            if self._connection.in_transaction:
+            nested = bool(self._connection.in_transaction)
+            if nested:
                 yield self._connection
                 return
             self._connection.execute("BEGIN IMMEDIATE")
@@ -113,7 +114,7 @@ class Database:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
+                with suppress(sqlite3.OperationalError):  # SQLite may have done it
                     self._connection.execute("ROLLBACK")
                 raise
 

@@ -92,8 +92,9 @@ def audit_page(
             "How often events were posted may depend on private data.",
             "Use a token of a curator.",
         )
-    entries = service.audit.entries(log, before=before, limit=limit)
-    if caller.streams is not None:
-        entries = [each for each in entries if each.stream in caller.streams]
-    total, head = service.audit.head(log)
-    return AuditPage(entries=entries, total=total, head=head)
+    streams = None if caller.streams is None else sorted(caller.streams)
+    return AuditPage(
+        entries=service.audit.entries(log, before=before, limit=limit, streams=streams),
+        total=service.audit.count(log, streams=streams),
+        head=service.audit.head(log),
+    )

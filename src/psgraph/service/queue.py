@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from psgraph.service.database import Database
 
@@ -52,14 +52,13 @@ class Queue:
 
     def put(self, stream: str, entry: Entry) -> None:
         """Add or replace an entry; durable when this returns."""
-        state = cast(QueueState, entry.state)
         self._database.write(
             "INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 stream,
                 entry.timestamp,
                 entry.time,
-                state,
+                entry.state,
                 entry.mark,
                 entry.file,
                 entry.reason,

@@ -66,37 +66,43 @@ class NewStream(_Strict):
     """A stream to create. All of it is public, and none of it can change afterwards."""
 
     name: Name
-    title: str = Field("", max_length=200)
+    title: str = Field(default="", max_length=200)
     epsilon: Exact
     window: int = Field(ge=1, le=1_000_000)
-    method: str = Field(DEFAULT_METHOD, max_length=60)
+    method: str = Field(default=DEFAULT_METHOD, max_length=60)
     parameters: dict[str, str] = Field(default_factory=dict, max_length=30)
     roster: RosterKind = Field(
-        "list",
+        default="list",
         description="'list': the nodes are put at /roster. 'edges': node presence is public.",
     )
-    source: Source = Field("snapshots", description="Whole snapshots, or events to cut at ticks.")
+    source: Source = Field(
+        default="snapshots", description="Whole snapshots, or events to cut at ticks."
+    )
     period: str | None = Field(
-        None,
+        default=None,
         max_length=12,
         description="Such as 1d: each timestamp is one period and is released when it is over.",
     )
     first_period: str | None = Field(
-        None, max_length=40, description="A moment in the first period; now unless given."
+        default=None, max_length=40, description="A moment in the first period; now unless given."
     )
-    timezone: str | None = Field(None, max_length=60)
+    timezone: str | None = Field(default=None, max_length=60)
     delay_seconds: int = Field(
-        0, ge=0, le=86_400, description="Release this long after the end of each period."
+        default=0, ge=0, le=86_400, description="Release this long after the end of each period."
     )
     missing: MissingSnapshot = Field(
-        "wait", description="What to do at a tick without a snapshot; events are never waited for."
+        default="wait",
+        description="What to do at a tick without a snapshot; events are never waited for.",
     )
-    public: bool = Field(False, description="Whether releases need no token.")
+    public: bool = Field(default=False, description="Whether releases need no token.")
     keep_originals_days: int = Field(
-        0, ge=0, le=3650, description="How long originals are kept for comparisons; 0: not at all."
+        default=0,
+        ge=0,
+        le=3650,
+        description="How long originals are kept for comparisons; 0: not at all.",
     )
     seed: int | None = Field(
-        None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
+        default=None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
     )
 
 
@@ -239,9 +245,9 @@ class ComparisonResult(_Strict):
 
 class NewToken(_Strict):
     role: Role
-    label: str = Field("", max_length=100)
-    streams: list[Name] | None = Field(None, description="None: all streams.")
-    expires_days: int | None = Field(90, ge=1, le=3650)
+    label: str = Field(default="", max_length=100)
+    streams: list[Name] | None = Field(default=None, description="None: all streams.")
+    expires_days: int | None = Field(default=90, ge=1, le=3650)
 
 
 class TokenView(_Strict):
@@ -288,9 +294,9 @@ class PlanRequest(_Strict):
     window: int = Field(ge=1, le=1_000_000)
     nodes: int = Field(ge=0, le=100_000_000)
     edges: int | None = Field(
-        None, ge=0, description="About how many edges, to learn what the noise means."
+        default=None, ge=0, description="About how many edges, to learn what the noise means."
     )
-    method: str = Field(DEFAULT_METHOD, max_length=60)
+    method: str = Field(default=DEFAULT_METHOD, max_length=60)
 
 
 class Health(_Strict):

@@ -14,6 +14,8 @@ from pathlib import Path
 from psgraph._runtime.durable import make_directory
 from psgraph.errors import PsgraphError, TermsChanged
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_at
 from psgraph.publication.promise import Promise
 from psgraph.publication.publisher import Publisher
 from psgraph.service.audit_log import AuditLog
@@ -63,9 +65,18 @@ class Stream:
         self.lock = threading.RLock()
         self.shelf = Shelf(out)
         self.roster = StoredRoster(home / "roster.parquet")
-        self.sealed = len(self.shelf.certificates())
         self.measuring: int | None = None
         self.trouble: str | None = None
+        self.sealed = self._sealed()
+
+    def _sealed(self) -> int:
+        """Read from the ledger how many timestamps are sealed; their releases may be unfinished."""
+        try:
+            with Ledger(ledger_at(self.out), writing=False) as ledger:
+                return ledger.sealed
+        except PsgraphError as error:
+            self.trouble = f"The ledger can't be read ({type(error).__name__})."
+            return len(self.shelf.certificates())
 
     @property
     def name(self) -> str:

@@ -145,7 +145,9 @@ class Worker(threading.Thread):
         return True
 
     def _has_work(self, stream: Stream) -> bool:
-        return bool(self._service.queue.queued(stream.name)) or self.due(stream, stream.sealed)
+        unfinished = stream.sealed > len(stream.shelf.certificates())
+        queued = self._service.queue.queued(stream.name)
+        return unfinished or bool(queued) or self.due(stream, stream.sealed)
 
     def _open(self, stream: Stream) -> Publisher:
         """Open the ledger of a stream, which finishes what was interrupted."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Request, Response
+from fastapi.routing import APIRoute
 
 from psgraph.service.permissions import PERMISSIONS, Action, Identity
 from psgraph.service.problems import Refusal
@@ -13,7 +14,15 @@ from psgraph.service.schemas import NAME_PATTERN, Problem
 from psgraph.service.service import Service
 from psgraph.service.streams import Stream
 
-__all__ = ["Caller", "OpenStream", "TheService", "Timestamp", "allowed", "service_of"]
+__all__ = [
+    "ActionRoute",
+    "Caller",
+    "OpenStream",
+    "TheService",
+    "Timestamp",
+    "allowed",
+    "service_of",
+]
 
 
 def service_of(request: Request) -> Service:
@@ -31,7 +40,6 @@ def allowed(action: Action, *, private: bool = False) -> dict[str, Any]:
         Such requests are neither logged one by one nor counted.
     """
     return {
-        "dependencies": [Depends(_authorise(action))],
         "openapi_extra": {
             "x-roles": sorted(PERMISSIONS[action]),
             "x-action": action,
@@ -43,28 +51,46 @@ def allowed(action: Action, *, private: bool = False) -> dict[str, Any]:
     }
 
 
-def _authorise(action: Action) -> Callable[[Request], Awaitable[None]]:
-    async def check(request: Request) -> None:
-        identity = await service_of(request).gate.identify(request)
-        request.state.identity = identity
-        if identity.may(action):
-            return
-        if identity.role == "public":
-            raise Refusal(
-                401,
-                "unauthorised",
-                "This needs a token.",
-                "Send the header Authorization: Bearer TOKEN.",
-                {"WWW-Authenticate": "Bearer"},
-            )
+class ActionRoute(APIRoute):
+    """A route that checks who asks before it looks at the rest of a request."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+        action: Action = (self.openapi_extra or {})["x-action"]
+
+        async def authorised(request: Request) -> Response:
+            request.state.identity = await service_of(request).gate.identify(request)
+            _refuse_others(request.state.identity, action)
+            return await handle(request)
+
+        return authorised
+
+
+def _refuse_others(identity: Identity, action: Action) -> None:
+    if identity.may(action):
+        return
+    if identity.role == "public":
+        raise Refusal(
+            401,
+            "unauthorised",
+            "This needs a token.",
+            "Send the header Authorization: Bearer TOKEN.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    if identity.role in PERMISSIONS[action]:
         raise Refusal(
             403,
             "forbidden",
-            f"A token of the role {identity.role} can't do this.",
-            f"Use a token of: {', '.join(sorted(PERMISSIONS[action] - {'public'}))}.",
+            "A token that is limited to some streams can't do this.",
+            f"Use a token of a {identity.role} for all streams.",
         )
-
-    return check
+    raise Refusal(
+        403,
+        "forbidden",
+        f"A token of the role {identity.role} can't do this.",
+        f"Use a token of: {', '.join(sorted(PERMISSIONS[action] - {'public'}))}.",
+    )
 
 
 def _identity(request: Request) -> Identity:

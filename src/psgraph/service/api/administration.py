@@ -8,13 +8,13 @@ from fastapi import APIRouter, Path
 
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import plan
-from psgraph.service.api.access import Caller, TheService, allowed
+from psgraph.service.api.access import ActionRoute, Caller, TheService, allowed
 from psgraph.service.methods import build_method
 from psgraph.service.schemas import NewToken, PlanRequest, TokenCreated, TokenView
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["administration"])
+router = APIRouter(route_class=ActionRoute, tags=["administration"])
 
 
 @router.get("/tokens", **allowed("tokens"))

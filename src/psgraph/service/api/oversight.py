@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from psgraph.service.api.access import Caller, OpenStream, TheService, allowed
+from psgraph.service.api.access import ActionRoute, Caller, OpenStream, TheService, allowed
 from psgraph.service.comparing import comparison, quality_report
 from psgraph.service.oversight import audit_page, budget_of, verification_of
 from psgraph.service.schemas import (
@@ -21,7 +21,7 @@ from fastapi.responses import HTMLResponse  # isort: skip
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["oversight"])
+router = APIRouter(route_class=ActionRoute, tags=["oversight"])
 
 
 @router.get("/streams/{stream}/budget", **allowed("oversee"))

@@ -6,7 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp, allowed
+from psgraph.service.api.access import (
+    ActionRoute,
+    Caller,
+    OpenStream,
+    TheService,
+    Timestamp,
+    allowed,
+)
 from psgraph.service.api.receiving import received
 from psgraph.service.events import accept_events
 from psgraph.service.previews import preview
@@ -15,7 +22,7 @@ from psgraph.service.snapshots import accept_snapshot
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["posting"])
+router = APIRouter(route_class=ActionRoute, tags=["posting"])
 
 
 @router.post(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from psgraph.service.api.access import OpenStream, TheService, Timestamp, allowed
+from psgraph.service.api.access import ActionRoute, OpenStream, TheService, Timestamp, allowed
 from psgraph.service.downloads import certificate_file, edges_file, nodes_file
 from psgraph.service.exports import export_file, report_page
 from psgraph.service.schemas import ReleaseView
@@ -14,7 +14,7 @@ from psgraph.service.views import release_view
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(route_class=ActionRoute, tags=["releases"])
 
 Format = Literal["parquet", "csv", "graphml"]
 ExportFormat = Literal["parquet", "csv", "graphml", "combined"]

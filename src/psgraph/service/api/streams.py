@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp, allowed
+from psgraph.service.api.access import (
+    ActionRoute,
+    Caller,
+    OpenStream,
+    TheService,
+    Timestamp,
+    allowed,
+)
 from psgraph.service.api.receiving import received
 from psgraph.service.rosters import replace_roster
 from psgraph.service.schemas import NewStream, RosterView, StreamView, TimestampView
@@ -13,7 +20,7 @@ from psgraph.service.views import stream_view
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["streams"])
+router = APIRouter(route_class=ActionRoute, tags=["streams"])
 
 
 @router.get("/streams", **allowed("list"))
