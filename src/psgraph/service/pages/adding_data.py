@@ -18,7 +18,7 @@ from psgraph.service.permissions import Identity
 from psgraph.service.previews import preview
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import replace_roster
-from psgraph.service.schemas import Preview
+from psgraph.service.schemas import Preview, StreamView, TimestampView
 from psgraph.service.service import Service
 from psgraph.service.snapshots import accept_snapshot
 from psgraph.service.states import timestamp_view
@@ -107,6 +107,13 @@ async def post_data(
     return RedirectResponse(address, 303)
 
 
+def _suggested(view: StreamView, posted: TimestampView | None) -> int:
+    """The timestamp to post next: after the one that is being published."""
+    if posted is None or posted.state == "refused":
+        return view.next_timestamp
+    return max(view.next_timestamp, posted.timestamp + 1)
+
+
 def _key(text: str) -> str:
     """The key that the form brought along: sent twice, it is accepted once."""
     return text if _KEY.fullmatch(text) else secrets.token_hex(16)
@@ -131,7 +138,7 @@ def _page(
     preview_error: Refusal | None = None,
 ) -> Response:
     view = stream_view(service, stream)
-    status = None if posted is None else timestamp_view(service, stream, posted, caller)
+    status = None if posted is None else timestamp_view(service, stream, posted)
     following = status is not None and status.state in ("waiting", "due", "measuring")
     wrong = error or preview_error
     if wrong is not None:
@@ -144,7 +151,7 @@ def _page(
         status=200 if wrong is None else wrong.status,
         error=error,
         stream=view,
-        timestamp=view.next_timestamp,
+        timestamp=_suggested(view, status),
         progress=status,
         following=following and (status is not None and status.due is None),
         key=secrets.token_hex(16),

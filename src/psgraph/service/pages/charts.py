@@ -65,14 +65,17 @@ def _sections(directory: Path, timestamp: int, digest: str) -> Markup:
     except MissingExtra as missing:
         page = Page("")
         page.heading("Charts")
-        page.paragraph(' '.join(str(missing).split()), kind="note")
+        page.paragraph(" ".join(str(missing).split()), kind="note")
     return embedded(page)
 
 
 def _add_sizes(page: Page, certificates: Sequence[Certificate]) -> None:
     """Add a section on the number of edges and nodes over time."""
     page.heading("Releases over time")
-    colour, times = method_look(certificates[-1].method).colour, [each.time for each in certificates]
+    colour, times = (
+        method_look(certificates[-1].method).colour,
+        [each.time for each in certificates],
+    )
     drawings = []
     for title, numbers in (
         ("edges of the synthetic graphs", [each.edges for each in certificates]),

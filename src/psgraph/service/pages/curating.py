@@ -83,7 +83,9 @@ def _form(request: Request, form: FormData, error: Refusal | None = None) -> Res
         subtitle="Plan the privacy budget first. No data is read, and nothing is spent.",
         status=200 if error is None else error.status,
         error=error,
-        values={name: text_of(form, name) for name in (*_TEXTS, *_MORE, "nodes", "degree", "public")},
+        values={
+            name: text_of(form, name) for name in (*_TEXTS, *_MORE, "nodes", "degree", "public")
+        },
         methods=[(name, method_look(name).title) for name in method_names()],
         periods=PERIODS.items(),
         plan=plan,

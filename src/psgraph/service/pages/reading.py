@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from psgraph.privacy.guarantee import exact_fraction
 from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp
 from psgraph.service.api.streams import list_streams
 from psgraph.service.pages.charts import change_words, chart_sections, drawable, drawing_png
@@ -79,7 +78,6 @@ def show_release(
     certificate = stream.shelf.certificate(timestamp)
     view = stream_view(service, stream)
     time = f", {certificate.time}" if certificate.time else ""
-    guarantee = certificate.guarantee
     return render(
         request,
         "release.html",
@@ -90,7 +88,7 @@ def show_release(
         change=change_words(stream.out, stream.shelf.certificates(), timestamp),
         drawing=caller.may("download") and drawable(certificate),
         files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
-        window_share=float(certificate.window_spent / exact_fraction(guarantee.epsilon)),
+        window_share=float(certificate.window_spent / certificate.guarantee.epsilon),
     )
 
 

@@ -79,7 +79,12 @@ def render(
     return HTMLResponse(
         text,
         status,
-        {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"},
+        {
+            "Content-Security-Policy": POLICY,
+            "Cache-Control": "no-store",
+            # With "no-referrer" a browser hides from our own forms that they are ours.
+            "Referrer-Policy": "same-origin",
+        },
     )
 
 

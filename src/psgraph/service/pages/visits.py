@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from psgraph.errors import PsgraphError
 from psgraph.service.api.access import service_of
+from psgraph.service.logs import log
 from psgraph.service.pages.rendering import error_page
 from psgraph.service.permissions import ANYONE, PERMISSIONS, Action, Identity
 from psgraph.service.problems import Refusal, as_refusal
@@ -119,9 +120,12 @@ def check_csrf(request: Request, csrf: str | None) -> None:
 
 def refuse_cross_site(request: Request) -> None:
     """Refuse a form that another site sent, as far as the browser says so."""
-    origin = request.headers.get("origin")
-    elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-    if elsewhere or (origin is not None and urlsplit(origin).netloc != request.headers.get("host")):
+    fetched, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if fetched is not None:
+        own = fetched in ("same-origin", "none")
+    else:
+        own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    if not own:
         raise Refusal(
             403,
             "cross_site",
@@ -156,9 +160,20 @@ class PageRoute(APIRoute):
                 return error_page(request, not_found())
             except HTTPException as error:
                 return error_page(request, _unusual(error))
+            except Exception as error:  # its text may hold anything
+                log("page_failed", error=type(error).__name__)
+                return error_page(request, _BROKEN)
             return response
 
         return with_pages
+
+
+_BROKEN = Refusal(
+    500,
+    "internal",
+    "The service failed; this is a fault of psgraph.",
+    "Try again. If it stays, ask the operator to look at the log.",
+)
 
 
 def _to_sign_in(request: Request) -> Response:
