@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from psgraph.service.clock import now_text
 from psgraph.service.database import Database
 from psgraph.service.permissions import Identity
+from psgraph.service.problems import Refusal
 from psgraph.service.schemas import AuditEntry, AuditVerification
 
 __all__ = ["SERVICE", "AuditLog", "LogName"]
@@ -64,6 +66,30 @@ class AuditLog:
                 "INSERT INTO audit VALUES (?, ?, ?, ?)",
                 (log, number, content, _digest(before, content)),
             )
+
+    @contextmanager
+    def noting_refusals(
+        self,
+        identity: Identity,
+        action: str,
+        *,
+        stream: str,
+        timestamp: int | None = None,
+        log: LogName = "main",
+    ) -> Iterator[None]:
+        """Record what is refused in the block, by its code; the block records what is done."""
+        try:
+            yield
+        except Refusal as refusal:
+            self.add(
+                identity,
+                action,
+                stream=stream,
+                timestamp=timestamp,
+                outcome=refusal.error,
+                log=log,
+            )
+            raise
 
     def entries(
         self,

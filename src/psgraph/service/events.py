@@ -26,6 +26,13 @@ def accept_events(
     service: Service, stream: Stream, upload: Upload, key: str, by: Identity
 ) -> Accepted:
     """Accept events: all of them or none, durable when this returns."""
+    with service.audit.noting_refusals(by, "post events", stream=stream.name, log="events"):
+        _accept(service, stream, upload, key)
+        service.audit.add(by, "post events", stream=stream.name, outcome="accepted", log="events")
+    return Accepted(state="accepted", stream=stream.name)
+
+
+def _accept(service: Service, stream: Stream, upload: Upload, key: str) -> None:
     schedule = stream.schedule
     if stream.terms.source != "events" or schedule is None:
         raise Refusal(
@@ -45,8 +52,6 @@ def accept_events(
                 if any(service.worker.due(stream, timestamp) for timestamp, _ in pieces):
                     raise outside_periods()
                 stream.inbox.add_events(key, mark, pieces)
-    service.audit.add(by, "post events", stream=stream.name, outcome="accepted", log="events")
-    return Accepted(state="accepted", stream=stream.name)
 
 
 def open_timestamps(service: Service, stream: Stream) -> tuple[int, int]:

@@ -43,9 +43,15 @@ def preview(service: Service, stream: Stream, upload: Upload, by: Identity) -> P
         unknown = _unknown_nodes(nodes, upload)
         return Preview(readable=False, problem=problem, unknown_nodes=unknown, **facts)
     except PsgraphError as error:
-        problem = str(error).replace(upload.path.name, "the upload")
+        problem = _told(error, upload)
         return Preview(readable=False, problem=problem, **facts)
     return Preview(readable=True, problem=None, **facts)
+
+
+def _told(error: PsgraphError, upload: Upload) -> str:
+    """Say what is wrong, without advice about options of the command."""
+    lines = str(error).replace(upload.path.name, "the upload").splitlines()
+    return "\n".join(line for line in lines if "(--" not in line)
 
 
 def _log(stream: Stream) -> Any:

@@ -39,6 +39,20 @@ def accept_snapshot(
     by: Identity,
 ) -> Accepted:
     """Accept the edges of one timestamp: durable when this returns."""
+    with service.audit.noting_refusals(
+        by, "post snapshot", stream=stream.name, timestamp=timestamp
+    ):
+        return _accept(service, stream, timestamp, upload, time, by)
+
+
+def _accept(
+    service: Service,
+    stream: Stream,
+    timestamp: int,
+    upload: Upload,
+    time: str | None,
+    by: Identity,
+) -> Accepted:
     if stream.terms.source != "snapshots":
         raise Refusal(
             409,

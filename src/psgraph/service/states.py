@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from psgraph.service.clock import moment_text, now
+from psgraph.service import clock
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import State, TimestampView
 
@@ -42,7 +42,7 @@ def timestamp_view(service: Service, stream: Stream, timestamp: int) -> Timestam
     elif entry is not None and entry.state == "refused":
         state, reason = "refused", entry.reason
     elif stream.schedule is not None and at is not None:
-        state, time = ("due" if at <= now() else "waiting"), stream.schedule.time(timestamp)
+        state, time = ("due" if at <= clock.now() else "waiting"), stream.schedule.time(timestamp)
     elif entry is not None:
         state = "due"
     else:
@@ -57,6 +57,6 @@ def timestamp_view(service: Service, stream: Stream, timestamp: int) -> Timestam
         timestamp=timestamp,
         time=time,
         state=state,
-        due=None if at is None else moment_text(at),
+        due=None if at is None else clock.moment_text(at),
         reason=reason,
     )

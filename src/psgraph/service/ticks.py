@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psgraph.errors import InvalidArgument
-from psgraph.service.clock import now
+from psgraph.service import clock
 from psgraph.streams.spans import Span
 from psgraph.streams.times import Period, instant
 
@@ -74,7 +74,7 @@ class Schedule:
 
     def current(self, at: float | None = None) -> int:
         """Return the timestamp whose period contains a moment; it may be negative."""
-        moment = np.array([int((now() if at is None else at) * _MICRO)])
+        moment = np.array([int((clock.now() if at is None else at) * _MICRO)])
         return int(self.period.numbers(self.period.scale(moment, zoned=True))[0]) - self.first
 
     @property

@@ -14,8 +14,8 @@ from psgraph.errors import BudgetExceeded, PsgraphError
 from psgraph.graph import Snapshot
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
+from psgraph.service import clock
 from psgraph.service.audit_log import SERVICE
-from psgraph.service.clock import now
 from psgraph.service.logs import log
 from psgraph.service.problems import places_of
 from psgraph.service.queue import Entry
@@ -40,7 +40,7 @@ class Worker(threading.Thread):
         self._service = service
         self._publishers: dict[str, Publisher] = {}
         self._wake, self._stop_now = threading.Event(), threading.Event()
-        self._started_at = now()
+        self._started_at = clock.now()
         self._retry_at: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._refused_during: dict[str, int] = {}
@@ -56,6 +56,7 @@ class Worker(threading.Thread):
         self._wake.set()
         if self.is_alive():
             self.join()
+        self.close()
 
     def due_at(self, stream: Stream, timestamp: int) -> float | None:
         """Return when a timestamp is released; None without a schedule.
@@ -66,12 +67,12 @@ class Worker(threading.Thread):
         if stream.schedule is None:
             return None
         tick = stream.schedule.due(timestamp)
-        return max(tick, self._started_at + stream.schedule.delay) if tick < now() else tick
+        return max(tick, self._started_at + stream.schedule.delay) if tick < clock.now() else tick
 
     def due(self, stream: Stream, timestamp: int) -> bool:
         """Whether the tick of a timestamp has passed, so that no data are accepted for it."""
         at = self.due_at(stream, timestamp)
-        return at is not None and at <= now()
+        return at is not None and at <= clock.now()
 
     # ---- the thread ----
 
@@ -79,17 +80,24 @@ class Worker(threading.Thread):
         """Publish until it is stopped."""
         while not self._stop_now.is_set():
             self._wake.clear()
-            for stream in self._service.streams:
-                self._serve(stream)
+            self.publish_due()
             self._purge()
             self._wake.wait(self._pause())
+
+    def publish_due(self) -> None:
+        """Publish everything that is due now."""
+        for stream in self._service.streams:
+            self._serve(stream)
+
+    def close(self) -> None:
+        """Release all ledgers."""
         for publisher in self._publishers.values():
             publisher.close()
         self._publishers.clear()
 
     def _pause(self) -> float:
         """Return how long nothing is due."""
-        present, pause = now(), _LONGEST_PAUSE
+        present, pause = clock.now(), _LONGEST_PAUSE
         for stream in self._service.streams:
             at = self.due_at(stream, stream.sealed)
             if at is not None and at > present:
@@ -168,7 +176,7 @@ class Worker(threading.Thread):
         if entry is not None and entry.state == "refused" and not self._may_retry(stream):
             return None
         at = self.due_at(stream, timestamp)
-        if at is not None and at > now():
+        if at is not None and at > clock.now():
             return None
         roster = None if stream.terms.roster == "edges" else stream.roster.now
         if roster is None and stream.terms.roster == "list":
