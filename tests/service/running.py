@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -80,7 +80,7 @@ class Server:
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "psgraph", "serve", str(self.directory)),
-                    *("--port", "0", *self.options),
+                    *(self.options if "--port" in self.options else ("--port", "0", *self.options)),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -157,7 +157,10 @@ class Server:
             sent.setdefault("Content-Type", "application/json")
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
-            connection.request(method, (API if api else "") + path, body, sent)
+            with suppress(
+                BrokenPipeError, ConnectionResetError
+            ):  # it may refuse before it read all
+                connection.request(method, (API if api else "") + path, body, sent)
             response = connection.getresponse()
             return Answer(response.status, dict(response.headers), response.read())
         finally:
