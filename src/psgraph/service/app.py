@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from psgraph._version import __version__
-from psgraph.service.api import administration, operations, oversight, posting, releases, streams
+from psgraph.service.api import (
+    administration,
+    operations,
+    oversight,
+    posting,
+    releases,
+    streams,
+    unknown,
+)
 from psgraph.service.guard import Guard
 from psgraph.service.pages.dashboard import add_pages
 from psgraph.service.problems import add_handlers
@@ -59,6 +67,7 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
         administration.router,
     ):
         app.include_router(router, prefix=PREFIX)
+    app.include_router(unknown.router, prefix=PREFIX)
     add_pages(app)
     app.add_middleware(Guard, service=opened)
     return app

@@ -9,8 +9,10 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from starlette.exceptions import HTTPException
+
 from psgraph.service.logs import log
-from psgraph.service.problems import Refusal, problem
+from psgraph.service.problems import Refusal, problem, refusal_of
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -105,7 +107,7 @@ class Guard:
         if not _is_upload(scope) and length.isdigit():
             most = self._service.settings.limits.body_bytes
             if int(length) > most:
-                return _too_large(most)
+                return refusal_of(413)
         return None
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
@@ -119,7 +121,7 @@ class Guard:
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
-                raise _too_large(most)
+                raise HTTPException(413)  # the only kind that FastAPI lets through from here
             return message
 
         return receive_bounded
@@ -128,7 +130,7 @@ class Guard:
         """Log and count a request, unless their number or duration could say something."""
         route = scope.get("route")
         path = str(getattr(route, "path", "other"))
-        if scope["path"].startswith("/api/v1/") and not path.startswith("/api/"):
+        if route is not None and scope["path"].startswith("/api/") and path[:5] != "/api/":
             path = f"/api/v1{path}"  # a router does not know its prefix
         extra = getattr(route, "openapi_extra", None) or {}
         if extra.get("x-private"):
@@ -149,13 +151,3 @@ def _is_upload(scope: Scope) -> bool:
     if scope["method"] not in ("POST", "PUT") or "/streams/" not in path:
         return False
     return "/snapshots/" in path or path.endswith(_UPLOADS)
-
-
-def _too_large(most: int) -> Refusal:
-    return Refusal(
-        413,
-        "too_large",
-        f"The request has more than {most:,} bytes.",
-        "Send less.",
-        {"Connection": "close"},
-    )

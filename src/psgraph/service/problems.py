@@ -26,7 +26,7 @@ from psgraph.errors import (
 )
 from psgraph.service.logs import log
 
-__all__ = ["Refusal", "add_handlers", "as_refusal", "places_of", "problem"]
+__all__ = ["Refusal", "add_handlers", "as_refusal", "places_of", "problem", "refusal_of"]
 
 SIZE = 1024
 """Errors are padded to a multiple of this many bytes."""
@@ -69,7 +69,13 @@ _BY_STATUS = {
         "This address does not take this method.",
         "See /api/v1/openapi.json for what it takes.",
     ),
+    413: ("too_large", "The request is too large.", "Send less."),
 }
+
+
+def refusal_of(status: int, headers: Mapping[str, str] | None = None) -> Refusal:
+    """Return the refusal that a bare status stands for."""
+    return Refusal(status, *_BY_STATUS.get(status, _BY_STATUS[400]), headers)
 
 
 def as_refusal(error: PsgraphError) -> Refusal:
@@ -126,8 +132,7 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def unusual(request: Request, error: HTTPException) -> Response:
         del request
-        code, message, remedy = _BY_STATUS.get(error.status_code, _BY_STATUS[400])
-        return problem(Refusal(error.status_code, code, message, remedy, error.headers))
+        return problem(refusal_of(error.status_code, error.headers))
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:

@@ -99,7 +99,15 @@ def _accept(
 def _name(stream: Stream, timestamp: int, time: str | None) -> str:
     """Return the public name of a timestamp."""
     if stream.schedule is None:
-        return str(timestamp) if time is None else time.strip()
+        name = str(timestamp) if time is None else time.strip()
+        if not name or not name.isprintable():
+            raise Refusal(
+                422,
+                "bad_time",
+                "The time is blank or has characters that can't be printed.",
+                "Give plain text such as 2026-01-05, or leave it out.",
+            )
+        return name
     name = stream.schedule.time(timestamp)
     if time not in (None, name):
         raise Refusal(

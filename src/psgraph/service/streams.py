@@ -16,7 +16,7 @@ from psgraph.errors import PsgraphError, TermsChanged
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
-from psgraph.publication.promise import Promise
+from psgraph.publication.promise import Promise, refuse_without_promise
 from psgraph.publication.publisher import Publisher
 from psgraph.service.audit_log import AuditLog
 from psgraph.service.clock import now_text
@@ -169,6 +169,7 @@ class Streams:
         terms = _resolved(new)
         guarantee = WEventPrivacy(terms.epsilon, terms.window)
         method = build_method(terms.method, terms.parameters, guarantee)
+        refuse_without_promise(method, guarantee, seed=terms.seed, not_private=False)
         with self._lock:
             if terms.name in self._streams:
                 raise _taken()

@@ -137,6 +137,13 @@ def unreadable() -> Refusal:
 def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> None:
     with raw.open("rb") as file:
         magic = file.read(4)
+    if not magic:
+        raise Refusal(
+            422,
+            "no_content",
+            "The request has no content.",
+            "Send the file as the body. An empty table is its line of column names, such as u,v.",
+        )
     if kind == "parquet":
         raw.rename(path)
         _check_parquet(path, limits)
