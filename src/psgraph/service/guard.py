@@ -92,7 +92,7 @@ class Guard:
         self._record(scope, answered["status"], time.perf_counter() - started)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
-        """Refuse a request for another host, or one that announces too large a body."""
+        """Refuse a request for another host, or one whose body is ambiguous or too large."""
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
@@ -103,6 +103,8 @@ class Guard:
                 "The service does not answer for this host name.",
                 "Use its own name; the operator adds names with --hostname.",
             )
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            return refusal_of(400, {"Connection": "close"})  # a proxy may believe the other one
         length = headers.get(b"content-length", b"0")
         if not _is_upload(scope) and length.isdigit():
             most = self._service.settings.limits.body_bytes
