@@ -47,6 +47,8 @@ class Stream:
         The directory of its releases.
     home
         The private directory of its node list, uploads and events.
+    inbox
+        Its accepted and unpublished private data.
     lock
         Held while data are accepted or taken for a timestamp.
     sealed
@@ -65,6 +67,7 @@ class Stream:
         self.lock = threading.RLock()
         self.shelf = Shelf(out)
         self.roster = StoredRoster(home / "roster.parquet")
+        self.inbox = Inbox(home)
         self.measuring: int | None = None
         self.trouble: str | None = None
         self.sealed = self._sealed()
@@ -81,11 +84,6 @@ class Stream:
     @property
     def name(self) -> str:
         return self.terms.name
-
-    @cached_property
-    def inbox(self) -> Inbox:
-        """Its accepted and unpublished private data."""
-        return Inbox(self.home)
 
     @property
     def guarantee(self) -> WEventPrivacy:

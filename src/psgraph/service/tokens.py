@@ -116,7 +116,7 @@ class Tokens:
             match = _FORM.fullmatch(token)
             row = match and self._database.row("SELECT hash FROM tokens WHERE id = ?", (match[1],))
             try:
-                _HASHER.verify(row[0] if row else _DUMMY, token)
+                _HASHER.verify(row[0] if row else _DUMMY, token if match else "")
             except (Argon2Error, InvalidHashError):
                 return None
             if not match or not row:
