@@ -14,7 +14,6 @@ from psgraph.service.events import accept_events
 from psgraph.service.pages.rendering import render
 from psgraph.service.pages.uploading import open_form
 from psgraph.service.pages.visits import PageRoute, open_to
-from psgraph.service.permissions import Identity
 from psgraph.service.previews import preview
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import replace_roster
@@ -45,11 +44,10 @@ def show_data(
     request: Request,
     stream: OpenStream,
     service: TheService,
-    caller: Caller,
     posted: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
 ) -> Response:
     """Show the forms, and the state of a timestamp that was just posted."""
-    return _page(request, service, stream, caller, posted=posted)
+    return _page(request, service, stream, posted=posted)
 
 
 @router.post("/streams/{stream}/roster", **open_to("post"))
@@ -62,7 +60,7 @@ async def upload_roster(
         async with form.received(service) as upload:
             await service.in_thread(replace_roster, service, stream, upload, caller)
     except Refusal as refusal:
-        return await service.in_thread(_page, request, service, stream, caller, refusal)
+        return await service.in_thread(_page, request, service, stream, error=refusal)
     return RedirectResponse(f"/streams/{stream.name}/data?done=roster", 303)
 
 
@@ -79,7 +77,7 @@ async def show_preview(
     except Refusal as refusal:
         problem = refusal
     return await service.in_thread(
-        _page, request, service, stream, caller, None, None, found, problem
+        _page, request, service, stream, found=found, preview_error=problem
     )
 
 
@@ -103,7 +101,7 @@ async def post_data(
                 )
                 address += f"&posted={timestamp}"
     except Refusal as refusal:
-        return await service.in_thread(_page, request, service, stream, caller, refusal)
+        return await service.in_thread(_page, request, service, stream, error=refusal)
     return RedirectResponse(address, 303)
 
 
@@ -131,7 +129,7 @@ def _page(
     request: Request,
     service: Service,
     stream: Stream,
-    caller: Identity,
+    *,
     error: Refusal | None = None,
     posted: int | None = None,
     found: Preview | None = None,
@@ -139,7 +137,7 @@ def _page(
 ) -> Response:
     view = stream_view(service, stream)
     status = None if posted is None else timestamp_view(service, stream, posted)
-    following = status is not None and status.state in ("waiting", "due", "measuring")
+    unfinished = status is not None and status.state in ("waiting", "due", "measuring")
     wrong = error or preview_error
     if wrong is not None:
         wrong.remedy = _REMEDIES.get(wrong.error, wrong.remedy)
@@ -153,7 +151,7 @@ def _page(
         stream=view,
         timestamp=_suggested(view, status),
         progress=status,
-        following=following and (status is not None and status.due is None),
+        following=unfinished and not view.period,  # a tick may be a day away
         key=secrets.token_hex(16),
         preview=found,
         preview_error=preview_error,

@@ -101,7 +101,7 @@ def _plan(form: FormData) -> dict[str, Any]:
         values["edges"] = _edges(text_of(form, "nodes"), degree)
     asked = read(PlanRequest, values)
     plan = post_plan(asked)
-    return {**plan, "factor": significant(exp(min(exact_fraction(asked.epsilon), 100)))}
+    return {**plan, "factor": significant(exp(min(float(exact_fraction(asked.epsilon)), 100.0)))}
 
 
 def _edges(nodes: str, degree: str) -> int:

@@ -16,13 +16,19 @@ from psgraph.service.pages import (
 )
 from psgraph.service.pages.visits import PageRoute, identify_visit, not_found
 
-__all__ = ["add_pages"]
+__all__ = ["ROUTERS", "add_pages"]
+
+ROUTERS = tuple(
+    module.router
+    for module in (static, signing_in, reading, curating, adding_data, tokens, overseeing)
+)
+"""All pages."""
 
 
 def add_pages(app: FastAPI) -> None:
     """Add all pages to an application, after its API: unknown addresses outside it get a page."""
-    for module in (static, signing_in, reading, curating, adding_data, tokens, overseeing):
-        app.include_router(module.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.router.add_api_route(
         "/{path:path}",
         _missing,

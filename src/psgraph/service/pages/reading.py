@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -45,7 +45,7 @@ def show_stream(
     certificates = stream.shelf.certificates()
     end = len(certificates) if before is None else min(before, len(certificates))
     start = max(0, end - _ROWS)
-    context = {}
+    context: dict[str, Any] = {}
     if certificates:
         last = certificates[-1]
         context = {
