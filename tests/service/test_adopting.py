@@ -110,3 +110,16 @@ def test_what_can_not_be_adopted_is_refused(offline, published, tmp_path):
 def test_one_service_at_a_time_uses_a_directory(offline):
     with pytest.raises(LedgerBusy, match="another service"):
         type(offline.service)(offline.service.settings)
+
+
+def test_data_that_the_command_overtook_are_dropped_and_not_taken_for_published(
+    offline, published, tmp_path
+):
+    adopt(offline.service, "calls", published)
+    offline.post(2, edges(3))
+    (tmp_path / "days" / "2.csv").write_bytes(edges(7))
+    assert publish(tmp_path) == 0
+    offline.publish()
+    assert offline.state(2) == "released"
+    assert offline.post(2, edges(3)).status_code == 409
+    assert offline.post(2, edges(7)).status_code == 200

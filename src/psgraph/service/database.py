@@ -1,7 +1,6 @@
 """The database of the service: tokens, streams, the queue and the audit log. No private edges.
 
-One SQLite file, one connection, one writer at a time; a change is durable when its transaction
-ends. Private uploads and events are in the directories of their streams, never here.
+One SQLite file, one writer at a time; a change is durable when its transaction ends. Private uploads and events are in the directories of their streams, never here.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
 
 
 class Database:
-    """A SQLite file that threads share.
+    """A SQLite file that threads share: one writes at a time, one reads meanwhile.
 
     Parameters
     ----------
@@ -60,15 +59,15 @@ class Database:
 
     def __init__(self, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
         self.path = path
-        self._lock = threading.RLock()
+        self._lock, self._reading = threading.RLock(), threading.Lock()
+        self._writer: int | None = None  # the thread in a transaction
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, timeout=10
-            )
+            self._connection, self._reader = _connected(path), _connected(path)
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._migrate(migrations)
+            self._reader.execute("PRAGMA query_only = ON")
         except (OSError, sqlite3.Error):
             raise LedgerError(
                 f"{path} can't be opened as the database of a service\n"
@@ -91,25 +90,25 @@ class Database:
             )
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a result."""
-        with self._lock:
+        """Return all rows of a result. Reading does not wait for a writer's disk."""
+        if self._writer == threading.get_ident():
             return self._connection.execute(query, values).fetchall()
+        with self._reading:
+            return self._reader.execute(query, values).fetchall()
 
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a result, or None."""
-        with self._lock:
-            found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
-            return found
+        return next(iter(self.rows(query, values)), None)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run a block in one transaction, durable when the block is left; may be nested."""
         with self._lock:
-            nested = bool(self._connection.in_transaction)
-            if nested:
+            if self._writer is not None:
                 yield self._connection
                 return
             self._connection.execute("BEGIN IMMEDIATE")
+            self._writer = threading.get_ident()
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
@@ -117,6 +116,8 @@ class Database:
                 with suppress(sqlite3.OperationalError):  # SQLite may have done it
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                self._writer = None
 
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
         """Run one statement in a transaction of its own."""
@@ -125,5 +126,10 @@ class Database:
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
+        with self._lock, self._reading:
+            self._reader.close()
             self._connection.close()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)

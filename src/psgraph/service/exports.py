@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["SANDBOX", "export_file", "report_page"]
+__all__ = ["DRAWING", "SANDBOX", "export_file", "report_page"]
 
 SANDBOX = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -31,7 +31,8 @@ SANDBOX = (
 )
 """For reports, which carry their style and pictures inside and no script."""
 
-_LOCK = threading.Lock()
+DRAWING = threading.Lock()
+"""Held while pictures are drawn: matplotlib is not made for threads."""
 
 
 def export_file(service: Service, stream: Stream, format: str) -> Response:
@@ -59,7 +60,7 @@ def _made(service: Service, stream: Stream, name: str, make: Callable[[Path], No
         )
     folder = service.cache / stream.name
     path = folder / f"{released:06d}-{name}"
-    with _LOCK:
+    with DRAWING:
         if not path.exists():
             make_directory(folder)
             for old in folder.glob(f"*-{name}"):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable
 
 import uvicorn
 
-from psgraph.errors import OutputError
+from psgraph.errors import InvalidArgument, OutputError
 from psgraph.service.app import create_app
 from psgraph.service.service import Service
 from psgraph.service.settings import Settings
 
 __all__ = ["serve"]
+
+PROXIES = "127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd00::/8"
+"""Addresses of proxies whose ``X-Forwarded-For`` is believed; clients could write it as well."""
 
 _GRACE = 20  # seconds for requests in progress
 
@@ -37,12 +41,18 @@ def serve(service: Service, settings: Settings, *, announce: Callable[[str], obj
             ssl_certfile=None if settings.tls_cert is None else str(settings.tls_cert),
             ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
             proxy_headers=settings.behind_proxy,
-            forwarded_allow_ips="*" if settings.behind_proxy else None,
+            forwarded_allow_ips=PROXIES,
             timeout_graceful_shutdown=_GRACE,
             h11_max_incomplete_event_size=64 * 1024,
         )
         server = uvicorn.Server(config)
         config.load()
+    except (ssl.SSLError, FileNotFoundError, PermissionError):
+        service.stop()
+        raise InvalidArgument(
+            "the TLS certificate and key can't be used\n"
+            "Give PEM files that belong together: --tls-cert and --tls-key."
+        ) from None
     except BaseException:
         service.stop()
         raise

@@ -224,6 +224,13 @@ def _resolved(new: NewStream) -> NewStream:
     except PsgraphError as error:
         message, _, remedy = str(error).partition("\n")
         raise Refusal(422, "invalid", message, remedy) from None
+    if (new.source == "events" or new.missing == "empty") and schedule.current() > 0:
+        raise Refusal(
+            422,
+            "invalid",
+            "The first period is over, so nothing could be posted for it.",
+            "Give a moment in the present period, or leave first_period out.",
+        )
     return new.model_copy(update={"first_period": schedule.time(0)})
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psgraph.errors import BudgetExceeded, PsgraphError
+from psgraph.errors import BudgetExceeded, PsgraphError, ReplayConflict, RosterChanged
 from psgraph.graph import Snapshot
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
@@ -167,9 +168,24 @@ class Worker(threading.Thread):
         stream.sealed = publisher.spending.timestamps
         for entry in self._service.queue.queued(stream.name):
             if entry.timestamp < stream.sealed:  # sealed, but the service was killed then
-                self._clear(stream, entry)
+                self._reconcile(stream, publisher, entry)
         stream.inbox.forget_events(stream.sealed)
         return publisher
+
+    def _reconcile(self, stream: Stream, publisher: Publisher, entry: Entry) -> None:
+        """Compare an accepted snapshot with what is sealed: the command may have sealed other data.
+
+        Then it is dropped, and later posts of the timestamp are compared with the ledger.
+        """
+        roster = None if stream.terms.roster == "edges" else stream.roster.now
+        assert entry.file is not None
+        snapshot = stream.inbox.load(entry.file, roster, time=entry.time or str(entry.timestamp))
+        try:
+            publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.statement)
+        except (ReplayConflict, RosterChanged):
+            self._clear(stream, replace(entry, mark=None), outcome="published elsewhere")
+        else:
+            self._finish(stream, entry.timestamp, snapshot)
 
     def _take(self, stream: Stream, timestamp: int, entry: Entry | None) -> Snapshot | None:
         """Return the snapshot to publish now; None if it is not due or has to be waited for."""
@@ -207,12 +223,12 @@ class Worker(threading.Thread):
         entry = self._service.queue.find(stream.name, timestamp)
         entry = entry or Entry(timestamp, snapshot.time, "queued")
         with stream.lock:
-            stream.sealed = timestamp + 1
+            stream.sealed = max(stream.sealed, timestamp + 1)
             self._clear(stream, entry)
             stream.inbox.forget_events(stream.sealed)
         log("released", stream=stream.name, timestamp=timestamp)
 
-    def _clear(self, stream: Stream, entry: Entry) -> None:
+    def _clear(self, stream: Stream, entry: Entry, *, outcome: str = "released") -> None:
         """Record that a timestamp is released, and delete its stored snapshot."""
         done = Entry(entry.timestamp, entry.time, "released", entry.mark)
         with self._service.database.transaction():
@@ -222,7 +238,7 @@ class Worker(threading.Thread):
                 "release",
                 stream=stream.name,
                 timestamp=entry.timestamp,
-                outcome="released",
+                outcome=outcome,
             )
         if entry.file is not None:
             stream.inbox.remove(entry.file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,8 @@ from psgraph.service.service import Service
 from psgraph.service.uploads import Upload, receive, too_large
 
 __all__ = ["received", "received_from"]
+
+_LONGEST_WAIT = 30.0  # seconds until another upload has to be finished
 
 
 @asynccontextmanager
@@ -31,16 +34,20 @@ async def received_from(
     chunks: AsyncIterator[bytes], media_type: str | None, service: Service
 ) -> AsyncIterator[Upload]:
     """Receive a file piece by piece; it is deleted at the end of the block."""
-    if service.uploading.locked():
+    try:
+        async with asyncio.timeout(_LONGEST_WAIT):
+            await service.uploading.acquire()
+    except TimeoutError:
         raise Refusal(
             503,
             "busy",
             "As many uploads as are allowed are being received.",
             "Try again in a moment.",
-            {"Retry-After": "1"},
-        )
-    async with (
-        service.uploading,
-        receive(chunks, media_type, service.incoming, service.settings.limits) as upload,
-    ):
-        yield upload
+            {"Retry-After": "5"},
+        ) from None
+    try:
+        limits = service.settings.limits
+        async with receive(chunks, media_type, service.incoming, limits) as upload:
+            yield upload
+    finally:
+        service.uploading.release()
