@@ -1,6 +1,7 @@
 """The database of the service: tokens, streams, the queue and the audit log. No private edges.
 
-One SQLite file, one writer at a time; a change is durable when its transaction ends. Private uploads and events are in the directories of their streams, never here.
+One SQLite file, one writer at a time; a change is durable when its transaction ends. Private
+uploads and events are in the directories of their streams, never here.
 """
 
 from __future__ import annotations

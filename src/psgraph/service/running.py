@@ -45,7 +45,7 @@ def serve(service: Service, settings: Settings, *, announce: Callable[[str], obj
             timeout_graceful_shutdown=_GRACE,
             h11_max_incomplete_event_size=64 * 1024,
         )
-        server = uvicorn.Server(config)
+        server = _Server(config)
         config.load()
     except (ssl.SSLError, FileNotFoundError, PermissionError):
         service.stop()
