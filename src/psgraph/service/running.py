@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import ssl
 from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 
@@ -19,6 +21,16 @@ PROXIES = "127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd00::/8"
 """Addresses of proxies whose ``X-Forwarded-For`` is believed; clients could write it as well."""
 
 _GRACE = 20  # seconds for requests in progress
+
+
+class _Server(uvicorn.Server):
+    """A server that ends with exit code 0 when it is asked to; uvicorn would raise the signal."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop after the requests in progress; at a second Ctrl-C without waiting for them."""
+        del frame
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 def serve(service: Service, settings: Settings, *, announce: Callable[[str], object]) -> None:
