@@ -51,6 +51,7 @@ class Trial:
 
     directory: Path
     seed: int = 0
+    share_of_events: float = 0.15
     streams: list[str] = field(default_factory=list)
     ticked: str = ""
     accepted: dict[tuple[str, int], set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -65,17 +66,19 @@ class Trial:
 
     def __post_init__(self) -> None:
         port = _free_port()
-        self.server = Server(self.directory, "--port", str(port), "--rate", "1000000")
+        options = ("--port", str(port), "--rate", "1000000", "--uploads", "64")
+        self.server = Server(self.directory, *options)
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._over, self._up = threading.Event(), threading.Event()
+        self._up.set()
 
-    def run(self, *, clients: int, kills: int, streams: int = 3, gap: float = 1.0) -> None:
-        """Run the campaign: `kills` times after at most `gap` seconds, and count at the end."""
+    def run(self, *, clients: int, kills: int, streams: int = 3, posts: int = 60) -> None:
+        """Run the campaign and count at the end. The server is killed after at most `posts`."""
         rng = random.Random(self.seed)
         self.server.start()
         try:
             self.streams = [new_stream(self.server, f"s{i}", **TERMS) for i in range(streams)]
-            self.ticked = new_stream(self.server, "ticked", source="events", period="1s", **TERMS)
+            self.ticked = new_stream(self.server, "ticked", source="events", period="2s", **TERMS)
             names = [*self.streams, self.ticked]
             observers = {name: Observer(self._out(name)) for name in names}
             threads = [
@@ -85,13 +88,16 @@ class Trial:
             for thread in threads:
                 thread.start()
             for _ in range(kills):
-                time.sleep(rng.uniform(0.02, gap))
+                self._until_posted(rng.randint(1, posts))
+                time.sleep(rng.uniform(0, 0.05))
+                self._up.clear()  # requests that are under way stay under way
                 self.server.kill()
                 self.kills += 1
                 for observer in observers.values():
                     observer.look()
                 self.server.start()
-            time.sleep(gap)
+                self._up.set()
+            self._until_posted(posts)
             self._over.set()
             for thread in threads:
                 thread.join()
@@ -109,22 +115,32 @@ class Trial:
     def _out(self, name: str) -> Path:
         return self.directory / "streams" / name / "releases"
 
+    def _until_posted(self, more: int) -> None:
+        """Wait until the server has answered this many more posts, or for a few seconds."""
+        enough, deadline = self._answered() + more, time.monotonic() + 5
+        while self._answered() < enough and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _answered(self) -> int:
+        return self.statuses.total() - self.statuses[503]
+
     # ---- the clients ----
 
     def _client(self, rng: random.Random) -> None:
         while not self._over.is_set():
+            self._up.wait(1)
             try:
                 chosen = rng.random()
-                if chosen < 0.15:
+                if chosen < self.share_of_events:
                     self._post_event(rng)
-                elif chosen < 0.3:
+                elif chosen < self.share_of_events + 0.15:
                     self._read(rng)
                 else:
                     self._post_snapshot(rng)
             except (OSError, ValueError):
                 with self._lock:
                     self.lost_answers += 1
-                time.sleep(0.05)
+                time.sleep(0.02)
             except Exception as error:  # of http.client: the server was killed while answering
                 with self._lock:
                     self.lost_answers += 1
@@ -145,7 +161,7 @@ class Trial:
 
     def _post_event(self, rng: random.Random) -> None:
         key = f"batch-{rng.randrange(16**12):012x}"
-        at = datetime.now(UTC) + timedelta(seconds=0.5)
+        at = datetime.now(UTC) + timedelta(seconds=1.5)
         u, v = sorted(rng.sample(range(NODES), 2))
         event = u, v, f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
         with self._lock:
@@ -199,7 +215,7 @@ class Trial:
                     self._violation(f"{stream} {timestamp} was accepted and is {state}")
                     return
                 time.sleep(0.02)
-        time.sleep(2.5)  # the ticks of the last events
+        time.sleep(4.5)  # the ticks of the last events
 
     def _ask_again(self) -> None:
         """Post every accepted timestamp again: only the data that was accepted is known."""
@@ -249,8 +265,7 @@ class Trial:
         possible: dict[int, set[tuple[int, int]]] = defaultdict(set)
         for batches, target in ((self.batches, expected), (self.maybe, possible)):
             for u, v, at in batches.values():
-                second = at[:19]
-                found = [i for i, name in enumerate(names) if name and second in name]
+                found = [i for i, name in enumerate(names) if name and _same_period(name, at)]
                 if found:
                     target[found[0]].add((u, v))
                 elif target is expected:
@@ -262,7 +277,12 @@ class Trial:
                     self.missing_originals += 1
                 continue
             if not expected[timestamp] <= original <= possible[timestamp]:
-                self._violation(f"the events of timestamp {timestamp} are not the accepted ones")
+                missing = len(expected[timestamp] - original)
+                invented = len(original - possible[timestamp])
+                self._violation(
+                    f"timestamp {timestamp}: {missing} accepted events are missing, "
+                    f"{invented} were never sent"
+                )
 
     def _original(self, stream: str, timestamp: int) -> set[tuple[int, int]] | None:
         """The edges a timestamp was published from; None if a kill came before they were kept."""
@@ -290,6 +310,12 @@ class Trial:
 
 def _canonical(rows: Edges) -> set[tuple[int, int]]:
     return {(min(u, v), max(u, v)) for u, v in rows if u != v}
+
+
+def _same_period(name: str, at: str) -> bool:
+    """Whether a moment lies in the period of two seconds that begins with `name`."""
+    begin = datetime.fromisoformat(name).replace(tzinfo=UTC)
+    return 0 <= (datetime.fromisoformat(at) - begin).total_seconds() < 2
 
 
 def _free_port() -> int:
