@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import uvicorn
@@ -54,18 +55,26 @@ class Site:
         new = NewStream(name=name, epsilon="1", window=3, method=method, **terms)
         return self.service.streams.create(new, SERVICE)
 
-    def post(self, stream: str, timestamp: int) -> None:
-        """Post a snapshot through the API."""
-        request = Request(
-            f"{self.address}/api/v1/streams/{stream}/snapshots/{timestamp}",
-            data=edges_csv(timestamp),
-            headers={
-                "Authorization": f"Bearer {self.tokens['curator']}",
-                "Content-Type": "text/csv",
-            },
-        )
-        with urlopen(request, timeout=PATIENCE) as answer:
-            assert answer.status == 202
+    def post(
+        self, stream: str, timestamp: int, content: bytes = b"", time: str | None = None
+    ) -> None:
+        """Post a snapshot through the API; a small graph unless given."""
+        query = f"?time={quote(time)}" if time else ""
+        path = f"/streams/{stream}/snapshots/{timestamp}{query}"
+        self._send("POST", path, content or edges_csv(timestamp))
+
+    def put_roster(self, stream: str, content: bytes) -> None:
+        """Set or extend the roster of a stream."""
+        self._send("PUT", f"/streams/{stream}/roster", content)
+
+    def _send(self, method: str, path: str, content: bytes) -> None:
+        headers = {
+            "Authorization": f"Bearer {self.tokens['curator']}",
+            "Content-Type": "text/csv",
+        }
+        address = f"{self.address}/api/v1{path}"
+        with urlopen(Request(address, content, headers, method=method), timeout=PATIENCE) as answer:
+            assert answer.status in (200, 202)
 
     def wait_for(self, stream: str, released: int) -> None:
         """Wait until a stream has this many releases."""

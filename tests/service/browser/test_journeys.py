@@ -131,6 +131,13 @@ def test_an_auditor_sees_the_chain_and_no_download(page: Page, site: Site, publi
     expect(page.get_by_role("link", name=re.compile("Edges"))).to_have_count(0)
 
 
+def test_a_curator_opens_the_quality_report(page: Page, site: Site, published: str) -> None:
+    sign_in(page, site, "curator", f"/streams/{published}/quality")
+    page.get_by_role("button", name="Open the quality report").click()
+    expect(page.get_by_role("heading", name="Quality report")).to_be_visible()
+    expect(page.get_by_text("Contains private data")).to_be_visible()
+
+
 def test_an_expired_session_is_explained_and_the_visitor_returns_to_the_page(
     page: Page, site: Site, published: str, later: Callable[[float], None]
 ) -> None:

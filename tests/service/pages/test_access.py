@@ -121,7 +121,8 @@ def test_signing_out_ends_the_session_of_a_copied_cookie(
     csrf = signed_in("curator")
     copied = dict(client.cookies)
     client.post("/sign-out", data={"csrf": csrf})
-    answer = client.get("/tokens", cookies=copied)
+    client.cookies.update(copied)
+    answer = client.get("/tokens")
     assert answer.status_code == 303
     assert "ended" in answer.headers["location"]
 

@@ -31,7 +31,7 @@ __all__ = ["router"]
 router = APIRouter(route_class=PageRoute)
 
 _TEXTS = ("epsilon", "window", "method", "name", "title", "source", "roster", "period")
-_MORE = ("first_period", "keep_originals_days")
+_MORE = ("first_period", "missing", "keep_originals_days")
 _START = {
     "epsilon": "1",
     "window": "7",
@@ -59,13 +59,20 @@ async def create(request: Request, service: TheService, caller: Caller) -> Respo
     """Create a stream."""
     form = await checked_form(request)
     try:
-        values = {**filled(form, *_TEXTS, *_MORE), "public": bool(text_of(form, "public"))}
-        new = read(NewStream, values)
+        new = read(NewStream, _terms(form))
         await service.in_thread(create_stream, new, service, caller)
     except (Refusal, PsgraphError) as error:
         refusal = error if isinstance(error, Refusal) else as_refusal(error)
         return await service.in_thread(_form, request, form, refusal)
     return RedirectResponse(f"/streams/{new.name}/data?done=created", 303)
+
+
+def _terms(form: FormData) -> dict[str, Any]:
+    """The terms of a stream; what to do about a missing snapshot matters with a schedule only."""
+    terms = {**filled(form, *_TEXTS, *_MORE), "public": bool(text_of(form, "public"))}
+    if "period" not in terms:
+        terms.pop("missing", None)
+    return terms
 
 
 def _form(request: Request, form: FormData, error: Refusal | None = None) -> Response:

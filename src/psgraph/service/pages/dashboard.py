@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fastapi import FastAPI, Request, Response
-from starlette.exceptions import HTTPException
 
 from psgraph.service.pages import (
     adding_data,
@@ -39,7 +38,6 @@ def add_pages(app: FastAPI) -> None:
 
 
 async def _missing(request: Request, path: str) -> Response:
-    if path == "api" or path.startswith("api/"):
-        raise HTTPException(404)
+    del path
     await identify_visit(request)
     raise not_found()

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from psgraph.service.api.access import Caller, OpenStream, TheService
+from psgraph.service.audit_log import LogName
 from psgraph.service.oversight import audit_page, budget_of, verification_of
 from psgraph.service.pages.rendering import render
 from psgraph.service.pages.visits import PageRoute, checked_form, open_to
@@ -61,17 +62,23 @@ def show_audit_log(
     service: TheService,
     caller: Caller,
     before: Annotated[int | None, Query(ge=0)] = None,
+    known: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")] = None,
+    log: LogName = "main",
 ) -> Response:
-    """Show whether the audit log is intact, and its entries."""
-    page = audit_page(service, caller, "main", before=before, limit=_ENTRIES)
+    """Show whether a log is intact, also since a digest that was noted earlier, and its entries."""
+    page = audit_page(service, caller, log, before=before, limit=_ENTRIES)
     last = page.entries[-1].number if page.entries else 0
     return render(
         request,
         "audit.html",
         "Audit log",
         subtitle="Every access to private data, every stream and token. Append-only; no entry "
-        "holds private data.",
-        chain=service.audit.verify("main"),
+        "holds private data."
+        if log == "main"
+        else "Posts of events. How many there are may depend on private data: curators only.",
+        log=log,
+        known=known,
+        chain=service.audit.verify(log, known_head=known),
         entries=page.entries,
         total=page.total,
         older=last or None,

@@ -84,7 +84,9 @@ def schedule(period: str, stream: StreamView) -> str:
     words = PERIODS.get(period, f"every {period}")
     zone = f", {stream.timezone}" if stream.timezone else ""
     delay = f", {count(stream.delay_seconds, 'second')} later" if stream.delay_seconds else ""
-    return f"a release leaves {words}{zone}{delay}, empty or not"
+    waits = stream.source == "snapshots" and stream.missing == "wait"
+    missing = "; a missing snapshot is waited for" if waits else ", empty or not"
+    return f"a release leaves {words}{zone}{delay}{missing}"
 
 
 def spread(values: Sequence[float] | None, unit: str = "") -> str:
