@@ -80,10 +80,3 @@ class Queue:
             "SELECT file FROM queue WHERE stream = ? AND file IS NOT NULL", (stream,)
         )
         return {str(file) for (file,) in rows}
-
-    def times(self, stream: str) -> set[str]:
-        """Return the names that timestamps of a stream already have."""
-        rows = self._database.rows(
-            "SELECT time FROM queue WHERE stream = ? AND time IS NOT NULL", (stream,)
-        )
-        return {str(time) for (time,) in rows}

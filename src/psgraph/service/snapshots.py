@@ -6,7 +6,7 @@ which only the curator who posts them learns, and on nothing else in them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from psgraph.errors import PsgraphError, ReplayConflict
 from psgraph.graph import Snapshot
@@ -39,61 +39,54 @@ def accept_snapshot(
     by: Identity,
 ) -> Accepted:
     """Accept the edges of one timestamp: durable when this returns."""
-    with service.audit.noting_refusals(
-        by, "post snapshot", stream=stream.name, timestamp=timestamp
-    ):
-        return _accept(service, stream, timestamp, upload, time, by)
-
-
-def _accept(
-    service: Service,
-    stream: Stream,
-    timestamp: int,
-    upload: Upload,
-    time: str | None,
-    by: Identity,
-) -> Accepted:
-    if stream.terms.source != "snapshots":
-        raise Refusal(
-            409,
-            "takes_events",
-            "This stream takes events, which it cuts at its ticks.",
-            "Post u,v,time to /events.",
-        )
-    name = _name(stream, timestamp, time)
-    with readable():
-        snapshot = read_snapshot(stream, upload, time=name)
-    mark = service.marks.of_snapshot(stream.name, snapshot)
-    with stream.lock:
-        known = service.queue.find(stream.name, timestamp)
-        if timestamp < stream.sealed:
-            _refuse_other_data(stream, timestamp, snapshot, known, mark)
-            released = timestamp < len(stream.shelf.certificates())
-            outcome = "known"
-        elif known is not None and known.state == "queued":
-            if not Marks.same(known.mark, mark):
-                raise _other_data()
-            released, outcome = False, "known"
-        else:
-            _refuse_disorder(service, stream, timestamp, name)
-            file = stream.inbox.store(snapshot)
-            entry = Entry(timestamp, name, "queued", mark, file)
+    action = "post snapshot"
+    with service.audit.noting_refusals(by, action, stream=stream.name, timestamp=timestamp):
+        if stream.terms.source != "snapshots":
+            raise Refusal(
+                409,
+                "takes_events",
+                "This stream takes events, which it cuts at its ticks.",
+                "Post u,v,time to /events.",
+            )
+        name = _name(stream, timestamp, time)
+        with readable():
+            snapshot = read_snapshot(stream, upload, time=name)
+        mark = service.marks.of_snapshot(stream.name, snapshot)
+        with stream.lock:
+            before = service.queue.find(stream.name, timestamp)
+            known = _is_known(service, stream, timestamp, snapshot, mark)
+            file = None if known else stream.inbox.store(snapshot)
             with service.database.transaction():
-                service.queue.put(stream.name, entry)
+                if file is not None:
+                    entry = Entry(timestamp, name, "queued", mark, file)
+                    service.queue.put(stream.name, entry)
+                outcome = "known" if known else "accepted"
                 service.audit.add(
-                    by, "post snapshot", stream=stream.name, timestamp=timestamp, outcome="accepted"
+                    by, action, stream=stream.name, timestamp=timestamp, outcome=outcome
                 )
-            if known is not None and known.file is not None:
-                stream.inbox.remove(known.file)  # it was refused
-            released, outcome = False, "accepted"
-    if outcome == "known":
-        service.audit.add(
-            by, "post snapshot", stream=stream.name, timestamp=timestamp, outcome="known"
-        )
+            if file is not None and before is not None and before.file is not None:
+                stream.inbox.remove(before.file)  # the budget refused it
     service.worker.wake()
-    return Accepted(
-        state="released" if released else "accepted", stream=stream.name, timestamp=timestamp
-    )
+    released = known and timestamp < len(stream.shelf.certificates())
+    state: Literal["accepted", "released"] = "released" if released else "accepted"
+    return Accepted(state=state, stream=stream.name, timestamp=timestamp)
+
+
+def _is_known(
+    service: Service, stream: Stream, timestamp: int, snapshot: Snapshot, mark: bytes
+) -> bool:
+    """Whether the same data were accepted before; refuse other data, and a wrong order."""
+    entry = service.queue.find(stream.name, timestamp)
+    if timestamp < stream.sealed:
+        _refuse_other_data(stream, timestamp, snapshot, entry, mark)
+        return True
+    if entry is not None and entry.state == "queued":
+        if not Marks.same(entry.mark, mark):
+            raise _other_data()
+        return True
+    assert snapshot.time is not None
+    _refuse_disorder(service, stream, timestamp, snapshot.time)
+    return False
 
 
 def _name(stream: Stream, timestamp: int, time: str | None) -> str:

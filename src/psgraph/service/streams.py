@@ -13,6 +13,7 @@ from pathlib import Path
 
 from psgraph._runtime.durable import make_directory
 from psgraph.errors import PsgraphError, TermsChanged
+from psgraph.methods.base import Caveat
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
@@ -53,6 +54,8 @@ class Stream:
         Held while data are accepted or taken for a timestamp.
     sealed
         How many timestamps are sealed, as far as the worker knows.
+    promise
+        What is promised of its releases.
     measuring
         The timestamp that the worker is publishing now.
     trouble
@@ -70,16 +73,17 @@ class Stream:
         self.inbox = Inbox(home)
         self.measuring: int | None = None
         self.trouble: str | None = None
-        self.sealed = self._sealed()
+        self.sealed, self.promise = self._read_ledger()
 
-    def _sealed(self) -> int:
-        """Read from the ledger how many timestamps are sealed; their releases may be unfinished."""
+    def _read_ledger(self) -> tuple[int, Promise]:
+        """Return how many timestamps are sealed, even if not all are released, and the promise."""
         try:
             with Ledger(ledger_at(self.out), writing=False) as ledger:
-                return ledger.sealed
+                return ledger.sealed, Promise.under(ledger.terms)
         except PsgraphError as error:
             self.trouble = f"The ledger can't be read ({type(error).__name__})."
-            return len(self.shelf.certificates())
+            unknown = Caveat(None, "its ledger can't be read.")
+            return len(self.shelf.certificates()), Promise(self.guarantee, unknown)
 
     @property
     def name(self) -> str:
@@ -88,12 +92,6 @@ class Stream:
     @property
     def guarantee(self) -> WEventPrivacy:
         return WEventPrivacy(self.terms.epsilon, self.terms.window)
-
-    @cached_property
-    def promise(self) -> Promise:
-        """What is promised of its releases."""
-        method = build_method(self.terms.method, self.terms.parameters, self.guarantee)
-        return Promise(self.guarantee, method.caveat, seeded=self.terms.seed is not None)
 
     @cached_property
     def schedule(self) -> Schedule | None:

@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psgraph.errors import BudgetExceeded, PsgraphError, ReplayConflict, RosterChanged
+from psgraph.errors import BudgetExceeded, ReplayConflict, RosterChanged, exact_decimal
 from psgraph.graph import Snapshot
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
@@ -249,15 +249,19 @@ class Worker(threading.Thread):
         timestamp: int,
         name: str | None,
         entry: Entry | None,
-        error: PsgraphError,
+        error: BudgetExceeded,
     ) -> None:
         """Record that the budget refused a timestamp: nothing was measured or charged."""
-        reason = " ".join(str(error).split())
-        mark, file = (None, None) if entry is None else (entry.mark, entry.file)
+        reason = (
+            f"Timestamp {timestamp} would overspend the privacy budget: requested "
+            f"{exact_decimal(error.requested)}, remaining {exact_decimal(error.remaining)}. "
+            "Nothing was measured."
+        )
+        refused = replace(
+            entry or Entry(timestamp, name, "refused"), state="refused", reason=reason
+        )
         with self._service.database.transaction():
-            self._service.queue.put(
-                stream.name, Entry(timestamp, name, "refused", mark, file, reason)
-            )
+            self._service.queue.put(stream.name, refused)
             self._service.audit.add(
                 SERVICE, "release", stream=stream.name, timestamp=timestamp, outcome="refused"
             )
