@@ -48,14 +48,16 @@ def roster(nodes: int = NODES) -> bytes:
     return as_csv([(node,) for node in range(nodes)], "id")
 
 
-def new_stream(server: Server, name: str | None = None, **terms: object) -> str:
+def new_stream(
+    server: Server, name: str | None = None, *, nodes: int = NODES, **terms: object
+) -> str:
     """Create a stream with its roster; a name of its own unless given."""
     name = name or f"stream-{next(_numbers)}"
     wanted = {"name": name, "epsilon": "1", "window": 3, "method": METHOD, **terms}
     created = server.call("POST", "/streams", content=wanted)
     assert created.status == 201, created.text
     if wanted.get("roster", "list") == "list":
-        put = server.call("PUT", f"/streams/{name}/roster", body=roster(), headers=CSV)
+        put = server.call("PUT", f"/streams/{name}/roster", body=roster(nodes), headers=CSV)
         assert put.status == 200, put.text
     return name
 
