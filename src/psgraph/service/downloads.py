@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.csv
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["certificate_file", "edges_file", "nodes_file"]
 
 PARQUET = "application/vnd.apache.parquet"
+_SMALL = 4 << 20  # bytes
 
 
 def edges_file(stream: Stream, timestamp: int, format: str, request: Request) -> Response:
@@ -32,9 +34,9 @@ def edges_file(stream: Stream, timestamp: int, format: str, request: Request) ->
     name = f"{stream.name}-{timestamp:06d}.{format}"
     path = stream.shelf.graph_path(certificate)
     if format == "parquet":
-        return FileResponse(path, media_type=PARQUET, filename=name, headers=_headers(tag))
+        return _file(path, name, tag)
     releases = Releases(stream.shelf.directory)
-    headers = {**_headers(tag), "Content-Disposition": f'attachment; filename="{name}"'}
+    headers = _headers(name, tag)
     if format == "csv":
         sink = io.BytesIO()
         pyarrow.csv.write_csv(releases.edges(timestamp), sink)
@@ -49,8 +51,8 @@ def certificate_file(stream: Stream, timestamp: int, request: Request) -> Respon
     tag = f'"{certificate.digest}"'
     if request.headers.get("If-None-Match") == tag:
         return Response(status_code=304, headers={"ETag": tag})
-    content = certificate.to_json().encode()
-    return Response(content, headers=_headers(tag), media_type="application/json")
+    content, name = certificate.to_json().encode(), f"{stream.name}-{timestamp:06d}.json"
+    return Response(content, headers=_headers(name, tag), media_type="application/json")
 
 
 def nodes_file(stream: Stream, timestamp: int, request: Request) -> Response:
@@ -61,8 +63,20 @@ def nodes_file(stream: Stream, timestamp: int, request: Request) -> Response:
     if request.headers.get("If-None-Match") == tag:
         return Response(status_code=304, headers={"ETag": tag})
     name = f"{stream.name}-{timestamp:06d}-nodes.parquet"
-    return FileResponse(path, media_type=PARQUET, filename=name, headers=_headers(tag))
+    return _file(path, name, tag)
 
 
-def _headers(tag: str) -> dict[str, str]:
-    return {"ETag": tag, "Cache-Control": "private, no-cache"}
+def _file(path: Path, name: str, tag: str) -> Response:
+    """Return a Parquet file: a small one at once, a large one piece by piece."""
+    headers = _headers(name, tag)
+    if path.stat().st_size <= _SMALL:
+        return Response(path.read_bytes(), headers=headers, media_type=PARQUET)
+    return FileResponse(path, headers=headers, media_type=PARQUET)
+
+
+def _headers(name: str, tag: str) -> dict[str, str]:
+    return {
+        "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        "Content-Disposition": f'attachment; filename="{name}"',
+    }
