@@ -24,16 +24,19 @@ OPTIONS = ["--no-sandbox", "--disable-background-networking", "--disable-compone
 PATIENCE = 15_000  # milliseconds
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A running service with a token for each role."""
     with running_site(tmp_path_factory.mktemp("site") / "data") as site:
         yield site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, as Debian packages it."""
+    """Chromium, as Debian packages it.
+
+    Closed after these tests: its event loop occupies the thread that other tests run in.
+    """
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no browser: apt install chromium")
@@ -86,7 +89,7 @@ def page(open_page: Callable[..., Page]) -> Page:
     return open_page()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def published(site: Site) -> str:
     """A stream with two releases; tests read it and don't change it."""
     site.create("published", title="Calls between offices", roster="edges", keep_originals_days=1)
