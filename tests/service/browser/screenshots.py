@@ -109,10 +109,11 @@ def shoot(browser: Browser, site: Site, name: str, width: int, scheme: str, to: 
 
 
 def shrink(path: Path, height: int) -> None:
-    """Cut a screenshot and reduce it to 128 colours."""
+    """Cut a screenshot and reduce it to 256 colours, which keeps the colours of small text."""
     with Image.open(path) as picture:
         cut = picture.convert("RGB").crop((0, 0, picture.width, min(height, picture.height)))
-    cut.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    few = cut.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def main(directory: Path, *, docs: bool) -> None:

@@ -30,13 +30,6 @@ router = APIRouter(route_class=PageRoute)
 
 _LARGEST = 999_999_999
 _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
-#: What to do on this page about a refusal of the API, by its code.
-_REMEDIES = {
-    "media_type": "Choose a CSV or Parquet file.",
-    "no_roster": "Upload the roster above first.",
-    "outside_roster": "Add the node to the roster above, or leave such edges out.",
-    "unreadable": "Choose Preview: it tells what is wrong with the file.",
-}
 
 
 @router.get("/streams/{stream}/data", **open_to("post"))
@@ -139,8 +132,6 @@ def _page(
     status = None if posted is None else timestamp_view(service, stream, posted)
     unfinished = status is not None and status.state in ("waiting", "due", "measuring")
     wrong = error or preview_error
-    if wrong is not None:
-        wrong.remedy = _REMEDIES.get(wrong.error, wrong.remedy)
     return render(
         request,
         "data.html",

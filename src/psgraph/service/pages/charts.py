@@ -33,7 +33,8 @@ __all__ = ["change_words", "chart_sections", "drawable", "drawing_png"]
 _MOST_EDGES_DRAWN = 300_000
 _MOST_EDGES_COMPARED = 5_000_000
 
-_drawing = Lock()
+_one_at_a_time = Lock()
+"""Held while one is made: who asks at the same time gets the same one, and memory is bounded."""
 
 
 def drawable(certificate: Certificate) -> bool:
@@ -47,7 +48,8 @@ def drawable(certificate: Certificate) -> bool:
 
 def chart_sections(directory: Path, certificates: Sequence[Certificate]) -> Markup:
     """Sections on the releases over time, the spending, the degrees and the communities."""
-    return _sections(directory, certificates[-1].timestamp, certificates[-1].digest)
+    with _one_at_a_time:
+        return _sections(directory, certificates[-1].timestamp, certificates[-1].digest)
 
 
 @lru_cache(maxsize=64)
@@ -57,11 +59,10 @@ def _sections(directory: Path, timestamp: int, digest: str) -> Markup:
     releases = read_releases(directory)
     certificates = releases.certificates[: timestamp + 1]
     try:
-        with _drawing:
-            _add_sizes(page, certificates)
-            add_spend(page, certificates)
-            add_release_degrees(page, releases, certificates)
-            add_communities(page, certificates)
+        _add_sizes(page, certificates)
+        add_spend(page, certificates)
+        add_release_degrees(page, releases, certificates)
+        add_communities(page, certificates)
     except MissingExtra as missing:
         page = Page("")
         page.heading("Charts")
@@ -92,13 +93,17 @@ def _add_sizes(page: Page, certificates: Sequence[Certificate]) -> None:
     page.figures(drawings, caption="One point per release. Edges are synthetic; nodes are public.")
 
 
-@lru_cache(maxsize=64)
-def drawing_png(directory: Path, timestamp: int, digest: str) -> bytes:
+def drawing_png(directory: Path, certificate: Certificate) -> bytes:
     """Draw the synthetic graph of a release."""
+    with _one_at_a_time:
+        return _drawing(directory, certificate.timestamp, certificate.digest)
+
+
+@lru_cache(maxsize=64)
+def _drawing(directory: Path, timestamp: int, digest: str) -> bytes:
     del digest
     graph = read_releases(directory)[timestamp].graph
-    with _drawing:
-        return network_png(graph, arrange(graph), node_area=area_per_degree(graph))
+    return network_png(graph, arrange(graph), node_area=area_per_degree(graph))
 
 
 def change_words(directory: Path, certificates: Sequence[Certificate], timestamp: int) -> str:
@@ -113,7 +118,8 @@ def change_words(directory: Path, certificates: Sequence[Certificate], timestamp
     words = f"Compared with timestamp {before.timestamp}: {difference}."
     if max(before.edges, after.edges) > _MOST_EDGES_COMPARED:
         return words
-    return f"{words} {_overlap_words(directory, timestamp, after.digest)}"
+    with _one_at_a_time:
+        return f"{words} {_overlap_words(directory, timestamp, after.digest)}"
 
 
 def _difference(before: int, after: int, noun: str) -> str:

@@ -98,5 +98,5 @@ def show_drawing(stream: OpenStream, timestamp: Timestamp) -> Response:
     certificate = stream.shelf.certificate(timestamp)
     if not drawable(certificate):
         raise not_found()
-    picture = drawing_png(stream.out, timestamp, certificate.digest)
+    picture = drawing_png(stream.out, certificate)
     return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-store"})

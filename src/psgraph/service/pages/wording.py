@@ -10,6 +10,7 @@ from typing import Any
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, significant
 from psgraph.privacy.guarantee import exact_fraction
 from psgraph.reports.parts import moment
+from psgraph.service.problems import Refusal
 from psgraph.service.schemas import Budget, Preview, ReleaseView, StreamView
 
 __all__ = ["FILTERS", "PERIODS"]
@@ -24,6 +25,18 @@ PERIODS = {
 }
 """The schedules that the form offers."""
 
+#: By the code of the refusal.
+_REMEDIES = {
+    "busy": "Try again in a moment.",
+    "media_type": "Choose a CSV or Parquet file.",
+    "no_content": "Choose a file with at least its header line, such as u,v.",
+    "no_originals": "Compare with your own copy of the originals: psgraph compare.",
+    "no_roster": "Upload the roster above first.",
+    "not_released": "Open the stream to see its releases and when the next one is due.",
+    "outside_roster": "Add the node to the roster above, or leave such edges out.",
+    "too_many_requests": "Wait a moment, then load the page again.",
+    "unreadable": "Choose Preview: it tells what is wrong with the file.",
+}
 _FORMATS = {"parquet": "Parquet", "csv": "CSV", "graphml": "GraphML"}
 
 
@@ -122,6 +135,11 @@ def preview_facts(preview: Preview) -> list[tuple[str, str | None]]:
     ]
 
 
+def remedy(refusal: Refusal) -> str:
+    """What to do about a refusal on a page; the API's remedies are for programs."""
+    return _REMEDIES.get(refusal.error, refusal.remedy)
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "amount": count,
     "day": day,
@@ -130,6 +148,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "fraction": exact_decimal,
     "moment": moment_of,
     "preview_facts": preview_facts,
+    "remedy": remedy,
     "rounded": significant,
     "schedule": schedule,
     "share": share_spent,
