@@ -30,7 +30,18 @@ def service_of(request: Request) -> Service:
     return cast(Service, request.app.state.service)
 
 
-def allowed(action: Action, *, private: bool = False) -> dict[str, Any]:
+_STATUSES = (400, 401, 403, 404, 405, 409, 413, 421, 422, 429, 500, 503)
+_UPLOAD_STATUSES = (408, 415)
+_FILE = {
+    "required": True,
+    "content": {
+        "text/csv": {"schema": {"type": "string"}},
+        "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+
+
+def allowed(action: Action, *, private: bool = False, upload: bool = False) -> dict[str, Any]:
     """Return the options of a route that only some roles may use.
 
     Parameters
@@ -38,16 +49,18 @@ def allowed(action: Action, *, private: bool = False) -> dict[str, Any]:
     private
         Whether the size, number or duration of requests could say something about private edges.
         Such requests are neither logged one by one nor counted.
+    upload
+        Whether the body is a file.
     """
+    statuses = _STATUSES + (_UPLOAD_STATUSES if upload else ())
     return {
         "openapi_extra": {
             "x-roles": sorted(PERMISSIONS[action]),
             "x-action": action,
             "x-private": private,
+            **({"requestBody": _FILE} if upload else {}),
         },
-        "responses": {
-            status: {"model": Problem} for status in (400, 401, 403, 404, 409, 422, 429, 503)
-        },
+        "responses": {status: {"model": Problem} for status in statuses},
     }
 
 

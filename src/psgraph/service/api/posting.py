@@ -24,11 +24,14 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=ActionRoute, tags=["posting"])
 
+_SNAPSHOT = allowed("post", upload=True)
+_SNAPSHOT["responses"] |= {200: {"model": Accepted, "description": "Released before"}}
+
 
 @router.post(
     "/streams/{stream}/snapshots/{timestamp}",
     status_code=202,
-    **allowed("post"),
+    **_SNAPSHOT,
 )
 async def post_snapshot(
     stream: OpenStream,
@@ -61,7 +64,9 @@ async def post_snapshot(
     return accepted
 
 
-@router.post("/streams/{stream}/events", status_code=202, **allowed("post", private=True))
+@router.post(
+    "/streams/{stream}/events", status_code=202, **allowed("post", private=True, upload=True)
+)
 async def post_events(
     stream: OpenStream,
     request: Request,
@@ -82,7 +87,7 @@ async def post_events(
         )
 
 
-@router.post("/streams/{stream}/preview", **allowed("post", private=True))
+@router.post("/streams/{stream}/preview", **allowed("post", private=True, upload=True))
 async def post_preview(
     stream: OpenStream, request: Request, service: TheService, caller: Caller
 ) -> Preview:

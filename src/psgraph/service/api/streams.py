@@ -41,7 +41,7 @@ def get_stream(stream: OpenStream, service: TheService) -> StreamView:
     return stream_view(service, stream)
 
 
-@router.put("/streams/{stream}/roster", **allowed("post"))
+@router.put("/streams/{stream}/roster", **allowed("post", upload=True))
 async def put_roster(
     stream: OpenStream, request: Request, service: TheService, caller: Caller
 ) -> RosterView:
