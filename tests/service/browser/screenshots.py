@@ -1,7 +1,7 @@
 """Screenshots of every page, for the documentation and to look at.
 
 ``python -m tests.service.browser.screenshots DIRECTORY`` writes every page at 1280 and 390 pixels,
-light and dark; with ``--docs`` only the few that docs/service.md shows.
+light and dark; with ``--docs`` only the few that the documentation shows.
 """
 
 from __future__ import annotations

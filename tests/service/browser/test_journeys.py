@@ -86,6 +86,43 @@ def test_a_changed_certificate_fails_the_verification_in_the_browser(
     expect(page.locator("#verification .failed")).to_contain_text("timestamp 0")
 
 
+def test_the_browser_digests_certificates_as_python_does(page: Page, site: Site) -> None:
+    content = {
+        "promise": 'ε ≤ 1, "quoted" \\ / 🙂 \u007f\n',
+        "numbers": [1, 1.0, 0.1, 1e-07, 1e22, -3, 2**60, 12345.678],
+        "z": None,
+        "a": {"nested": True, "b": [], "1": {}},
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    written = json.dumps({**content, "digest": "x"}, indent=2, ensure_ascii=False)
+    page.goto(f"{site.address}/sign-in")
+    found = page.evaluate(
+        """async (written) => {
+          const { digestOf, parseCertificate } = await import("/static/certificate.js");
+          return digestOf(parseCertificate(written));
+        }""",
+        written,
+    )
+    assert found == hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "within"), [("1/3", "0.333", False), ("0.5", "1/2", True), ("1", "3/2", True)]
+)
+def test_the_browser_adds_up_exactly(
+    page: Page, site: Site, one: str, other: str, within: bool
+) -> None:
+    page.goto(f"{site.address}/sign-in")
+    found = page.evaluate(
+        """async ([one, other]) => {
+          const { atMost, fraction, sum } = await import("/static/certificate.js");
+          return atMost(sum([fraction(one), fraction("0")]), fraction(other));
+        }""",
+        [one, other],
+    )
+    assert found == within
+
+
 def test_a_wrong_file_is_explained_and_nothing_is_stored(page: Page, site: Site) -> None:
     site.create("wrong-file", roster="edges")
     sign_in(page, site, "curator", "/streams/wrong-file/data")

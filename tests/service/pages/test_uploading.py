@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
 
+from psgraph.service.audit_log import SERVICE
 from psgraph.service.pages.uploading import FileForm
 from psgraph.service.problems import Refusal
+from psgraph.service.schemas import NewStream
 
 CONTENT = b"u,v\n1,2\r\n--not-the-boundary\r\n3,4\n" * 20
 BODY = (
@@ -84,6 +88,37 @@ def test_a_file_above_the_limit_is_refused(
     answer = client.post("/streams/calls/data", data=data, files=files)
     assert answer.status_code == 413
     assert "more than 100,000 bytes" in answer.text
+
+
+def test_events_sent_twice_by_one_form_are_recognised(
+    client: TestClient, signed_in: Callable[[str], str]
+) -> None:
+    service = client.app.state.service  # type: ignore[attr-defined]
+    new = NewStream(
+        name="events", epsilon="1", window=3, roster="edges", source="events", period="1d"
+    )
+    service.streams.create(new, SERVICE)
+    csrf = signed_in("curator")
+    form = client.get("/streams/events/data").text
+    (key,) = re.findall(r'name="key" value="([0-9a-f]{32})"', form)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def send(row: str) -> int:
+        content = f"u,v,time\n{row},{at}\n".encode()
+        data, files = {"csrf": csrf, "key": key}, {"file": ("a.csv", content)}
+        return client.post("/streams/events/data", data=data, files=files).status_code
+
+    assert [send("1,2"), send("1,2"), send("1,3")] == [303, 303, 409]
+
+
+def test_what_was_typed_survives_a_refusal(
+    client: TestClient, signed_in: Callable[[str], str]
+) -> None:
+    data = {"csrf": signed_in("curator"), "timestamp": "41", "time": "next spring"}
+    answer = client.post("/streams/calls/data", data=data, files={"file": ("a.csv", b"u,v\n1,2\n")})
+    assert answer.status_code == 409
+    assert 'value="next spring"' in answer.text
+    assert 'value="41"' in answer.text
 
 
 def test_a_preview_is_marked_and_recorded(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -94,7 +95,9 @@ async def post_data(
                 )
                 address += f"&posted={timestamp}"
     except Refusal as refusal:
-        return await service.in_thread(_page, request, service, stream, error=refusal)
+        return await service.in_thread(
+            _page, request, service, stream, error=refusal, typed=form.fields
+        )
     return RedirectResponse(address, 303)
 
 
@@ -123,6 +126,7 @@ def _page(
     service: Service,
     stream: Stream,
     *,
+    typed: Mapping[str, str] | None = None,
     error: Refusal | None = None,
     posted: int | None = None,
     found: Preview | None = None,
@@ -140,7 +144,9 @@ def _page(
         status=200 if wrong is None else wrong.status,
         error=error,
         stream=view,
-        timestamp=_suggested(view, status),
+        timestamp=(typed or {}).get("timestamp") or _suggested(view, status),
+        time=(typed or {}).get("time", ""),
+        most=service.settings.limits.upload_bytes,
         progress=status,
         following=unfinished and not view.period,  # a tick may be a day away
         key=secrets.token_hex(16),

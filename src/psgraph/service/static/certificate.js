@@ -24,7 +24,7 @@ function canonical(value) {
   }
   if (typeof value === "string" && value.startsWith(NUMBER)) return value.slice(1);
   return JSON.stringify(value).replace(
-    /[\u0080-\uffff]/g,
+    /[\u007f-\uffff]/g,
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

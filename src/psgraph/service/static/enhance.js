@@ -2,6 +2,7 @@
 //   data-swap="ID"   a form or button: load the answer into the element ID instead of a new page
 //   data-live        a form: submit after every change, through its button with data-swap
 //   data-for="ID"    a slider that moves with the number field ID
+//   data-most="N"    a file field: say before sending it that a file has more than N bytes
 //   data-follow      an element with an id: reload it every second until the attribute is gone
 const LIVE_DELAY = 250, FOLLOW_DELAY = 1000;
 let turn = 0; // only the latest answer is shown
@@ -67,6 +68,16 @@ for (const slider of document.querySelectorAll("input[data-for]")) {
   slider.value = field.value;
   slider.addEventListener("input", () => { field.value = slider.value; });
   field.addEventListener("input", () => { slider.value = field.value; });
+}
+
+for (const field of document.querySelectorAll("input[data-most]")) {
+  field.addEventListener("change", () => {
+    const most = Number(field.dataset.most), size = field.files.length ? field.files[0].size : 0;
+    const words = `The file has ${size.toLocaleString("en")} bytes; at most `
+      + `${most.toLocaleString("en")} can be sent.`;
+    field.setCustomValidity(size > most ? words : "");
+    field.reportValidity();
+  });
 }
 
 for (const element of document.querySelectorAll("[data-follow]")) {
