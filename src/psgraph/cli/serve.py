@@ -43,8 +43,18 @@ def _adoption(text: str) -> tuple[str, Path]:
     show_default=True,
     help="The port; 0 takes a free one, which is printed.",
 )
-@click.option("--tls-cert", metavar="FILE", type=click.Path(exists=True, path_type=Path))
-@click.option("--tls-key", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--tls-cert",
+    metavar="FILE",
+    type=click.Path(exists=True, path_type=Path),
+    help="The certificate chain of the service (PEM).",
+)
+@click.option(
+    "--tls-key",
+    metavar="FILE",
+    type=click.Path(exists=True, path_type=Path),
+    help="The private key of the certificate (PEM).",
+)
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front of the service handles TLS.")
 @click.option(
     "--hostname",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from psgraph.graph.formats.lines import COMPRESSED
@@ -33,6 +34,12 @@ MEDIA_TYPES: dict[str, Kind] = {
 }
 _PIECE = 1 << 18
 _LONGEST_ID = 1 << 16  # bytes
+_VARIABLE = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+)
 _GZIP, _ZSTD = COMPRESSED[".gz"], COMPRESSED[".zst"]
 
 
@@ -217,7 +224,7 @@ def _check_dictionaries(path: Path, limits: Limits) -> None:
         names = [
             field.name
             for field in file.schema_arrow
-            if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+            if any(is_kind(field.type) for is_kind in _VARIABLE)
         ]
     if not names:
         return
@@ -228,7 +235,7 @@ def _check_dictionaries(path: Path, limits: Limits) -> None:
                 if not pa.types.is_dictionary(column.type):
                     decoded += column.nbytes
                     continue
-                longest = max((len(value.as_py() or "") for value in column.dictionary), default=0)
+                longest = pc.max(pc.binary_length(column.dictionary)).as_py() or 0
                 if longest > _LONGEST_ID:
                     raise unreadable()
                 decoded += longest * len(column)
