@@ -21,7 +21,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="pip install play
 
 #: No sandbox in containers; nothing that a browser does behind a test's back.
 OPTIONS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
-PATIENCE = 15_000  # milliseconds
+PATIENCE = 30_000  # milliseconds: the first publication compiles kernels
+playwright.expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="package")

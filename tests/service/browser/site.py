@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 NODES = 60
-PATIENCE = 20.0
+PATIENCE = 30.0
 
 
 class Greedy(PSGraph):
@@ -96,7 +96,9 @@ def running_site(directory: Path) -> Iterator[Site]:
         role: service.tokens.create(NewToken(role=role, label="browser"), SERVICE).token
         for role in ("curator", "analyst", "auditor")
     }
-    listening = socket.create_server(("127.0.0.1", 0))
+    # With the protocol named, asyncio sends small answers without delay.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
     config = uvicorn.Config(create_app(settings, service), log_level="critical", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
