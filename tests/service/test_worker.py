@@ -72,6 +72,29 @@ def test_a_crash_after_sealing_is_finished_without_a_second_draw(offline, monkey
     assert offline.post(0, edges(2)).status_code == 409
 
 
+def test_a_crash_after_sealing_events_loses_neither_their_original_nor_the_record(
+    offline, monkeypatch
+):
+    stream = daily(offline, source="events", keep_originals_days=1)
+    offline.events("post-0001", event(0))
+    at(offline, 86_400)
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ReleaseDirectory, "write", crash)
+        with pytest.raises(KeyboardInterrupt):
+            offline.publish()
+    offline.close()
+    offline.open()
+    offline.publish()
+    stream = next(iter(offline.service.streams))
+    assert stream.inbox.original(0, stream.roster.now, time=None).u.size == 30
+    released = [each for each in offline.service.audit.entries() if each.action == "release"]
+    assert [each.timestamp for each in released] == [0]
+
+
 def test_a_sealed_timestamp_takes_no_other_data_before_its_release_is_finished(
     offline, monkeypatch
 ):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psgraph.errors import BudgetExceeded, ReplayConflict, RosterChanged, exact_decimal
-from psgraph.graph import Snapshot
+from psgraph.graph import Roster, Snapshot
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
 from psgraph.service import clock
@@ -169,17 +169,28 @@ class Worker(threading.Thread):
         for entry in self._service.queue.queued(stream.name):
             if entry.timestamp < stream.sealed:  # sealed, but the service was killed then
                 self._reconcile(stream, publisher, entry)
+        self._finish_tick(stream)
         stream.inbox.forget_events(stream.sealed)
         return publisher
+
+    def _finish_tick(self, stream: Stream) -> None:
+        """Record the last release if the service was killed after sealing events for it."""
+        last = stream.sealed - 1
+        if stream.schedule is None or last < 0:
+            return
+        entry = self._service.queue.find(stream.name, last)
+        if entry is None or entry.state != "released":
+            name = stream.schedule.time(last)
+            self._finish(stream, last, stream.inbox.events_at(last, _roster(stream), time=name))
 
     def _reconcile(self, stream: Stream, publisher: Publisher, entry: Entry) -> None:
         """Compare an accepted snapshot with what is sealed: the command may have sealed other data.
 
         Then it is dropped, and later posts of the timestamp are compared with the ledger.
         """
-        roster = None if stream.terms.roster == "edges" else stream.roster.now
         assert entry.file is not None
-        snapshot = stream.inbox.load(entry.file, roster, time=entry.time or str(entry.timestamp))
+        name = entry.time or str(entry.timestamp)
+        snapshot = stream.inbox.load(entry.file, _roster(stream), time=name)
         try:
             publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.statement)
         except (ReplayConflict, RosterChanged):
@@ -194,7 +205,7 @@ class Worker(threading.Thread):
         at = self.due_at(stream, timestamp)
         if at is not None and at > clock.now():
             return None
-        roster = None if stream.terms.roster == "edges" else stream.roster.now
+        roster = _roster(stream)
         if roster is None and stream.terms.roster == "list":
             return None
         with stream.lock:
@@ -279,3 +290,8 @@ class Worker(threading.Thread):
                 self._service.audit.add(
                     SERVICE, "delete original", stream=stream.name, timestamp=timestamp
                 )
+
+
+def _roster(stream: Stream) -> Roster | None:
+    """The nodes of the next snapshot; None if they are read off its edges, or not given yet."""
+    return None if stream.terms.roster == "edges" else stream.roster.now
