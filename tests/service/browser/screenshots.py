@@ -29,6 +29,7 @@ PAGES = (
     ("streams", "curator", "/"),
     ("stream", "curator", "/streams/calls"),
     ("stream-empty", "curator", "/streams/routers"),
+    ("stream-one", "auditor", "/streams/refused"),
     ("release", "analyst", "/streams/calls/releases/11"),
     ("release-auditor", "auditor", "/streams/calls/releases/11"),
     ("new", "curator", "/new"),

@@ -11,6 +11,7 @@ from psgraph.service.api.streams import list_streams
 from psgraph.service.pages.charts import change_words, chart_sections, drawable, drawing_png
 from psgraph.service.pages.rendering import render
 from psgraph.service.pages.visits import PageRoute, not_found, open_to
+from psgraph.service.pages.wording import named_time
 from psgraph.service.views import release_view, stream_view
 
 __all__ = ["router"]
@@ -77,7 +78,8 @@ def show_release(
     """Show a release: its graph, downloads, certificate and verification."""
     certificate = stream.shelf.certificate(timestamp)
     view = stream_view(service, stream)
-    time = f", {certificate.time}" if certificate.time else ""
+    named = named_time(timestamp, certificate.time)
+    time = f", {named}" if named else ""
     return render(
         request,
         "release.html",

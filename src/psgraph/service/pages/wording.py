@@ -13,7 +13,7 @@ from psgraph.reports.parts import moment
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import Budget, Preview, ReleaseView, StreamView
 
-__all__ = ["FILTERS", "PERIODS"]
+__all__ = ["FILTERS", "PERIODS", "named_time"]
 
 PERIODS = {
     "": "none: release when a snapshot is posted",
@@ -88,8 +88,17 @@ def _moment(text: str) -> datetime:
 
 
 def moment_of(release: ReleaseView) -> str:
-    """The time of a release, or its number."""
-    return moment(release.timestamp, release.time)
+    """The time of a release, or its number if its time is just that."""
+    return moment(release.timestamp, named_time(release.timestamp, release.time))
+
+
+def named_time(timestamp: int, time: str | None) -> str | None:
+    """The time of a timestamp if that says more than its number.
+
+    >>> named_time(3, "2026-01-04"), named_time(3, "3")
+    ('2026-01-04', None)
+    """
+    return None if time == str(timestamp) else time
 
 
 def schedule(period: str, stream: StreamView) -> str:
