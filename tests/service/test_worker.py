@@ -238,6 +238,22 @@ def test_a_missing_snapshot_is_waited_for_unless_the_terms_say_empty(offline):
     assert offline.state(0) == "released"
 
 
+def test_a_snapshot_accepted_just_before_the_tick_is_in_the_release(offline, monkeypatch):
+    stream = daily(offline, missing="empty", keep_originals_days=1)
+    publishing, due = offline.service.worker._publishing, offline.service.worker.due
+
+    def at_the_last_moment(stream, timestamp):
+        if timestamp == 0:
+            at(offline, 86_399)
+            assert offline.post(0, edges()).status_code in (200, 202)
+            at(offline, 86_400)
+        return due(stream, timestamp)
+
+    monkeypatch.setattr(publishing, "_due", at_the_last_moment)
+    offline.publish()
+    assert stream.inbox.original(0, stream.roster.now, time=None).u.size == 30
+
+
 def test_a_repeated_key_changes_nothing_even_after_the_tick(offline):
     stream = daily(offline, source="events", keep_originals_days=1)
     for _ in range(2):
