@@ -38,23 +38,24 @@ def test_a_start_that_can_not_work_is_refused(tmp_path, capsys, options, message
     assert message in capsys.readouterr().err
 
 
-def test_it_prints_its_address_and_one_token_and_stops_gracefully(tmp_path):
+def test_it_makes_one_token_for_its_owner_and_stops_gracefully(tmp_path):
+    token = ""
     command = [sys.executable, "-m", "psgraph", "serve", str(tmp_path / "service"), "--port", "0"]
-    tokens = []
+    command += ["--token-file", str(tmp_path / "token"), "--json"]
     for _ in range(2):
-        process = subprocess.Popen(
-            [*command, "--json"], stdout=subprocess.PIPE, text=True, env={**os.environ}
-        )
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ})
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
-        tokens.append(told["curator_token"])
+        assert told["curator_token"] is None
         with urllib.request.urlopen(f"{told['url']}/healthz") as answer:
             assert json.load(answer)["status"] == "ok"
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         process.stdout.close()
-    assert tokens[0].startswith("psg_")
-    assert tokens[1] is None
+        token = token or (tmp_path / "token").read_text()
+    assert token.startswith("psg_")
+    assert (tmp_path / "token").read_text() == token
+    assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
 
 
 def test_importing_psgraph_imports_nothing_of_the_service():

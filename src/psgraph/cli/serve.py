@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from psgraph._runtime.durable import write_whole
 from psgraph._runtime.extras import require_service
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note
@@ -71,6 +72,12 @@ def _adoption(text: str) -> tuple[str, Path]:
 )
 @click.option("--new-curator-token", is_flag=True, help="Print a new curator token.")
 @click.option(
+    "--token-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the curator token to FILE, for its owner only, instead of printing it.",
+)
+@click.option(
     "--max-upload-bytes",
     type=click.IntRange(min=1),
     default=256 << 20,
@@ -131,6 +138,7 @@ def command(
     directory: Path,
     adopt: tuple[str, ...],
     new_curator_token: bool,
+    token_file: Path | None,
     max_upload_bytes: int,
     max_rows: int,
     upload_seconds: float,
@@ -173,6 +181,9 @@ def command(
         for name, out in adoptions:
             adopt_stream(service, name, out)
         token = service.first_token(again=new_curator_token)
+        if token is not None and token_file is not None:
+            write_whole(token_file, f"{token}\n".encode(), owner_only=True)
+            token = None
     except BaseException:
         service.stop()
         raise

@@ -54,7 +54,7 @@ class AuditLog:
                     "number": number,
                     "at": now_text(),
                     "token": identity.token,
-                    "role": identity.role,
+                    "role": "service" if identity == SERVICE else identity.role,
                     "action": action,
                     "stream": stream,
                     "timestamp": timestamp,
