@@ -36,12 +36,23 @@ def stream(server: Server) -> str:
     return new_stream(server)
 
 
+def until_recorded(server: Server, stream: str, timestamp: int) -> None:
+    """Wait, without a request, until the worker has recorded a release and logged it."""
+    line = f'"event": "released", "stream": "{stream}", "timestamp": {timestamp}}}'
+    deadline = time.monotonic() + 60
+    while line not in server.log.read_text():
+        assert time.monotonic() < deadline, f"timestamp {timestamp} of {stream} is not released"
+        time.sleep(0.02)
+
+
 def wait_for(server: Server, stream: str, timestamp: int, *states: str) -> str:
     """Wait until a timestamp is in one of these states, released or refused unless given."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         state: str = server.call("GET", f"/streams/{stream}/timestamps/{timestamp}").json["state"]
         if state in (states or ("released", "refused")):
+            if state == "released":
+                until_recorded(server, stream, timestamp)
             return state
         time.sleep(0.02)
     raise AssertionError(f"timestamp {timestamp} of {stream} is still {state}")

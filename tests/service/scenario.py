@@ -98,17 +98,13 @@ def stored(server: Server, stream: str) -> dict[str, object]:
     SQLite moves its pages when it likes, so the rows of a database are compared, not its bytes.
     """
     home = server.directory / "streams" / stream
-    files = tree(server.directory)
-    kept = {
-        name: content
-        for name, content in files.items()
-        if ".sqlite" not in name and (name.startswith(f"streams/{stream}/") or "/" not in name)
-    }
-    temporary = {name for name in files if name.endswith((".raw", ".part", ".tmp"))}
+    files = {name: content for name, content in tree(home).items() if ".sqlite" not in name}
+    received = {path.name for path in (server.directory / "incoming").iterdir()}
     ledger = home / "releases.ledger" / "ledger.sqlite"
     return {
-        "files": kept,
-        "temporary": temporary,
+        "files": files,
+        "received": received,
+        "streams": {path.name for path in (server.directory / "streams").iterdir()},
         "seals": seals(ledger),
         "queue": rows_of(
             server.directory / "service.sqlite",
