@@ -237,6 +237,7 @@ def test_everything_but_the_check_in_the_browser_works_without_scripts(
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#preview")).to_contain_text("Nothing was stored")
     upload(page, "Edges", edges_csv(), "Post the snapshot")
+    expect(page.get_by_role("status")).to_contain_text("The data was accepted")
     site.wait_for("no-scripts", released=1)
     page.reload()
     expect(page.locator("#progress")).to_contain_text("Released.")

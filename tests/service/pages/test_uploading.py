@@ -121,6 +121,21 @@ def test_what_was_typed_survives_a_refusal(
     assert 'value="41"' in answer.text
 
 
+def test_posts_of_private_data_leave_no_line_in_the_log(
+    client: TestClient, signed_in: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    csrf = signed_in("curator")
+    capsys.readouterr()
+    files = {"file": ("a.csv", b"u,v\n1,2\n")}
+    for path in ("/streams/calls/preview", "/streams/calls/data"):
+        client.post(path, data={"csrf": csrf, "timestamp": "77"}, files=files)
+    client.post("/streams/calls/quality", data={"csrf": csrf})
+    client.get("/new")
+    said = capsys.readouterr().err
+    assert "/new" in said
+    assert "/streams" not in said
+
+
 def test_a_preview_is_marked_and_recorded(
     client: TestClient, signed_in: Callable[[str], str]
 ) -> None:

@@ -1,6 +1,7 @@
 // Small improvements to pages that work without them.
 //   data-swap="ID"   a form or button: load the answer into the element ID instead of a new page
-//   data-live        a form: submit after every change, through its button with data-swap
+//   data-live        a form: submit after every change of a field with data-planned, through its
+//                    button with data-swap
 //   data-for="ID"    a slider that moves with the number field ID
 //   data-most="N"    a file field: say before sending it that a file has more than N bytes
 //   data-follow      an element with an id: reload it every second until the attribute is gone
@@ -53,8 +54,8 @@ for (const form of document.querySelectorAll("form[data-live]")) {
   const button = form.querySelector("button[data-swap]");
   let waiting;
   form.addEventListener("input", (event) => {
+    if (!("planned" in event.target.dataset || "for" in event.target.dataset)) return;
     clearTimeout(waiting);
-    if (event.target.type === "file") return;
     waiting = setTimeout(() => {
       const fields = [...form.querySelectorAll("[data-planned]")];
       if (fields.every((field) => field.checkValidity())) form.requestSubmit(button);
