@@ -30,6 +30,12 @@ def tokens(server: Server) -> dict[str, str]:
     return made
 
 
+@pytest.fixture(scope="session")
+def untouched(server: Server) -> str:
+    """A stream with a roster, for tests in which nothing is accepted."""
+    return new_stream(server)
+
+
 @pytest.fixture
 def stream(server: Server) -> str:
     """A new stream with a roster and nothing posted."""

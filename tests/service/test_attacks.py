@@ -146,10 +146,10 @@ def test_a_host_that_an_attacker_forwards_is_not_believed(server: Server) -> Non
     ],
 )
 def test_a_request_that_proxies_could_read_in_two_ways_is_refused(
-    server: Server, stream: str, lines: list[str]
+    server: Server, untouched: str, lines: list[str]
 ) -> None:
-    before = stored(server, stream)
-    path = f"{API}/streams/{stream}/snapshots/0"
+    before = stored(server, untouched)
+    path = f"{API}/streams/{untouched}/snapshots/0"
     request = head(server, f"POST {path} HTTP/1.1", "Content-Type: text/csv", *lines)
     smuggled = b"0\r\n\r\n" + head(server, f"DELETE {API}/tokens/aaaaaaaaaaaa HTTP/1.1")
     try:
@@ -158,7 +158,7 @@ def test_a_request_that_proxies_could_read_in_two_ways_is_refused(
         answer = b""
     assert not answer or int(answer.split(b" ", 2)[1]) in (400, 411, 413, 422, 431, 501)
     assert answer.count(b"HTTP/1.1 ") <= 1
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 def test_every_answer_has_the_headers_that_protect_browsers(server: Server, released: str) -> None:
@@ -258,9 +258,9 @@ def signed_in(server: Server) -> str:
     return cookie.partition(";")[0]
 
 
-def test_a_cookie_alone_changes_nothing(server: Server, stream: str) -> None:
+def test_a_cookie_alone_changes_nothing(server: Server, untouched: str) -> None:
     cookie = {"Cookie": signed_in(server), "Origin": "https://evil.example"}
-    before = stored(server, stream)
+    before = stored(server, untouched)
     assert server.call("GET", "/tokens", token=None, headers=cookie).status == 200
     for method, path, content in (
         ("POST", "/tokens", {"role": "curator"}),
@@ -272,9 +272,9 @@ def test_a_cookie_alone_changes_nothing(server: Server, stream: str) -> None:
                 method, path, token=None, content=content, headers={**cookie, **forged}
             )
             assert (answer.status, answer.json["error"]) == (403, "csrf")
-    answer = post_with(server, stream, cookie)
+    answer = post_with(server, untouched, cookie)
     assert answer == 403
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 def post_with(server: Server, stream: str, headers: dict[str, str]) -> int:
@@ -282,9 +282,9 @@ def post_with(server: Server, stream: str, headers: dict[str, str]) -> int:
     return server.call("POST", path, token=None, body=GOOD, headers={**CSV, **headers}).status
 
 
-def test_forms_of_the_pages_need_the_token_of_the_session(server: Server, stream: str) -> None:
+def test_forms_of_the_pages_need_the_token_of_the_session(server: Server, untouched: str) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": signed_in(server)}
-    for path in ("/tokens", "/sign-out", "/streams/new", f"/streams/{stream}/data"):
+    for path in ("/tokens", "/sign-out", "/streams/new", f"/streams/{untouched}/data"):
         for body in (b"", b"csrf=x", b"role=curator&label=x&csrf="):
             answer = server.call("POST", path, token=None, body=body, headers=form, api=False)
             assert answer.status in (400, 403, 404, 405), path

@@ -188,4 +188,4 @@ def test_no_log_line_holds_an_id_a_count_or_a_query(server: Server, released: st
     assert server.token not in text
     for line in text.splitlines()[1:]:  # the first one is a hint to keep the token
         allowed = {"at", "event", "method", "route", "status", "seconds", "stream", "timestamp"}
-        assert set(json.loads(line)) <= allowed | {"error", "places"}, line
+        assert set(json.loads(line)) <= allowed | {"error", "places", "version"}, line

@@ -115,9 +115,9 @@ def test_without_a_token_only_public_streams_exist(
     "operation", [each for each in ALLOWED if "{stream}" in each and each not in SLOW]
 )
 def test_a_token_of_another_stream_can_not_tell_this_one_from_none(
-    server: Server, stream: str, released: str, operation: str
+    server: Server, untouched: str, released: str, operation: str
 ) -> None:
-    limited = {"role": "curator", "streams": [stream]}
+    limited = {"role": "curator", "streams": [untouched]}
     token = server.call("POST", "/tokens", content=limited).json["token"]
     hidden = send(server, operation, released, token)
     missing = send(server, operation, "no-such-stream", token)
@@ -130,21 +130,21 @@ def test_a_token_of_another_stream_can_not_tell_this_one_from_none(
     "operation", ["POST /api/v1/streams", "GET /api/v1/tokens", "POST /api/v1/tokens"]
 )
 def test_a_curator_of_one_stream_can_not_make_streams_or_tokens(
-    server: Server, stream: str, operation: str
+    server: Server, untouched: str, operation: str
 ) -> None:
-    limited = {"role": "curator", "streams": [stream]}
+    limited = {"role": "curator", "streams": [untouched]}
     token = server.call("POST", "/tokens", content=limited).json["token"]
-    assert send(server, operation, stream, token).status == 403
+    assert send(server, operation, untouched, token).status == 403
 
 
 def test_the_audit_log_of_a_limited_token_is_about_its_streams(
-    server: Server, stream: str, released: str
+    server: Server, untouched: str, released: str
 ) -> None:
-    limited = {"role": "auditor", "streams": [stream]}
+    limited = {"role": "auditor", "streams": [untouched]}
     token = server.call("POST", "/tokens", content=limited).json["token"]
     answer = server.call("GET", "/audit-log?limit=1000", token=token)
     assert released not in answer.text
-    assert {entry["stream"] for entry in answer.json["entries"]} <= {stream, None}
+    assert {entry["stream"] for entry in answer.json["entries"]} <= {untouched, None}
 
 
 def test_a_public_stream_is_read_without_a_token_and_nothing_more(server: Server) -> None:

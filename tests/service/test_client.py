@@ -138,19 +138,19 @@ def test_a_file_that_does_not_fit_its_certificate_is_not_kept(
 
 
 def test_errors_of_the_service_are_errors_of_psgraph(
-    curator: Client, analyst: Client, stream: str, released: str, snapshot: Path, tmp_path: Path
+    curator: Client, analyst: Client, untouched: str, released: str, snapshot: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(AccessDenied) as denied:
         analyst.push(released, 2, snapshot)
     assert denied.value.status == 403
     with pytest.raises(ServiceError, match="The next timestamp of this stream is 0") as refused:
-        curator.push(stream, 5, snapshot)
+        curator.push(untouched, 5, snapshot)
     assert (refused.value.status, refused.value.code) == (409, "out_of_order")
     (tmp_path / "broken.csv").write_bytes(b"nonsense")
     with pytest.raises(ServiceError, match="preview"):
-        curator.push(stream, 0, tmp_path / "broken.csv")
+        curator.push(untouched, 0, tmp_path / "broken.csv")
     with pytest.raises(DataError):
-        curator.push(stream, 0, tmp_path / "missing.csv")
+        curator.push(untouched, 0, tmp_path / "missing.csv")
 
 
 def test_oversight_and_tokens(server: Server, curator: Client, released: str) -> None:
@@ -207,7 +207,7 @@ def test_push_and_pull_from_the_command_line(
 )
 def test_wrong_use_of_push_and_pull(
     server: Server,
-    stream: str,
+    untouched: str,
     snapshot: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -216,7 +216,7 @@ def test_wrong_use_of_push_and_pull(
     words: str,
 ) -> None:
     monkeypatch.setenv("PSGRAPH_TOKEN", server.token)
-    names = {"url": server.address, "stream": stream, "file": snapshot, "to": tmp_path / "to"}
+    names = {"url": server.address, "stream": untouched, "file": snapshot, "to": tmp_path / "to"}
     failed = psgraph_here(*(each.format(**names) for each in arguments))
     assert (failed.code, failed.out) == (code, "")
     assert words in failed.err
@@ -226,9 +226,9 @@ def test_wrong_use_of_push_and_pull(
 
 
 def test_a_stream_without_releases_pulls_nothing(
-    curator: Client, stream: str, tmp_path: Path
+    curator: Client, untouched: str, tmp_path: Path
 ) -> None:
-    assert curator.pull(stream, tmp_path / "releases").releases == 0
+    assert curator.pull(untouched, tmp_path / "releases").releases == 0
     assert not (tmp_path / "releases").exists()
 
 

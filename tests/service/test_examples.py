@@ -26,7 +26,8 @@ def composed() -> dict[str, dict[str, object]]:
 def unit() -> dict[str, list[str]]:
     """The settings of the systemd unit; a setting can occur several times."""
     found: dict[str, list[str]] = {}
-    for line in (EXAMPLES / "psgraph.service").read_text().splitlines():
+    text = (EXAMPLES / "psgraph.service").read_text().replace("\\\n", " ")
+    for line in text.splitlines():
         name, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
             found.setdefault(name, []).append(value)
@@ -38,7 +39,7 @@ def test_the_options_exist() -> None:
     for words in commands:
         assert isinstance(words, list)
         assert words[0] == "serve"
-        assert {word for word in words if word.startswith("--")} <= OPTIONS
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} <= OPTIONS
 
 
 def test_only_the_proxy_can_be_reached_from_outside() -> None:

@@ -80,16 +80,18 @@ NOT_EDGES = {
 
 
 @pytest.mark.parametrize("case", NOT_EDGES)
-def test_a_snapshot_that_can_not_be_read(server: Server, stream: str, case: str) -> None:
+def test_a_snapshot_that_can_not_be_read(server: Server, untouched: str, case: str) -> None:
     headers, body = NOT_EDGES[case]
-    before = stored(server, stream)
-    answer = server.call("POST", f"/streams/{stream}/snapshots/0", body=body, headers=headers)
+    before = stored(server, untouched)
+    answer = server.call("POST", f"/streams/{untouched}/snapshots/0", body=body, headers=headers)
     is_a_refusal(answer, 422)
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
-def test_messages_about_unreadable_snapshots_are_all_the_same(server: Server, stream: str) -> None:
-    path = f"/streams/{stream}/snapshots/0"
+def test_messages_about_unreadable_snapshots_are_all_the_same(
+    server: Server, untouched: str
+) -> None:
+    path = f"/streams/{untouched}/snapshots/0"
     answers = {
         server.call("POST", path, body=body, headers=headers).body
         for headers, body in (
@@ -100,9 +102,9 @@ def test_messages_about_unreadable_snapshots_are_all_the_same(server: Server, st
     assert len(answers) == 1
 
 
-def test_the_preview_says_what_is_wrong_and_stores_nothing(server: Server, stream: str) -> None:
-    before = stored(server, stream)
-    path = f"/streams/{stream}/preview"
+def test_the_preview_says_what_is_wrong_and_stores_nothing(server: Server, untouched: str) -> None:
+    before = stored(server, untouched)
+    path = f"/streams/{untouched}/preview"
     for case in ("a broken row", "one column", "outside the roster"):
         headers, body = NOT_EDGES[case]
         answer = server.call("POST", path, body=body, headers=headers)
@@ -111,7 +113,7 @@ def test_the_preview_says_what_is_wrong_and_stores_nothing(server: Server, strea
         assert not answer.json["readable"]
         assert answer.json["problem"]
     assert server.call("POST", path, body=GOOD, headers=CSV).json["readable"]
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 @pytest.mark.parametrize(
@@ -119,14 +121,14 @@ def test_the_preview_says_what_is_wrong_and_stores_nothing(server: Server, strea
 )
 @pytest.mark.parametrize("path", ["snapshots/0", "preview", "roster"])
 def test_a_body_of_another_type(
-    server: Server, stream: str, path: str, kind: str | None, status: int
+    server: Server, untouched: str, path: str, kind: str | None, status: int
 ) -> None:
-    before = stored(server, stream)
+    before = stored(server, untouched)
     headers = {} if kind is None else {"Content-Type": kind}
     method = "PUT" if path == "roster" else "POST"
-    answer = server.call(method, f"/streams/{stream}/{path}", body=GOOD, headers=headers)
+    answer = server.call(method, f"/streams/{untouched}/{path}", body=GOOD, headers=headers)
     is_a_refusal(answer, status)
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 # ---- uploads that are not complete, or come twice, or in another order ----
@@ -179,27 +181,27 @@ def test_other_data_for_a_released_timestamp(server: Server, stream: str) -> Non
 
 
 @pytest.mark.parametrize("timestamp", [1, 2, 999_999_999])
-def test_a_timestamp_out_of_order(server: Server, stream: str, timestamp: int) -> None:
-    before = stored(server, stream)
-    is_a_refusal(post(server, stream, timestamp, GOOD), 409, "out_of_order")
-    assert stored(server, stream) == before
+def test_a_timestamp_out_of_order(server: Server, untouched: str, timestamp: int) -> None:
+    before = stored(server, untouched)
+    is_a_refusal(post(server, untouched, timestamp, GOOD), 409, "out_of_order")
+    assert stored(server, untouched) == before
 
 
 @pytest.mark.parametrize(
     "timestamp", ["-1", "1.5", "ten", "1e3", "9999999999", "0x1", "%30%30%00", "１"]
 )
-def test_a_timestamp_that_is_none(server: Server, stream: str, timestamp: str) -> None:
-    before = stored(server, stream)
-    path = f"/streams/{stream}/snapshots/{timestamp}"
+def test_a_timestamp_that_is_none(server: Server, untouched: str, timestamp: str) -> None:
+    before = stored(server, untouched)
+    path = f"/streams/{untouched}/snapshots/{timestamp}"
     quoted = path.encode().decode("ascii", "ignore") if not path.isascii() else path
     if quoted != path:
-        quoted = f"/streams/{stream}/snapshots/%EF%BC%91"
+        quoted = f"/streams/{untouched}/snapshots/%EF%BC%91"
     answer = server.call("POST", quoted, body=GOOD, headers=CSV)
     if timestamp == "１":  # Python reads it as 1, which is out of order here
         is_a_refusal(answer, (409, 422))
     else:
         is_a_refusal(answer, (404, 422))
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 def test_a_snapshot_before_its_roster(server: Server) -> None:
@@ -238,20 +240,20 @@ def test_the_time_of_a_timestamp_that_is_taken_or_unusable(server: Server, strea
         b"id\n\n\n",
     ],
 )
-def test_a_roster_that_can_not_be_used(server: Server, stream: str, body: bytes) -> None:
-    before = stored(server, stream)
+def test_a_roster_that_can_not_be_used(server: Server, untouched: str, body: bytes) -> None:
+    before = stored(server, untouched)
     is_a_refusal(
-        server.call("PUT", f"/streams/{stream}/roster", body=body, headers=CSV), (409, 422)
+        server.call("PUT", f"/streams/{untouched}/roster", body=body, headers=CSV), (409, 422)
     )
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 @pytest.mark.parametrize("body", [roster(39), as_csv([(f"n{i}",) for i in range(60)], "id")])
-def test_a_roster_never_shrinks(server: Server, stream: str, body: bytes) -> None:
-    before = stored(server, stream)
-    answer = server.call("PUT", f"/streams/{stream}/roster", body=body, headers=CSV)
+def test_a_roster_never_shrinks(server: Server, untouched: str, body: bytes) -> None:
+    before = stored(server, untouched)
+    answer = server.call("PUT", f"/streams/{untouched}/roster", body=body, headers=CSV)
     is_a_refusal(answer, 409, "roster_shrinks")
-    assert stored(server, stream) == before
+    assert stored(server, untouched) == before
 
 
 # ---- events ----
@@ -306,9 +308,9 @@ def test_a_key_stands_for_one_batch(server: Server) -> None:
     assert stored(server, name) == before
 
 
-def test_snapshots_and_events_are_not_mixed(server: Server, stream: str, ticked: str) -> None:
+def test_snapshots_and_events_are_not_mixed(server: Server, untouched: str, ticked: str) -> None:
     is_a_refusal(post(server, ticked, 0, GOOD), 409)
-    is_a_refusal(events(server, stream, b"u,v,time\n1,2,2024-01-01\n"), 409)
+    is_a_refusal(events(server, untouched, b"u,v,time\n1,2,2024-01-01\n"), 409)
 
 
 # ---- JSON bodies ----
@@ -377,12 +379,12 @@ def test_a_body_that_is_too_large_for_json(server: Server) -> None:
     is_a_refusal(server.call("POST", "/streams", body=body, headers=headers), 413)
 
 
-def test_a_name_that_is_taken(server: Server, stream: str) -> None:
-    before = stored(server, stream)
-    again = {"name": stream, "epsilon": "20", "window": 1}
+def test_a_name_that_is_taken(server: Server, untouched: str) -> None:
+    before = stored(server, untouched)
+    again = {"name": untouched, "epsilon": "20", "window": 1}
     is_a_refusal(server.call("POST", "/streams", content=again), 409, "name_taken")
-    assert stored(server, stream) == before
-    assert server.call("GET", f"/streams/{stream}").json["epsilon"] == "1"
+    assert stored(server, untouched) == before
+    assert server.call("GET", f"/streams/{untouched}").json["epsilon"] == "1"
 
 
 @pytest.mark.parametrize(
