@@ -9,6 +9,7 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from starlette.requests import ClientDisconnect
 
 from psgraph.service.problems import Refusal
 from psgraph.service.settings import Limits
@@ -105,3 +106,17 @@ def test_a_dictionary_of_few_long_values_is_refused(tmp_path):
 
 def test_a_slow_upload_is_ended(tmp_path):
     assert refused(tmp_path, b"u,v\n" + b"1,2\n" * 9_000, pause=0.1) == (408, "too_slow")
+
+
+def test_a_client_that_hangs_up_leaves_nothing(tmp_path):
+    async def chunks():
+        yield b"u,v\n"
+        raise ClientDisconnect
+
+    async def run():
+        async with receive(chunks(), CSV, tmp_path, LIMITS):
+            pass
+
+    with pytest.raises(Refusal, match="can't be read"):
+        asyncio.run(run())
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,6 @@ from types import FrameType
 
 import uvicorn
 
-from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
 from psgraph.service.app import create_app
 from psgraph.service.logs import log
@@ -74,7 +73,7 @@ def serve(service: Service, settings: Settings, *, announce: Callable[[str], obj
     scheme = "https" if settings.tls_cert is not None else "http"
     shown = f"[{host}]" if ":" in host else host
     announce(f"{scheme}://{shown}:{port}")
-    log("started", version=__version__)
+    log("started")
     server.run(sockets=[listening])
     log("stopped")
 

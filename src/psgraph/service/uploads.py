@@ -19,9 +19,10 @@ from typing import IO, Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from starlette.requests import ClientDisconnect
 
 from psgraph.graph.formats.lines import COMPRESSED
-from psgraph.service.problems import Refusal
+from psgraph.service.problems import Refusal, refusal_of
 from psgraph.service.settings import Limits
 
 __all__ = ["MEDIA_TYPES", "Upload", "receive", "unreadable"]
@@ -85,6 +86,8 @@ async def receive(
                 "Send it over a faster connection, or in smaller parts.",
                 {"Connection": "close"},
             ) from None
+        except ClientDisconnect:
+            raise refusal_of(400) from None  # nobody reads the answer
         await asyncio.to_thread(_prepare, raw, path, kind, limits)
         yield Upload(path, kind)
     finally:
