@@ -11,7 +11,8 @@ from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.service.problems import Refusal
 from psgraph.service.ticks import Schedule
-from psgraph.service.uploads import Upload, unreadable
+from psgraph.service.upload_checks import unreadable
+from psgraph.service.uploads import Upload
 from psgraph.streams.directories import file_snapshots
 from psgraph.streams.events import event_stream
 from psgraph.streams.nodes import Nodes

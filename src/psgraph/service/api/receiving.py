@@ -10,7 +10,8 @@ from fastapi import Request
 
 from psgraph.service.problems import Refusal
 from psgraph.service.service import Service
-from psgraph.service.uploads import Upload, receive, too_large
+from psgraph.service.upload_checks import too_large
+from psgraph.service.uploads import Upload, receive
 
 __all__ = ["received", "received_from"]
 
