@@ -102,9 +102,14 @@ def test_what_can_not_be_adopted_is_refused(offline, published, tmp_path):
         adopt(offline.service, "../calls", published)
     with pytest.raises(LedgerError):
         adopt(offline.service, "calls", tmp_path / "nothing")
-    adopt(offline.service, "calls", published)
+    offline.create()
     with pytest.raises(InvalidArgument, match="already"):
         adopt(offline.service, "calls", published)
+
+
+def test_every_start_can_name_the_streams_to_adopt(offline, published):
+    first = adopt(offline.service, "calls", published)
+    assert adopt(offline.service, "calls", published) is first
 
 
 def test_one_service_at_a_time_uses_a_directory(offline):

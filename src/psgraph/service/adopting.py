@@ -27,11 +27,16 @@ __all__ = ["adopt"]
 def adopt(service: Service, name: str, out: Path) -> Stream:
     """Register the stream in a release directory under a name; its terms are in its ledger.
 
+    One that is registered already is returned, so that every start can name it.
+
     Raises
     ------
     InvalidArgument
         The name is taken or not usable, or the directory has no releases.
     """
+    for known in service.streams:
+        if known.name == name and known.adopted and known.out.resolve() == out.resolve():
+            return known
     path = ledger_at(out)
     Publisher.resume(path).close()  # finishes a release that was interrupted
     with Ledger(path, writing=False) as ledger:
