@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from psgraph.service.api.access import Caller, OpenStream, TheService
 from psgraph.service.events import accept_events
-from psgraph.service.pages.rendering import render
+from psgraph.service.pages.rendering import render_stream
 from psgraph.service.pages.uploading import open_form
 from psgraph.service.pages.visits import PageRoute, open_to
 from psgraph.service.previews import preview
@@ -136,14 +136,12 @@ def _page(
     status = None if posted is None else timestamp_view(service, stream, posted)
     unfinished = status is not None and status.state in ("waiting", "due", "measuring")
     wrong = error or preview_error
-    return render(
+    return render_stream(
         request,
         "data.html",
-        view.title or view.name,
-        subtitle=f"Stream {view.name}" if view.title else "",
+        view,
         status=200 if wrong is None else wrong.status,
         error=error,
-        stream=view,
         timestamp=(typed or {}).get("timestamp") or _suggested(view, status),
         time=(typed or {}).get("time", ""),
         most=service.settings.limits.upload_bytes,

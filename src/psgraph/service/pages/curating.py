@@ -19,7 +19,7 @@ from psgraph.service.api.administration import post_plan
 from psgraph.service.api.streams import create_stream
 from psgraph.service.comparing import quality_report
 from psgraph.service.pages.forms import filled, read, text_of
-from psgraph.service.pages.rendering import render
+from psgraph.service.pages.rendering import render, render_stream
 from psgraph.service.pages.visits import PageRoute, checked_form, open_to
 from psgraph.service.pages.wording import PERIODS
 from psgraph.service.problems import Refusal, as_refusal
@@ -124,12 +124,10 @@ def _edges(nodes: str, degree: str) -> int:
 def show_quality(request: Request, stream: OpenStream, service: TheService) -> Response:
     """Say whether there is a quality report, and what it is."""
     view = stream_view(service, stream)
-    return render(
+    return render_stream(
         request,
         "quality.html",
-        view.title or view.name,
-        subtitle=f"Stream {view.name}" if view.title else "",
-        stream=view,
+        view,
     )
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from psgraph.service.api.access import Caller, OpenStream, TheService
 from psgraph.service.audit_log import LogName
 from psgraph.service.oversight import audit_page, budget_of, verification_of
-from psgraph.service.pages.rendering import render
+from psgraph.service.pages.rendering import render, render_stream
 from psgraph.service.pages.visits import PageRoute, checked_form, open_to
 from psgraph.service.schemas import VerificationView
 from psgraph.service.service import Service
@@ -44,12 +44,10 @@ def _records(
     request: Request, service: Service, stream: Stream, outcome: VerificationView | None = None
 ) -> Response:
     view, budget = stream_view(service, stream), budget_of(stream)
-    return render(
+    return render_stream(
         request,
         "records.html",
-        view.title or view.name,
-        subtitle=f"Stream {view.name}" if view.title else "",
-        stream=view,
+        view,
         budget=budget,
         rows=budget.rows[: -_ROWS - 1 : -1],
         outcome=outcome,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp
 from psgraph.service.api.streams import list_streams
 from psgraph.service.pages.charts import change_words, chart_sections, drawable, drawing_png
-from psgraph.service.pages.rendering import render
+from psgraph.service.pages.rendering import render, render_stream
 from psgraph.service.pages.visits import PageRoute, not_found, open_to
 from psgraph.service.pages.wording import named_time
 from psgraph.service.views import release_view, stream_view
@@ -55,12 +55,10 @@ def show_stream(
             "drawing": caller.may("download") and drawable(last),
             "charts": chart_sections(stream.out, certificates),
         }
-    return render(
+    return render_stream(
         request,
         "stream.html",
-        view.title or view.name,
-        subtitle=f"Stream {view.name}" if view.title else "",
-        stream=view,
+        view,
         releases=[release_view(each) for each in reversed(certificates[start:end])],
         older=start,
         **context,

@@ -14,8 +14,9 @@ from psgraph._version import __version__
 from psgraph.service.pages.wording import FILTERS
 from psgraph.service.permissions import ANYONE, Identity
 from psgraph.service.problems import Refusal
+from psgraph.service.schemas import StreamView
 
-__all__ = ["POLICY", "error_page", "render"]
+__all__ = ["POLICY", "error_page", "render", "render_stream"]
 
 POLICY = (
     "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'; "
@@ -86,6 +87,16 @@ def render(
             "Referrer-Policy": "same-origin",
         },
     )
+
+
+def render_stream(
+    request: Request, template: str, stream: StreamView, *, status: int = 200, **context: Any
+) -> HTMLResponse:
+    """Render a page of a stream under its title."""
+    heading = stream.title or stream.name
+    subtitle = f"Stream {stream.name}" if stream.title else ""
+    context = {"subtitle": subtitle, "stream": stream, **context}
+    return render(request, template, heading, status=status, **context)
 
 
 def error_page(request: Request, refusal: Refusal) -> HTMLResponse:
