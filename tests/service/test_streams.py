@@ -37,6 +37,8 @@ def test_the_guarantee_can_not_be_changed(offline):
         {"delay_seconds": 5},
         {"missing": "empty"},
         {"period": "1x"},
+        {"period": "999y"},
+        {"period": "1d", "first_period": "9999-12-31"},
         {"period": "1d", "timezone": "Mars/Base"},
         {"period": "1d", "first_period": "soon"},
         {"method": "no-such-method"},
@@ -177,3 +179,13 @@ def test_months_and_delays():
     assert monthly.time(1) == "2026-02-01"
     assert monthly.due(0) == monthly.start(1) + 60
     assert monthly.statement.startswith("periods of 1mo, ")
+
+
+@pytest.mark.parametrize("timezone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("period", ["1s", "1h", "1d", "1mo", "50y"])
+def test_a_timestamp_beyond_the_calendar_is_refused(offline, period, timezone):
+    offline.create(period=period, timezone=timezone)
+    for timestamp in (10**9 - 1, 10**8):
+        answer = offline.call("GET", f"/streams/calls/timestamps/{timestamp}")
+        assert answer.status_code in (200, 422)
+        assert offline.post(timestamp, edges()).status_code in (409, 422)

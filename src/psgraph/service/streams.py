@@ -34,6 +34,7 @@ from psgraph.service.ticks import Schedule
 __all__ = ["RELEASES", "Stream", "Streams"]
 
 RELEASES = "releases"
+_PERIODS_AHEAD = 100  # that the calendar must have
 _NAMED = "one per file, by the name declared with each snapshot"
 
 
@@ -219,6 +220,7 @@ def _resolved(new: NewStream) -> NewStream:
         return new
     try:
         schedule = Schedule.begin(new.period, new.timezone, new.first_period)
+        schedule.due(_PERIODS_AHEAD)
     except PsgraphError as error:
         message, _, remedy = str(error).partition("\n")
         raise Refusal(422, "invalid", message, remedy) from None

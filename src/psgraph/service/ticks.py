@@ -57,12 +57,18 @@ class Schedule:
 
     def time(self, timestamp: int) -> str:
         """Return the public name of a timestamp: the first moment of its period."""
-        return self.period.start(self.first + timestamp)
+        try:
+            name = self.period.start(self.first + timestamp)
+        except (OverflowError, ValueError):
+            raise _beyond(timestamp) from None
+        if instant(name) is None:  # after the year 9999
+            raise _beyond(timestamp)
+        return name
 
     def start(self, timestamp: int) -> float:
         """Return when the period of a timestamp begins, in seconds since 1970."""
         found = instant(self.time(timestamp))
-        assert found is not None
+        assert found is not None  # `time` refuses others
         zone = self.period.zone
         if zone is not None and self.period.by_calendar:
             found = int(zone.instants(np.array([found]))[0])
@@ -81,6 +87,12 @@ class Schedule:
     def statement(self) -> str:
         """Where the times of the stream come from, for certificates."""
         return Span(self.period, start=0, until=1).statement()
+
+
+def _beyond(timestamp: int) -> InvalidArgument:
+    return InvalidArgument(
+        f"timestamp {timestamp} is too far in the future\nThe stream says which one is next."
+    )
 
 
 def _number(period: Period, moment: int) -> int:
