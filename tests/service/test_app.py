@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 
@@ -152,3 +153,17 @@ def test_a_refused_creation_leaves_nothing_behind(offline):
     wanted = {"name": "large", "epsilon": "1000", "window": 3}
     assert offline.call("POST", "/streams", json=wanted).status_code == 422
     assert not (offline.directory / "streams" / "large").exists()
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), sqlite3.OperationalError()]
+)
+def test_a_full_disk_is_answered_with_503_and_nothing_is_accepted(offline, monkeypatch, error):
+    def full(*_):
+        raise error
+
+    stream = next(each for each in offline.service.streams if each.name == "calls")
+    monkeypatch.setattr(stream.inbox, "store", full)
+    answer = offline.post(0, edges())
+    assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
+    assert offline.state(0) == "404"

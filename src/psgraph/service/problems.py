@@ -8,6 +8,7 @@ told by a preview only, to the curator.
 from __future__ import annotations
 
 import json
+import sqlite3
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +27,15 @@ from psgraph.errors import (
 )
 from psgraph.service.logs import log
 
-__all__ = ["Refusal", "add_handlers", "as_refusal", "places_of", "problem", "refusal_of"]
+__all__ = [
+    "Refusal",
+    "add_handlers",
+    "as_refusal",
+    "places_of",
+    "problem",
+    "refusal_of",
+    "unavailable",
+]
 
 SIZE = 1024
 """Errors are padded to a multiple of this many bytes."""
@@ -94,14 +103,19 @@ def as_refusal(error: PsgraphError) -> Refusal:
             "Ask the operator to run psgraph verify on the stream's directory.",
         )
     if isinstance(error, LedgerBusy | OutputError):
-        return Refusal(
-            503,
-            "unavailable",
-            "The files of the stream can't be used now.",
-            "Try again later; the operator finds the reason in the log.",
-            {"Retry-After": "10"},
-        )
+        return unavailable()
     return Refusal(409, "refused", "The request can't be carried out.", "Check the request.")
+
+
+def unavailable() -> Refusal:
+    """Return the refusal when files can't be read or written: a full disk, a lock."""
+    return Refusal(
+        503,
+        "unavailable",
+        "The files of the service can't be used now.",
+        "Try again later; the operator finds the reason in the log.",
+        {"Retry-After": "10"},
+    )
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -116,6 +130,13 @@ def add_handlers(app: FastAPI) -> None:
     async def failed(request: Request, error: PsgraphError) -> Response:
         del request
         return problem(as_refusal(error))
+
+    @app.exception_handler(sqlite3.Error)
+    @app.exception_handler(OSError)
+    async def unusable(request: Request, error: Exception) -> Response:
+        del request
+        log("files_failed", error=type(error).__name__, places=places_of(error))
+        return problem(unavailable())
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

@@ -14,7 +14,7 @@ from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
 from psgraph.service.marks import Marks
 from psgraph.service.permissions import Identity
-from psgraph.service.problems import Refusal
+from psgraph.service.problems import Refusal, unavailable
 from psgraph.service.queue import Entry
 from psgraph.service.reading import read_snapshot, readable
 from psgraph.service.schemas import Accepted
@@ -126,13 +126,7 @@ def _refuse_other_data(
     except ReplayConflict:
         raise _other_data() from None
     except PsgraphError:
-        raise Refusal(
-            503,
-            "unavailable",
-            "The ledger of the stream can't be read now.",
-            "Try again later; the operator finds the reason in the log.",
-            {"Retry-After": "10"},
-        ) from None
+        raise unavailable() from None
 
 
 def _other_data() -> Refusal:
