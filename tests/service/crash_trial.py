@@ -87,8 +87,10 @@ class Trial:
             ]
             for thread in threads:
                 thread.start()
-            for _ in range(kills):
+            for number in range(kills):
                 self._until_posted(rng.randint(1, posts))
+                if number % 3:  # while the worker publishes; it needs a moment after a start
+                    self._until_released(rng.randint(1, 4))
                 time.sleep(rng.uniform(0, 0.05))
                 self._up.clear()  # requests that are under way stay under way
                 self.server.kill()
@@ -120,6 +122,16 @@ class Trial:
         enough, deadline = self._answered() + more, time.monotonic() + 5
         while self._answered() < enough and time.monotonic() < deadline:
             time.sleep(0.005)
+
+    def _until_released(self, more: int) -> None:
+        """Wait until this many more releases are there, or for some seconds."""
+        enough, deadline = self._releases() + more, time.monotonic() + 15
+        while self._releases() < enough and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    def _releases(self) -> int:
+        names = [*self.streams, self.ticked]
+        return sum(len(list(self._out(name).glob("[0-9]*.json"))) for name in names)
 
     def _answered(self) -> int:
         return self.statuses.total() - self.statuses[503]

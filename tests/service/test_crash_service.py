@@ -18,5 +18,6 @@ def test_nothing_is_lost_drawn_twice_or_overspent_when_the_service_is_killed(
     report = trial.report()
     assert report["violations"] == []
     assert report["kills"] == 3
+    assert report["read"] > 0, "releases were read, and read again after a kill"
     assert report["accepted"] > 3
     assert report["statuses"][409] > 0, "other data were posted too"
