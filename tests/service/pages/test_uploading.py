@@ -51,6 +51,21 @@ def test_a_form_is_read_alike_in_pieces_of_any_size(piece: int) -> None:
     assert content == CONTENT
 
 
+@pytest.mark.parametrize("length", [200, len(BODY) - len(CONTENT), len(BODY) - 10])
+def test_a_form_that_was_cut_short_is_refused(length: int) -> None:
+    with pytest.raises(Refusal, match="can't be read"):
+        asyncio.run(read(request_of(BODY[:length], 64)))
+
+
+def test_a_visitor_who_hangs_up_is_no_fault() -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    kind = [(b"content-type", b"multipart/form-data; boundary=edge")]
+    with pytest.raises(Refusal, match="can't be read"):
+        asyncio.run(read(Request({"type": "http", "headers": kind}, receive)))
+
+
 def test_a_long_field_is_refused_before_the_file_is_read() -> None:
     body = BODY.replace(b"secret", b"s" * 20_000)
     with pytest.raises(Refusal, match="can't be read"):

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from fastapi import Request
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
 
 from psgraph.service.api.receiving import received_from
 from psgraph.service.pages.visits import check_csrf, refuse_cross_site
@@ -89,10 +90,12 @@ class FileForm:
             chunk = await anext(self._stream, b"")
             if chunk:
                 self._parser.write(chunk)
-            else:
-                self._ended = True
-        except FormParserError:
+        except (FormParserError, ClientDisconnect):
             raise _unreadable() from None
+        if not chunk:
+            if self._in_file:  # its end is missing, and it would be accepted cut short
+                raise _unreadable()
+            self._ended = True
 
     # ---- called by the parser ----
 
