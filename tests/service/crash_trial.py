@@ -27,7 +27,7 @@ from tests.service.scenario import CSV, NODES, Edges, as_csv, edges, largest_win
 
 VARIANTS = 3
 EXPECTED = {200, 202, 409, 429, 503}
-TERMS = {
+TERMS: dict[str, Any] = {
     "epsilon": str(GUARANTEE.epsilon),
     "window": GUARANTEE.window,
     "keep_originals_days": 1,  # to compare what was published with what was accepted

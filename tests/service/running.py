@@ -8,6 +8,7 @@ import os
 import queue
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from typing import Any, Self
 API = "/api/v1"
 PATIENCE = 60.0
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
+_ADDRESS = re.compile(r"https?://127\.0\.0\.1:(\d+)")
 _TOKEN = re.compile(r"\b(psg_[A-Za-z0-9_-]{20,})")
 
 
@@ -61,7 +62,14 @@ class Server:
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if '--tls-cert' in self.options else 'http'}://127.0.0.1:{self.port}"
+
+    def connection(self, timeout: float) -> http.client.HTTPConnection:
+        """A connection to the server; its certificate is not checked."""
+        if "--tls-cert" not in self.options:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        context = ssl._create_unverified_context()
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=context)
 
     @property
     def pid(self) -> int:
@@ -155,7 +163,7 @@ class Server:
         if content is not None:
             body = json.dumps(content).encode()
             sent.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = self.connection(timeout)
         try:
             with suppress(
                 BrokenPipeError, ConnectionResetError
