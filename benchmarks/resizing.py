@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from psgraph.trust.rehearsal_resizing import resize
-from psgraph.trust.rehearsal_template import Shape, Template, shape_of
+from psgraph.trust.rehearsal.resizing import resize
+from psgraph.trust.rehearsal.template import Shape, Template, shape_of
 from psgraph_lab.datasets import load_dataset
 
 TIMESTAMPS = 20

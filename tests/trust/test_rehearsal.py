@@ -27,9 +27,9 @@ from psgraph.reports.rehearsal import (
 )
 from psgraph.streams.demo import demo_stream
 from psgraph.trust import rehearsal, rehearsal_sources
-from psgraph.trust.rehearsal import rehearse
-from psgraph.trust.rehearsal_results import Cell, Rehearsal
-from psgraph.trust.rehearsal_template import Shape
+from psgraph.trust.rehearsal.rehearsing import rehearse
+from psgraph.trust.rehearsal.results import Cell, Rehearsal
+from psgraph.trust.rehearsal.template import Shape
 
 QUICK = {"nodes": 300, "edges": 2_000, "timestamps": 2, "methods": ["tmf"], "epsilons": ["1"]}
 GOOD = {

@@ -8,9 +8,9 @@ import pytest
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.streams.demo import demo_stream
-from psgraph.trust.rehearsal_resizing import check_size, resize
-from psgraph.trust.rehearsal_size import check_memory
-from psgraph.trust.rehearsal_template import Template, edge_times_of_nodes, shape_of
+from psgraph.trust.rehearsal.resizing import check_size, resize
+from psgraph.trust.rehearsal.size import check_memory
+from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes, shape_of
 
 #: Nodes of the wanted stream relative to the template, and its mean degree relative to it.
 SIZES = [(2.5, 1.0), (0.5, 1.0), (1.0, 1.5), (1.0, 0.5), (2.0, 1.5)]

@@ -36,6 +36,9 @@ root = LazyGroup(
         "rehearse",
         "plan",
         "audit",
+        "serve",
+        "push",
+        "pull",
         "methods",
     ),
     help=(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from psgraph.publication.verification import Verification
     from psgraph.trust.expected import ExpectedErrors
 
-__all__ = ["NOT_PRIVATE", "public_page"]
+__all__ = ["NOT_PRIVATE", "add_release_degrees", "public_page"]
 
 NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 
@@ -129,7 +129,7 @@ def public_page(
     _add_promise(page, last)
     _add_checks(page, found)
     add_spend(page, certificates)
-    _add_degrees(page, releases, certificates)
+    add_release_degrees(page, releases, certificates)
     add_communities(page, certificates)
     if expected is not None:
         add_trust(page, expected, folded=True)
@@ -203,7 +203,10 @@ def _add_checks(page: Page, found: Verification) -> None:
         page.paragraph("One more timestamp is being published and is not part of this report.")
 
 
-def _add_degrees(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
+def add_release_degrees(
+    page: Page, releases: Releases, certificates: Sequence[Certificate]
+) -> None:
+    """Add a section on the degrees of the first, the middle and the last release."""
     page.heading("Degrees of the synthetic graphs")
     curves, said = [], []
     for index, timestamp in enumerate(chosen_timestamps(len(certificates))):

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, joined, significant
 from psgraph.metrics.groups import METRICS, PAPER_METRICS, MetricInfo
-from psgraph.reports.verdicts import VERDICTS, limits_of, verdict_of
+from psgraph.metrics.limits import limits_of
+from psgraph.reports.verdicts import VERDICTS, verdict_of
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal_results import Cell, Rehearsal
-    from psgraph.trust.rehearsal_template import Shape
+    from psgraph.trust.rehearsal.results import Cell, Rehearsal
+    from psgraph.trust.rehearsal.template import Shape
 
 __all__ = [
     "CAUTION",

@@ -12,6 +12,7 @@ from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.numbers import count
 from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
+from psgraph.metrics.limits import limits_of
 from psgraph.pictures.style import INK, QUIET, WHITE, method_look, quiet
 from psgraph.reports.charts import blank_chart, finish, literal
 from psgraph.reports.page import Page
@@ -29,13 +30,12 @@ from psgraph.reports.rehearsal import (
     resemblance,
     smallest_epsilons,
 )
-from psgraph.reports.verdicts import limits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psgraph.trust.rehearsal_results import Rehearsal
+    from psgraph.trust.rehearsal.results import Rehearsal
 
 __all__ = ["check_picture", "draw_rehearsal", "rehearsal_page"]
 
