@@ -175,6 +175,13 @@ class Server:
             connection.close()
 
 
+def head_of(server: Server, line: str, *headers: str, host: str | None = None) -> bytes:
+    """The head of a request, with the curator's token."""
+    host = f"127.0.0.1:{server.port}" if host is None else host
+    lines = [line, f"Host: {host}", f"Authorization: Bearer {server.token}", *headers]
+    return ("\r\n".join([*lines, "Connection: close"]) + "\r\n\r\n").encode()
+
+
 def _collect(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
     assert process.stdout is not None
     for line in process.stdout:

@@ -124,3 +124,16 @@ def rows_of(database: Path, query: str) -> list[tuple[object, ...]]:
         return sorted(connection.execute(query).fetchall())
     finally:
         connection.close()
+
+
+def is_a_refusal(answer: Answer, status: int | tuple[int, ...], error: str | None = None) -> None:
+    """Check the one shape of all errors, and that it tells nothing of what was sent."""
+    assert answer.status in (status if isinstance(status, tuple) else (status,)), answer.text
+    told = answer.json
+    assert set(told) == {"error", "message", "remedy"}
+    assert told["message"]
+    assert told["remedy"]
+    assert len(answer.body) == 1024, "errors have one size"
+    assert error is None or told["error"] == error
+    for word in ("Traceback", "/tmp", ".py", "SELECT", "pyarrow", "pydantic"):
+        assert word not in answer.text

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
 import psgraph as pg
-from psgraph.client import Client
+from psgraph.client import Client, Posted, State
 from psgraph.errors import (
     AccessDenied,
     DataError,
@@ -45,8 +46,8 @@ def test_a_curator_posts_and_an_analyst_reads(
     assert (made.name, made.epsilon, made.released, made.private) == ("journey", "1", 0, True)
     (tmp_path / "nodes.csv").write_bytes(roster())
     assert curator.put_roster("journey", tmp_path / "nodes.csv") == 40
-    files = [tmp_path / "0.csv", tmp_path / "1.parquet"]
-    files[0].write_bytes(as_csv(edges(0)))
+    files = [tmp_path / "0.csv.gz", tmp_path / "1.parquet"]
+    files[0].write_bytes(gzip.compress(as_csv(edges(0))))
     files[1].write_bytes(as_parquet(edges(1)))
     for timestamp, file in enumerate(files):
         assert curator.push("journey", timestamp, file, time=f"day {timestamp}").state == "accepted"
@@ -223,6 +224,24 @@ def test_wrong_use_of_push_and_pull(
     assert server.token not in failed.err
     assert "Traceback" not in failed.err
     assert not (tmp_path / "to").exists()
+
+
+def test_push_tells_by_its_exit_code_that_the_budget_refused(
+    server: Server,
+    untouched: str,
+    snapshot: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reason = "timestamp 0 would overspend the privacy budget."
+    refused = State(untouched, 0, "0", "refused", None, reason)
+    posted = Posted("accepted", untouched, 0)
+    monkeypatch.setattr(Client, "push", lambda *_, **__: posted)
+    monkeypatch.setattr(Client, "wait", lambda *_, **__: refused)
+    done = psgraph_here(
+        *("push", server.address, untouched, snapshot, "--timestamp", 0, "--wait", 1)
+    )
+    assert done.code == 3
+    assert reason in done.out
 
 
 def test_a_stream_without_releases_pulls_nothing(

@@ -21,8 +21,7 @@ __all__ = ["Client"]
 _API = "/api/v1"
 _PAGE = 1000
 _CONTENT_TYPES = {
-    ".csv": "text/csv",
-    ".txt": "text/csv",
+    **dict.fromkeys([".csv", ".csv.gz", ".csv.zst", ".txt", ".txt.gz", ".txt.zst"], "text/csv"),
     ".parquet": "application/vnd.apache.parquet",
 }
 
@@ -212,15 +211,24 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Stream a file. The service handles every upload once, so it is sent again if needed."""
-        kind = _CONTENT_TYPES.get(file.suffix.lower())
-        if kind is None:
-            raise InvalidArgument(
-                f"{file.name} is neither CSV nor Parquet by its name\n"
-                "Name it *.csv, *.txt or *.parquet, and convert it first if it is something else."
-            )
         path = f"{_API}{path}?{urlencode(query)}" if query else _API + path
-        sent = {"Content-Type": kind, **(headers or {})}
+        sent = {"Content-Type": _content_type(file), **(headers or {})}
         return self._http.json(method, path, body=file, headers=sent, repeat=True)
+
+
+def _content_type(file: Path) -> str:
+    """Return what a file holds, by its name.
+
+    >>> _content_type(Path("2024-01-05.csv.gz"))
+    'text/csv'
+    """
+    for ending, kind in _CONTENT_TYPES.items():
+        if file.name.lower().endswith(ending):
+            return kind
+    raise InvalidArgument(
+        f"{file.name} is neither CSV nor Parquet by its name\n"
+        "Name it *.csv, *.csv.gz, *.csv.zst or *.parquet; convert it first if it is something else."
+    )
 
 
 def _of(stream: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import ipaddress
 import json
 import random
 import ssl
@@ -13,13 +12,12 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
-from urllib.parse import SplitResult, urlsplit
 
 from psgraph._version import __version__
+from psgraph.client.address import checked_address, checked_token, tls_context
 from psgraph.errors import (
     AccessDenied,
     DataError,
-    InvalidArgument,
     OutputError,
     PsgraphError,
     ServiceError,
@@ -65,14 +63,14 @@ class Http:
         certificates: Path | None = None,
         timeout: float = 60.0,
     ) -> None:
-        parts = _checked_address(address)
+        parts = checked_address(address)
         self._host, self._port = parts.hostname or "", parts.port
         self._prefix = parts.path.rstrip("/")
         self._timeout = timeout
-        self._tls = _tls(certificates) if parts.scheme == "https" else None
+        self._tls = tls_context(certificates) if parts.scheme == "https" else None
         self._headers = {"User-Agent": f"psgraph/{__version__}", "Accept-Encoding": "identity"}
         if token is not None:
-            self._headers["Authorization"] = f"Bearer {_checked_token(token)}"
+            self._headers["Authorization"] = f"Bearer {checked_token(token)}"
 
     def json(
         self,
@@ -167,45 +165,6 @@ class Http:
             f"{where} can't be reached ({_reason(error)})\n"
             "Check the address and the network, then run the same command again."
         )
-
-
-def _checked_address(address: str) -> SplitResult:
-    """Split an address; refuse one that would send the token unencrypted."""
-    try:
-        parts = urlsplit(address)
-        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
-    except ValueError:
-        usable = None
-    if not usable or parts.query or parts.fragment or "@" in parts.netloc:
-        raise InvalidArgument(
-            "the address of the service is https://host:port, without a user, query or fragment"
-        )
-    if parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
-        raise InvalidArgument(
-            "http:// would send the token and the data unencrypted\n"
-            "Use https://; http:// is accepted for this machine only (127.0.0.1, localhost)."
-        )
-    return parts
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _checked_token(token: str) -> str:
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidArgument("the token is not one of psgraph's\nCheck the file it is read from.")
-    return token
-
-
-def _tls(certificates: Path | None) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=certificates)
-    except (OSError, ssl.SSLError):
-        raise InvalidArgument(f"{certificates} holds no certificates that can be read") from None
 
 
 def _size(path: Path) -> int:
