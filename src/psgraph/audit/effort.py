@@ -26,7 +26,7 @@ class Effort:
     seconds
         The longest that the runs of one bound may take.
     longest
-        After so many seconds no further attack begins; those left out count as failed.
+        No attack begins after this many seconds; those left out count as failed.
     thorough
         Whether every detector looks at every mutant, or only up to the first that finds it.
     """

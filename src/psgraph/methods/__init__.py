@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["COMPARED_METHODS", "DEFAULT_METHOD"]
 
-DEFAULT_METHOD = "psgraph"
+DEFAULT_METHOD = "psgraph-plus"
 """The method that commands and functions use unless another one is named."""
 
 COMPARED_METHODS = ("psgraph", "psgraph-plus")
