@@ -52,7 +52,7 @@ def new_stream(
     server: Server, name: str | None = None, *, nodes: int = NODES, **terms: object
 ) -> str:
     """Create a stream with its roster; a name of its own unless given."""
-    name = name or f"stream-{next(_numbers)}"
+    name = name or f"stream-{next(_numbers):04d}"  # no name is part of another
     wanted = {"name": name, "epsilon": "1", "window": 3, "method": METHOD, **terms}
     created = server.call("POST", "/streams", content=wanted)
     assert created.status == 201, created.text
