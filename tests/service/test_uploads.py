@@ -85,6 +85,20 @@ def test_parquet_arrives_as_it_is(tmp_path):
         (b"u,v\n1,2\n", "application/json", (415, "media_type")),
         (b"u,v\n1,2\n", None, (415, "media_type")),
     ],
+    ids=[
+        "empty",
+        "long line",
+        "many rows",
+        "gzip bomb",
+        "zstd bomb",
+        "cut gzip",
+        "damaged zstd",
+        "parquet as text",
+        "text as parquet",
+        "damaged parquet",
+        "json",
+        "no media type",
+    ],
 )
 def test_what_is_wrong_is_refused_and_deleted(tmp_path, content, kind, expected):
     assert refused(tmp_path, content, kind) == expected
