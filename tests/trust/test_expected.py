@@ -143,6 +143,15 @@ def test_releases_without_an_edge_are_refused(stream):
         expected_errors([empty])
 
 
+@pytest.mark.parametrize(("nodes", "message"), [(10, "10 nodes"), (60, "90 % of all node pairs")])
+def test_graphs_that_noise_has_filled_are_refused(nodes, message):
+    ends = np.triu_indices(nodes, 1)
+    full = Snapshot(Roster.range(nodes), *ends)
+    releases = made_by(pg.PSGraph(), [full], seed=1)
+    with pytest.raises(DataError, match=message):
+        expected_errors(releases)
+
+
 def test_mixed_methods_are_refused(stream):
     mixed = [*made_by(pg.TmF(), stream[:1]), *made_by(pg.DER(), stream[:1])]
     with pytest.raises(DataError, match=r"not all made by one method.*\(der, tmf\)"):
@@ -269,6 +278,6 @@ def test_the_rerun_repeats_what_a_publisher_does(stream):
 
 def test_an_empty_roster_has_no_errors():
     nothing = Snapshot(Roster([]), [], [])
-    edge = Snapshot(Roster.range(30), range(29), range(1, 30))
+    edge = Snapshot(Roster.range(60), range(59), range(1, 60))
     releases = made_by(pg.TmF(), [edge, nothing])
     assert expected_errors(releases, repetitions=1).timestamps == 2

@@ -28,6 +28,8 @@ __all__ = ["ExpectedErrors", "ReleasesLike", "expected_errors"]
 ReleasesLike = str | PathLike[str] | Sequence[Release]
 
 REPETITIONS = 3
+LEAST_NODES = 50  # what predictions were checked on has about a hundred nodes or more
+FULL = 0.9  # share of node pairs that are edges, above which a graph can hardly change
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,8 @@ def expected_errors(
     Raises
     ------
     DataError
-        If there is no release, no edge, or more than one method or guarantee.
+        If there is no release, no edge or no room for more, fewer than 50 nodes, or more than one
+        method or guarantee.
     VerificationFailed
         If a release is not as it was published.
 
@@ -160,11 +163,7 @@ def expected_errors(
     found = _releases(releases)
     certificates = _certificates(found)
     method, guarantee = method_of(certificates)
-    if not any(each.edges for each in certificates):
-        raise DataError(
-            "no release has an edge, so running the method on them again shows nothing\n"
-            "Nothing can be said about how far they can be trusted."
-        )
+    _check_size(certificates)
     bootstrap = run_bootstrap(
         _Graphs(found),
         method,
@@ -193,6 +192,31 @@ def expected_errors(
         verdicts=judge(errors, statistics, noisy_degree=_noisy_degree(method, used[-1])),
         notes=tuple(_notes(certificates, bootstrap.timestamps, calibrated=calibration is not None)),
     )
+
+
+def _check_size(certificates: Sequence[Certificate]) -> None:
+    """Refuse releases on which reruns show nothing, because there is no room for an error.
+
+    A graph without edges stays empty, and one that noise has filled stays full: both look perfect.
+    """
+    if not any(each.edges for each in certificates):
+        raise DataError(
+            "no release has an edge, so running the method on them again shows nothing\n"
+            "Nothing can be said about how far they can be trusted."
+        )
+    most = max(each.nodes for each in certificates)
+    if most < LEAST_NODES:
+        raise DataError(
+            f"the releases have {count(most, 'node')}; predictions were checked on graphs of "
+            f"{LEAST_NODES} nodes or more\nNothing can be said about how far they can be trusted. "
+            "psgraph plan says how large the noise is."
+        )
+    if all(each.edges > FULL * each.nodes * (each.nodes - 1) / 2 for each in certificates):
+        raise DataError(
+            f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
+            "the method on them again shows nothing\n"
+            "Nothing can be said about how far they can be trusted."
+        )
 
 
 def _noisy_degree(method: Method[Any, Any], last: Certificate) -> float | None:
