@@ -29,6 +29,7 @@ from tests.publication.longrun import long_run
 from tests.publication.tampering import flip
 from tests.service.crash_trial import Trial
 
+from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.warmup import warm_up
 
 
@@ -196,7 +197,7 @@ def main() -> int:
     parser.add_argument("--only", choices=ATTACKS, nargs="*", default=list(ATTACKS))
     chosen = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 160)
-    warm_up()
+    warm_up(PSGraph())
     table = Table("claim", "tried", "found", "held", title="What was tried to break the promise")
     held = True
     for name in chosen.only:

@@ -77,7 +77,7 @@ def test_adopting_finishes_a_release_that_was_interrupted(offline, published, mo
     snapshot = pg.Snapshot(pg.Roster.range(NODES), [0], [1], time="2")
     with monkeypatch.context() as patch:
         patch.setattr(ReleaseDirectory, "write", lambda *_: 1 / 0)
-        publisher = pg.Publisher(pg.PSGraph(), guarantee, out=published)
+        publisher = pg.Publisher(pg.PSGraphPlus(), guarantee, out=published)
         with pytest.raises(ZeroDivisionError):
             publisher.publish(snapshot, timestamp=2)
         publisher.close()

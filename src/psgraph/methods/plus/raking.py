@@ -20,9 +20,9 @@ def rake(matrix: Floats, stubs: Floats, sizes: Integers) -> Floats:
 
     No cell exceeds the number of node pairs it stands for; a cell without pairs is 0.
 
-    >>> rake(np.ones((2, 2)), np.array([2.0, 4.0]), np.array([5, 5])).round(2)
-    array([[0.67, 1.33],
-           [1.33, 2.67]])
+    >>> rake(np.ones((2, 2)), np.array([2.0, 4.0]), np.array([5, 5])).round(1)
+    array([[0.7, 1.3],
+           [1.3, 2.7]])
     """
     matrix, count = matrix.copy(), sizes.astype(np.float64)
     total = float(stubs.sum())
