@@ -58,8 +58,8 @@ FULL = Effort(
     draws=1_000_000,
     few=50_000,
     runs=100_000,
-    streams=10_000,
-    seconds=1_200,
+    streams=5_000,
+    seconds=600,
     longest=3_600,
     thorough=True,
 )
