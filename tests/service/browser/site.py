@@ -103,6 +103,11 @@ def running_site(directory: Path) -> Iterator[Site]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
+    deadline = time.monotonic() + PATIENCE
+    while not server.started:
+        assert thread.is_alive(), "the service did not start"
+        assert time.monotonic() < deadline, "the service did not start in time"
+        time.sleep(0.01)
     try:
         yield Site(service, f"http://127.0.0.1:{listening.getsockname()[1]}", tokens)
     finally:
