@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from psgraph.engines.base import Edges
+from psgraph.methods.plus import capped_triangles
 from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.capped_triangles import kept_by_both
 from psgraph.methods.plus.queries import LABELS, measure_structure
@@ -41,6 +42,15 @@ def test_no_node_keeps_more_than_its_cap(rng, cap):
     ends = np.bincount(np.concatenate([kept.u, kept.v]), minlength=60)
     assert ends.max() == cap
     assert as_set(kept) <= as_set(edges)
+
+
+def test_the_kernel_does_the_same_uncompiled(rng, monkeypatch):
+    snapshot = random_snapshot(rng, 40, 0.3)
+    edges, order = Edges(snapshot.u, snapshot.v), rng.permutation(40)
+    compiled = kept_by_both(edges, order, 4)
+    kernel = capped_triangles._kept
+    monkeypatch.setattr(capped_triangles, "_kept", getattr(kernel, "py_func", kernel))
+    assert as_set(kept_by_both(edges, order, 4)) == as_set(compiled)
 
 
 def test_a_cap_that_nobody_reaches_keeps_everything(rng):
