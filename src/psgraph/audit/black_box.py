@@ -161,9 +161,9 @@ def bound_mechanism(name: str, *, draws: int, seconds: float, alpha: float, seed
     """
     case = MECHANISMS[name](draws)
     sampler = Sampler(RandomSource.seeded(seed))
-    until = time.monotonic() + seconds
+    until = time.process_time() + seconds
     sides: tuple[list[Any], list[Any]] = ([], [])
-    while case.copies * len(sides[0]) < draws and time.monotonic() < until:
+    while case.copies * len(sides[0]) < draws and time.process_time() < until:
         for side, mechanism in zip(sides, case.pair, strict=True):
             side.append(case.outcome(mechanism.draw(sampler, ONE)))
     outcomes = [np.concatenate(side) if case.copies > 1 else side for side in sides]
@@ -197,10 +197,10 @@ def bound_phases(
     guarantee = WEventPrivacy(2, window=1)
     seen: tuple[dict[str, list[Hashable]], dict[str, list[Hashable]]] = ({}, {})
     charged: dict[str, Fraction] = {}
-    until = time.monotonic() + seconds
+    until = time.process_time() + seconds
     own = copy.deepcopy(method)
     done = 0
-    while done < runs and time.monotonic() < until:
+    while done < runs and time.process_time() < until:
         for side, stream in zip(seen, (one, other), strict=True):
             seed = 2 * done + (side is seen[1])
             recorder = Recorder(seed=seed)
@@ -253,10 +253,10 @@ def bound_stream(
     streams = _streams(window)
     guarantee = WEventPrivacy(epsilon, window=window)
     sides: tuple[list[Hashable], list[Hashable]] = ([], [])
-    until = time.monotonic() + seconds
+    until = time.process_time() + seconds
     own = copy.deepcopy(method)
     done = 0
-    while done < runs and time.monotonic() < until:
+    while done < runs and time.process_time() < until:
         for number, (side, stream) in enumerate(zip(sides, streams, strict=True)):
             edges, joined, seed = 0, 0, 2 * done + number
             recorder = Recorder(seed=seed)

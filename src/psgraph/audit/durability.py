@@ -7,6 +7,7 @@ at every system call; this is the part that a mutant has to get past.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ def broken_durability(method: Callable[[], Method[Any, Any]]) -> list[str]:
                 problem = check(method, Path(directory) / "releases")
             except (PsgraphError, AssertionError) as error:
                 problem = f"{type(error).__name__}: {error}".splitlines()[0]
+                problem = problem.replace(f"{directory}{os.sep}", "")
             if problem:
                 found.append(problem)
     return found

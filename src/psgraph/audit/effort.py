@@ -24,7 +24,7 @@ class Effort:
     streams
         Runs of each method on two streams of 2w timestamps.
     seconds
-        The longest that the runs of one bound may take.
+        The most processor time that the runs of one bound may take: a busy machine tries as hard.
     longest
         No attack begins after this many seconds; those left out count as failed.
     thorough
