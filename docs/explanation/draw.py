@@ -18,6 +18,7 @@ from drawing import plus_pictures, promise_pictures, psgraph_pictures  # noqa: E
 PICTURES: dict[str, Callable[[], str]] = {
     "promise-two-worlds": promise_pictures.two_worlds,
     "promise-window": promise_pictures.window,
+    "promise-lifetime": promise_pictures.lifetime,
     "measure-seal-synthesise": promise_pictures.measure_seal_synthesise,
     "psgraph-1-snapshot": psgraph_pictures.snapshot,
     "psgraph-2-communities": psgraph_pictures.communities,

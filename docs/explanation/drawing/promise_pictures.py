@@ -13,10 +13,12 @@ from psgraph.methods.plus.schedule import Parts, shares_of
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
-__all__ = ["measure_seal_synthesise", "spends_of_plus", "two_worlds", "window"]
+__all__ = ["lifetime", "measure_seal_synthesise", "spends_of_plus", "two_worlds", "window"]
 
 GUARANTEE = WEventPrivacy(1, window=4)
 HIDDEN = (3, 4)  # the edge that one world does not have
+#: Edges by how long they are there: a name, the first timestamp and the number of timestamps.
+LIVES = (("a call", 2, 3), ("a project", 5, 6), ("a friendship", 1, 11))
 
 
 def two_worlds() -> str:
@@ -134,6 +136,45 @@ def _sliding(picture: Picture, top: float, title: str, spends: Sequence[Fraction
         words = f"spends {float(total):.3g}"
         picture.text(middle, y + 13, words, "small", anchor="middle")
     return base + 24 + 3 * 23
+
+
+def lifetime() -> str:
+    """How far the promise reaches for edges that live longer than a window."""
+    picture = Picture(
+        "What the promise is worth for edges that last",
+        "An edge that is present for at most w timestamps is protected with epsilon. One that is "
+        "present longer is protected with epsilon for each window it needs.",
+    )
+    top = picture.heading(
+        "The promise covers one window",
+        "w = 4. Bars: the timestamps at which a pair is connected.",
+    )
+    left, step = 34.0, 29.3
+    for at in range(12):
+        x = left + step * at
+        picture.text(x + step / 2, top + 6, str(at), "tiny quiet", anchor="middle")
+    for row, (words, first, length) in enumerate(LIVES):
+        windows = -(-length // GUARANTEE.window)
+        times = "ε" if windows == 1 else f"{windows}·ε"
+        y = top + 20 + 60 * row
+        for at in range(13):
+            picture.line(left + step * at, y + 17, left + step * at, y + 41, "axis")
+        for part in range(windows):
+            begin = first + part * GUARANTEE.window
+            size = min(GUARANTEE.window, first + length - begin)
+            look = ("bar", "second", "third")[part]
+            picture.box(left + step * begin + 1, y + 20, step * size - 2, 18, look, r=3)
+        picture.text(left, y + 12, f"{words}: {length} timestamps, protected with {times}", "small")
+    end = picture.lines(
+        16,
+        top + 222,
+        (
+            "Lifetime divided by w, rounded up, times ε. Choose w so",
+            "that what must stay hidden fits into one window.",
+            "A person with d connections is protected with up to d·ε.",
+        ),
+    )
+    return picture.to_svg(end + 2)
 
 
 def measure_seal_synthesise() -> str:
