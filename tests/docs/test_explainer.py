@@ -48,12 +48,17 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """The page, opened once. What is wrong with it is collected in `page.wrong`."""
+def wrong() -> list[str]:
+    """Errors in the console and requests that leave; a script that the policy forbids is one."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, wrong: list[str]) -> Iterator[Page]:
+    """The page, opened once."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(60_000)
     page = context.new_page()
-    wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on(
@@ -62,7 +67,7 @@ def page(browser: Browser) -> Iterator[Page]:
     page.goto(PAGE.as_uri())
     yield page
     context.close()
-    assert not wrong, wrong  # a request to a site, an error, a script that the policy forbids
+    assert not wrong, wrong
 
 
 @pytest.fixture
@@ -180,6 +185,26 @@ def test_the_noise_has_the_distribution_it_is_drawn_as(page):
     assert mean == pytest.approx(2 * ratio / (1 - ratio**2), rel=0.03)
     drawn = sum(page.evaluate("[...Array(401).keys()].map((k) => probability(k - 200, 5))"))
     assert drawn == pytest.approx(1)
+
+
+def test_no_request_leaves_and_no_error_appears(page, wrong):
+    for button in page.locator("[data-try]").all():
+        button.click()
+    for control in ("#back", "#forward", "#play", "#play", "#again"):
+        page.click(control)
+    page.check("input[value=psgraph-plus]")
+    page.check("input[value=steady]")
+    page.locator("#measured button").last.click()
+    assert page.get_attribute("#noise", "aria-label").startswith("edges between degree classes")
+    assert wrong == []
+
+
+def test_nothing_moves_for_readers_who_want_no_motion(page):
+    moving = "getComputedStyle(document.querySelector('.window')).transitionDuration"
+    assert page.evaluate(moving) != "0s"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moving) == "0s"
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_the_page_says_that_it_is_an_illustration(page):
