@@ -297,8 +297,8 @@ def repair() -> str:
         (
             "Nodes that lack most neighbours get random new ones of",
             f"the kind they lack, until there are {step.measurement.noisy_edge_count} edges.",
-            f"{common} of the {len(step.repaired)} edges are true ones. Whoever sees the release",
-            "can't tell which.",
+            f"{common} of the {len(step.repaired)} edges are true ones. The release does not",
+            "say which.",
         ),
     )
     return picture.to_svg(end + 2)
