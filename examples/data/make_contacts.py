@@ -1,7 +1,7 @@
 """Simulate the contact stream of the examples: who met whom on a campus, week by week.
 
-Nobody in it exists. Run ``python examples/data/make_contacts.py`` to write `contacts.parquet` (one
-row per week and pair of people) and `people.csv` (the public roster) again, byte for byte.
+Nobody in it exists. ``python examples/data/make_contacts.py`` writes `contacts.parquet` (one row per
+week and pair of people) and `people.csv` (the public roster); the same rows every time.
 
 480 people work in six teams for twenty weeks. Most meet a dozen colleagues, mostly of their own
 team; a few coordinators meet ten times as many people. Every week some ties end and others begin.
@@ -39,16 +39,22 @@ Pairs = set[tuple[int, int]]
 
 
 def main() -> None:
+    sizes = [len(pairs) for pairs in write(HERE)]
+    people = sum(TEAMS.values())
+    print(f"{people} people, {WEEKS} weeks, {min(sizes):,} to {max(sizes):,} contacts a week")
+
+
+def write(folder: Path) -> list[Pairs]:
+    """Simulate the stream and write both files."""
     rng = np.random.default_rng(SEED)
     names = list(TEAMS)
     team = rng.permutation(np.repeat(np.arange(len(names)), list(TEAMS.values())))
-    activity = np.minimum((1 - rng.random(team.size)) ** (-1 / 1.6), 25.0)
+    activity = np.minimum((1 - rng.random(team.size)) ** (-1 / 1.6), 25.0)  # heavy-tailed, capped
     activity[NEW_COORDINATOR] = 1.0
     weeks = simulate(team, activity, rng)
-    write_people([names[each] for each in team])
-    write_contacts(weeks)
-    sizes = [len(pairs) for pairs in weeks]
-    print(f"{team.size} people, {WEEKS} weeks, {min(sizes):,} to {max(sizes):,} contacts a week")
+    write_people(folder / "people.csv", [names[each] for each in team])
+    write_contacts(folder / "contacts.parquet", weeks)
+    return weeks
 
 
 def simulate(team: np.ndarray, activity: np.ndarray, rng: np.random.Generator) -> list[Pairs]:
@@ -68,7 +74,9 @@ def simulate(team: np.ndarray, activity: np.ndarray, rng: np.random.Generator) -
         wanted = MEAN_DEGREE * team.size / 2 * (1 + GROWTH * week + WOBBLE * rng.normal())
         if week >= TAKEOVER:
             others = rng.choice(team.size, NEW_TIES, replace=False).tolist()
-            ties |= {ordered(NEW_COORDINATOR, other) for other in others if other != NEW_COORDINATOR}
+            ties |= {
+                ordered(NEW_COORDINATOR, other) for other in others if other != NEW_COORDINATOR
+            }
         while len(ties) < wanted:
             ties.add(draw(place, activity, rng))
         met = ties
@@ -97,14 +105,14 @@ def ordered(one: int, other: int) -> tuple[int, int]:
     return (one, other) if one < other else (other, one)
 
 
-def write_people(teams: list[str]) -> None:
-    with (HERE / "people.csv").open("w", newline="") as file:
+def write_people(path: Path, teams: list[str]) -> None:
+    with path.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["id", "team"])
         rows.writerows(enumerate(teams))
 
 
-def write_contacts(weeks: list[Pairs]) -> None:
+def write_contacts(path: Path, weeks: list[Pairs]) -> None:
     rows = np.array(
         [(week, *pair) for week, pairs in enumerate(weeks) for pair in sorted(pairs)],
         dtype=np.int32,
@@ -112,7 +120,7 @@ def write_contacts(weeks: list[Pairs]) -> None:
     columns = {name: pa.array(rows[:, index]) for index, name in enumerate("tuv")}
     pq.write_table(
         pa.table(columns),
-        HERE / "contacts.parquet",
+        path,
         compression="zstd",
         compression_level=19,
         use_dictionary=False,
