@@ -1,7 +1,7 @@
-"""Execute the notebooks of this folder and store their outputs: ``python examples/run.py [NAME …]``.
+"""Execute the notebooks of this folder and store their outputs in them.
 
-``--quick`` runs every notebook with the small parameters of its first code cells and stores nothing:
-it shows whether they still work.
+``python examples/run.py`` executes all, ``python examples/run.py quickstart`` one. ``--quick`` uses
+the small parameters in the metadata of their cells and stores nothing: does it still work?
 """
 
 from __future__ import annotations

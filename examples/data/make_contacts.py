@@ -1,7 +1,7 @@
 """Simulate the contact stream of the examples: who met whom on a campus, week by week.
 
-Nobody in it exists. ``python examples/data/make_contacts.py`` writes `contacts.parquet` (one row per
-week and pair of people) and `people.csv` (the public roster); the same rows every time.
+Nobody in it exists. ``python examples/data/make_contacts.py`` writes `contacts.parquet` (one row
+per week and pair of people) and `people.csv` (the public roster); the same rows every time.
 
 480 people work in six teams for twenty weeks. Most meet a dozen colleagues, mostly of their own
 team; a few coordinators meet ten times as many people. Every week some ties end and others begin.
@@ -79,10 +79,8 @@ def simulate(team: np.ndarray, activity: np.ndarray, rng: np.random.Generator) -
             }
         while len(ties) < wanted:
             ties.add(draw(place, activity, rng))
-        met = ties
-        if week in CLOSED:
-            met = {pair for pair in sorted(ties) if rng.random() >= STAYED_HOME}
-        weeks.append(met)
+        open_week = week not in CLOSED
+        weeks.append({pair for pair in sorted(ties) if open_week or rng.random() >= STAYED_HOME})
     return weeks
 
 
