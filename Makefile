@@ -15,7 +15,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 
 .PHONY: audit demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
-.PHONY: calibration setup clean
+.PHONY: calibration notebooks setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -52,6 +52,11 @@ coverage: unit
 # Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.
 crash: setup
 	$(BIN)/python benchmarks/crash.py
+
+# The example notebooks, executed, with their outputs stored in them. Installs PyTorch (large).
+notebooks: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[examples]'
+	$(BIN)/python examples/run.py
 
 # Every attack on every method, at most an hour; the last result is in docs/audit.
 audit: setup
