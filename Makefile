@@ -25,8 +25,8 @@ demo: setup
 demo-pictures: setup
 	$(BIN)/psgraph demo --epsilon 2 --window 3 --seed 1 --out demo-pictures/weak
 	$(BIN)/psgraph demo --epsilon 1/2 --window 12 --seed 1 --out demo-pictures/strong
-	cp demo-pictures/weak/picture.png docs/demo.png
-	cp demo-pictures/strong/picture.png docs/demo-strong.png
+	cp demo-pictures/weak/picture.png docs/images/demo.png
+	cp demo-pictures/strong/picture.png docs/images/demo-strong.png
 	rm -r demo-pictures
 
 test: lint types imports coverage

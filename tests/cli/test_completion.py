@@ -1,4 +1,4 @@
-"""Shell completion, as docs/installation.md describes it."""
+"""Shell completion, as docs/how-to/install.md describes it."""
 
 from __future__ import annotations
 

@@ -81,11 +81,11 @@ def test_examples_that_are_not_run_compile(path):
 
 
 def test_the_documents_have_examples():
-    assert {"README.md", "docs/extending.md"} <= {name(path) for path in WITH_EXAMPLES}
+    assert {"README.md", "docs/tutorials/your-own-method.md"} <= {name(path) for path in WITH_EXAMPLES}
 
 
 def test_the_example_of_a_method_is_short_and_complete():
-    first = blocks(ROOT / "docs/extending.md", "python")[0]
+    first = blocks(ROOT / "docs/tutorials/your-own-method.md", "python")[0]
     code = [line for line in first.splitlines() if line.strip()]
     assert len(code) <= 45
     for step in ("plan", "measure", "synthesise", "summary"):
@@ -228,7 +228,7 @@ def test_names_in_documents_are_names_in_the_code(path):
 def test_names_in_the_notation_table_are_names_in_the_code():
     rows = [
         line.split("|")[2]
-        for line in (ROOT / "docs/notation.md").read_text().replace(r"\|", "").splitlines()
+        for line in (ROOT / "docs/reference/notation.md").read_text().replace(r"\|", "").splitlines()
         if line.startswith("| ") and not line.startswith(("| paper", "|---"))
     ]
     assert len(rows) > 25

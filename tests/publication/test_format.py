@@ -1,4 +1,4 @@
-"""The format of a ledger is what docs/ledger.md says: read here without psgraph's own code."""
+"""The format of a ledger is what docs/reference/ledger.md says: read here without psgraph's own code."""
 
 from __future__ import annotations
 
