@@ -15,7 +15,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 
 .PHONY: audit demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
-.PHONY: calibration setup clean
+.PHONY: calibration docs setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -53,6 +53,10 @@ coverage: unit
 crash: setup
 	$(BIN)/python benchmarks/crash.py
 
+# The documentation site, strictly: a broken link or an unknown name is an error. Open site/index.html.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
+
 # Every attack on every method, at most an hour; the last result is in docs/audit.
 audit: setup
 	$(BIN)/psgraph audit --full --report docs/audit/audit.html --json > docs/audit/audit.json
@@ -84,4 +88,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo demo-pictures results-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo demo-pictures results-quick site .pytest_cache .mypy_cache .ruff_cache .hypothesis
