@@ -13,7 +13,7 @@ FOLDERS = ("proofs/", "explanation/")
 PAGES = ("reference/methods.md", "reference/metrics.md", "reference/notation.md", "PRIVACY.md")
 
 SKIPPED = re.compile(r"(^```.*?^```$|`[^`\n]+`|\]\([^)\s]+\)|<[^>\n]+>)", re.MULTILINE | re.DOTALL)
-BASE = r"(?<![\w`])(?P<base>[^\W\d_][\u0300-\u036f]?|\d+|[)\]])"
+BASE = r"(?<![\w`])(?P<base>[^\W\d_][\u0300-\u036f]?|[)\]])"
 RAISED = r"\((?P<round>[^()]*(?:\([^()]*\)[^()]*)*)\)|\{(?P<curly>[^{}]+)\}"
 RAISED += r"|(?P<bars>\|[^|\s]+\|)|(?P<word>[−+-]?[\w.]+[′*]?)"
 SUPERSCRIPT = re.compile(rf"\^(?:{RAISED})")

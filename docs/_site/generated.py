@@ -1,4 +1,4 @@
-"""MkDocs hook: parts of pages that come from the code: the help of every command, the error tree."""
+"""MkDocs hook: parts of pages that come from the code: help of the commands, tree of errors."""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def brought_in() -> dict[str, str]:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in SERVED and ".ipynb_checkpoints" not in path.parts:
                 name = path.relative_to(ROOT).as_posix()
-                found[name] = name
+                found[name] = (
+                    name.removesuffix(".ipynb") + ".md" if path.suffix == ".ipynb" else name
+                )
     return found
 
 
@@ -64,9 +66,8 @@ def move_target(target: str, uri: str) -> str | None:
     if re.match(r"[a-z]+:", target) or target.startswith("#"):
         return target
     path, mark, anchor = target.partition("#")
-    name = posixpath.normpath(
-        posixpath.join(posixpath.dirname(path_in_repository(uri)), path)
-    )
+    folder = posixpath.dirname(path_in_repository(uri))
+    name = posixpath.normpath(posixpath.join(folder, path))
     place = place_in_site(name)
     if place is None:
         if not (ROOT / name).exists():
@@ -102,7 +103,7 @@ def outside_fences(text: str, change: Any) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the files from outside `docs/`."""
+    """Add the files from outside `docs/`. Notebooks become pages in another hook."""
     for name, uri in brought_in().items():
         if not name.endswith(".ipynb"):
             files.append(File.generated(config, uri, abs_src_path=str(ROOT / name)))

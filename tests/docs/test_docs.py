@@ -13,7 +13,11 @@ import click
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("proofs/*.md")])
+PARTS = ("tutorials", "how-to", "explanation", "reference")
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("proofs/*.md"), ROOT / "docs/audit/README.md"]
+    + [path for part in PARTS for path in ROOT.glob(f"docs/{part}/**/*.md")]
+)
 TEXT = {".cfg", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 FOLDERS = (".ci", ".github", "benchmarks", "docs", "proofs", "src", "tests")
 
@@ -81,7 +85,9 @@ def test_examples_that_are_not_run_compile(path):
 
 
 def test_the_documents_have_examples():
-    assert {"README.md", "docs/tutorials/your-own-method.md"} <= {name(path) for path in WITH_EXAMPLES}
+    assert {"README.md", "docs/tutorials/your-own-method.md"} <= {
+        name(path) for path in WITH_EXAMPLES
+    }
 
 
 def test_the_example_of_a_method_is_short_and_complete():
@@ -157,10 +163,11 @@ def test_make_targets_exist(path):
 
 
 def anchors(path: Path) -> set[str]:
-    """Anchors of a document's headings, as GitHub derives them."""
+    """Anchors of a document's headings, as GitHub derives them, and of the names it documents."""
     headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
     kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
-    return {heading.strip().replace(" ", "-") for heading in kept}
+    names = re.findall(r"^::: (\S+)$", path.read_text(), re.MULTILINE)
+    return {heading.strip().replace(" ", "-") for heading in kept} | set(names)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
@@ -180,7 +187,7 @@ def test_documents_named_in_code_exist(folder):
     for path in (ROOT / folder).rglob("*"):
         if path.suffix not in (".py", ".md") or path == Path(__file__):
             continue
-        for reference in re.findall(r"\b(?:proofs|docs)/[\w-]+\.md\b", path.read_text()):
+        for reference in re.findall(r"\b(?:proofs|docs)/[\w/-]+\.md\b", path.read_text()):
             assert (ROOT / reference).exists(), f"{name(path)} refers to {reference}"
 
 
@@ -228,7 +235,10 @@ def test_names_in_documents_are_names_in_the_code(path):
 def test_names_in_the_notation_table_are_names_in_the_code():
     rows = [
         line.split("|")[2]
-        for line in (ROOT / "docs/reference/notation.md").read_text().replace(r"\|", "").splitlines()
+        for line in (ROOT / "docs/reference/notation.md")
+        .read_text()
+        .replace(r"\|", "")
+        .splitlines()
         if line.startswith("| ") and not line.startswith(("| paper", "|---"))
     ]
     assert len(rows) > 25
