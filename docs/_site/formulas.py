@@ -10,12 +10,13 @@ import re
 from typing import Any
 
 FOLDERS = ("proofs/", "explanation/")
-PAGES = ("reference/methods.md", "reference/metrics.md", "reference/notation.md", "PRIVACY.md")
+PAGES = ("index.md", "PRIVACY.md", "how-to/choose-epsilon-and-window.md", "how-to/sign-off.md")
+PAGES += ("reference/methods.md", "reference/metrics.md", "reference/notation.md")
 
 SKIPPED = re.compile(r"(^```.*?^```$|`[^`\n]+`|\]\([^)\s]+\)|<[^>\n]+>)", re.MULTILINE | re.DOTALL)
 BASE = r"(?<![\w`])(?P<base>[^\W\d_][\u0300-\u036f]?|[)\]])"
 RAISED = r"\((?P<round>[^()]*(?:\([^()]*\)[^()]*)*)\)|\{(?P<curly>[^{}]+)\}"
-RAISED += r"|(?P<bars>\|[^|\s]+\|)|(?P<word>[−+-]?[\w.]+[′*]?)"
+RAISED += r"|(?P<bars>\|[^|\s]+\|)|(?P<word>[−+-]?\w+(?:\.\d+)?[′*]?)"
 SUPERSCRIPT = re.compile(rf"\^(?:{RAISED})")
 SUBSCRIPT = re.compile(rf"{BASE}_(?:\{{(?P<curly>[^{{}}]+)\}}|(?P<word>\w+))")
 

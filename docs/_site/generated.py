@@ -1,7 +1,11 @@
-"""MkDocs hook: parts of pages that come from the code: help of the commands, tree of errors."""
+"""MkDocs hook: parts of pages that come from the code: help of the commands, tree of errors.
+
+It also removes the word by which an example says that the tests only compile it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from inspect import cleandoc
 from typing import Any
@@ -9,6 +13,7 @@ from typing import Any
 import click
 
 WIDTH = 84
+NOT_RUN = re.compile(r"^(```+\w+) no-run$", re.MULTILINE)
 
 
 def commands(
@@ -55,6 +60,7 @@ PARTS = {"<!-- commands -->": reference, "<!-- error tree -->": error_tree}
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the marks of a page."""
+    markdown = NOT_RUN.sub(r"\1", markdown)
     for mark, part in PARTS.items():
         if mark in markdown:
             markdown = markdown.replace(mark, part())

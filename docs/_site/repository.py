@@ -113,4 +113,6 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point the links of a page to files of the site."""
     uri = page.file.src_uri
+    if uri == "index.md":
+        page.meta["hide"] = ["navigation"]  # the tabs are enough there
     return outside_fences(markdown, lambda text: move_links(text, uri))

@@ -59,6 +59,7 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
     for page in pages:
         requests = Requests()
         requests.feed(page.read_text())
+        assert "```" not in page.read_text(), f"{page.relative_to(tmp_path)} shows a fence"
         outside = [each for each in requests.found if re.match(r"(https?:)?//", each)]
         assert not outside, f"{page.relative_to(tmp_path)} loads {outside}"
     for sheet in tmp_path.rglob("*.css"):
@@ -99,6 +100,7 @@ def test_every_command_is_in_the_reference():
         ("ε_r/4", "ε<sub>r</sub>/4"),
         ("I_{j−1}(E)", "I<sub>j−1</sub>(E)"),
         ("O(m^1.5)", "O(m<sup>1.5</sup>)"),
+        ("at most e^ε.", "at most e<sup>ε</sup>."),
         ("`noisy_count` and tests/docs/test_site.py", "`noisy_count` and tests/docs/test_site.py"),
         ("[E_t](a_b.md)", "[E<sub>t</sub>](a_b.md)"),
         ("a plain sentence, 1_000 and snake_case", "a plain sentence, 1_000 and snake_case"),
