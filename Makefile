@@ -15,7 +15,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 
 .PHONY: audit demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
-.PHONY: calibration docs setup clean
+.PHONY: calibration setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -53,13 +53,14 @@ coverage: unit
 crash: setup
 	$(BIN)/python benchmarks/crash.py
 
-# The documentation site, strictly: a broken link or an unknown name is an error. Open site/index.html.
-docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
-
 # Every attack on every method, at most an hour; the last result is in docs/audit.
 audit: setup
 	$(BIN)/psgraph audit --full --report docs/audit/audit.html --json > docs/audit/audit.json
+
+.PHONY: docs
+# The documentation site, strictly: a broken link or an unknown name is an error. Open site/index.html.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 
 # Build the wheel and use it in an empty environment, without extras. Downloads the dependencies.
 wheel:
