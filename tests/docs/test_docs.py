@@ -111,9 +111,11 @@ def commands() -> dict[str, click.Command]:
 
 
 def command_lines(path: Path) -> list[list[str]]:
-    """The lines of shell blocks that call psgraph, without comments."""
-    lines = "\n".join(blocks(path, "sh", "bash", "console")).replace("\\\n", " ").splitlines()
-    split = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
+    """The lines of shell blocks that call psgraph, without comments and without what is printed."""
+    lines = "\n".join(blocks(path, "sh", "bash")).replace("\\\n", " ").splitlines()
+    console = "\n".join(blocks(path, "console")).replace("\\\n", " ").splitlines()
+    lines += [line.removeprefix("$ ") for line in console if line.startswith("$ ")]
+    split = [shlex.split(line, comments=True) for line in lines]
     return [words[1:] for words in split if words[:1] == ["psgraph"]]
 
 

@@ -108,7 +108,7 @@ def test_every_command_is_in_the_reference():
 )
 def test_formulas_are_set(written, shown):
     formulas = hook("formulas")
-    page = type("Page", (), {"file": type("File", (), {"src_uri": "proofs/note.md"})})
+    page = type("Page", (), {"file": type("File", (), {"src_uri": "proofs/ladder.md"})})
     assert formulas.on_page_markdown(written, page=page) == shown
 
 
