@@ -94,6 +94,18 @@ def test_the_nodes_and_edges_of_the_demo():
     assert f"messages in a fictitious company | | {counts} |" in text("docs/reference/datasets.md")
 
 
+def test_the_table_of_methods_in_the_tutorial():
+    """The rows of one method at one budget, run again; another sampler may move them a little."""
+    page = (ROOT / "docs/tutorials/compare-methods.md").read_text()
+    table = page.partition("metric                     method")[2].partition("```")[0]
+    shown = [float(line.split()[-1]) for line in table.splitlines() if " tmf " in line]
+    stream = pg.demo_stream(nodes=600, timestamps=6)
+    found = pg.evaluate(stream, methods=["tmf"], epsilons=["2"], window=3, repeats=2, seed=1)
+    means = {row["metric"]: row["mean"] for row in found.summary()}
+    metrics = ("eigenvector_overlap", "density_error", "degree_divergence_smoothed")
+    assert shown == pytest.approx([means[metric] for metric in metrics], rel=0.1, abs=0.06)
+
+
 # ---- files ----
 
 
