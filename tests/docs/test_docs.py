@@ -225,7 +225,9 @@ def test_names_in_documents_are_names_in_the_code(path):
     for code in re.findall(r"`([^`\n]+)`", prose(path)):
         dotted = re.fullmatch(r"(\w+(?:\.\w+)+)(?:\(.*\))?", code)
         called = re.fullmatch(r"(\w+)\(.*\)", code)
-        if not (dotted or called) or re.search(r"\.(py|md|toml|txt|json|sqlite|\w*parquet)$", code):
+        if not (dotted or called) or re.search(
+            r"\.(py|md|toml|yml|txt|json|sqlite|\w*parquet)$", code
+        ):
             continue
         parts = (dotted or called)[1].split(".")  # type: ignore[index]
         if parts[0] in ("pg", "nodes", "edges", "calls", "my_package"):
