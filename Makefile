@@ -25,8 +25,8 @@ demo: setup
 demo-pictures: setup
 	$(BIN)/psgraph demo --epsilon 2 --window 3 --seed 1 --out demo-pictures/weak
 	$(BIN)/psgraph demo --epsilon 1/2 --window 12 --seed 1 --out demo-pictures/strong
-	cp demo-pictures/weak/picture.png docs/demo.png
-	cp demo-pictures/strong/picture.png docs/demo-strong.png
+	cp demo-pictures/weak/picture.png docs/images/demo.png
+	cp demo-pictures/strong/picture.png docs/images/demo-strong.png
 	rm -r demo-pictures
 
 test: lint types imports coverage
@@ -62,6 +62,11 @@ notebooks: setup
 audit: setup
 	$(BIN)/psgraph audit --full --report docs/audit/audit.html --json > docs/audit/audit.json
 
+.PHONY: docs
+# The documentation site, strictly: a broken link or an unknown name is an error. Open site/index.html.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
+
 # Build the wheel and use it in an empty environment, without extras. Downloads the dependencies.
 wheel:
 	.ci/wheel $(PYTHON)
@@ -89,4 +94,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo demo-pictures results-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo demo-pictures results-quick site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,7 +2,8 @@
 
     python benchmarks/resizing.py demo as-733 email-eu
 
-prints, for each data set and for three other sizes of it, the facts that docs/rehearsal.md lists.
+prints, for each data set and for three other sizes of it, the facts that docs/how-to/rehearse.md
+lists.
 """
 
 from __future__ import annotations

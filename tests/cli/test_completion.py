@@ -1,4 +1,4 @@
-"""Shell completion, as docs/installation.md describes it."""
+"""Shell completion, as docs/how-to/install.md describes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from .commands import psgraph
 
-PAGE = Path(__file__).parents[2] / "docs" / "installation.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/install.md"
 
 
 def test_the_script_is_produced_for_every_shell_that_the_page_names() -> None:

@@ -13,7 +13,11 @@ import click
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("proofs/*.md")])
+PARTS = ("tutorials", "how-to", "explanation", "reference")
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("proofs/*.md")]
+    + [path for part in PARTS for path in ROOT.glob(f"docs/{part}/**/*.md")]
+)
 TEXT = {".cfg", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 FOLDERS = (".ci", ".github", "benchmarks", "docs", "proofs", "src", "tests")
 
@@ -81,11 +85,13 @@ def test_examples_that_are_not_run_compile(path):
 
 
 def test_the_documents_have_examples():
-    assert {"README.md", "docs/extending.md"} <= {name(path) for path in WITH_EXAMPLES}
+    assert {"README.md", "docs/tutorials/your-own-method.md"} <= {
+        name(path) for path in WITH_EXAMPLES
+    }
 
 
 def test_the_example_of_a_method_is_short_and_complete():
-    first = blocks(ROOT / "docs/extending.md", "python")[0]
+    first = blocks(ROOT / "docs/tutorials/your-own-method.md", "python")[0]
     code = [line for line in first.splitlines() if line.strip()]
     assert len(code) <= 45
     for step in ("plan", "measure", "synthesise", "summary"):
@@ -105,9 +111,11 @@ def commands() -> dict[str, click.Command]:
 
 
 def command_lines(path: Path) -> list[list[str]]:
-    """The lines of shell blocks that call psgraph, without comments."""
-    lines = "\n".join(blocks(path, "sh", "bash", "console")).replace("\\\n", " ").splitlines()
-    split = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
+    """The lines of shell blocks that call psgraph, without comments and without what is printed."""
+    lines = "\n".join(blocks(path, "sh", "bash")).replace("\\\n", " ").splitlines()
+    console = "\n".join(blocks(path, "console")).replace("\\\n", " ").splitlines()
+    lines += [line.removeprefix("$ ") for line in console if line.startswith("$ ")]
+    split = [shlex.split(line, comments=True) for line in lines]
     return [words[1:] for words in split if words[:1] == ["psgraph"]]
 
 
@@ -157,10 +165,11 @@ def test_make_targets_exist(path):
 
 
 def anchors(path: Path) -> set[str]:
-    """Anchors of a document's headings, as GitHub derives them."""
+    """Anchors of a document's headings, as GitHub derives them, and of the names it documents."""
     headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
     kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
-    return {heading.strip().replace(" ", "-") for heading in kept}
+    names = re.findall(r"^::: (\S+)$", path.read_text(), re.MULTILINE)
+    return {heading.strip().replace(" ", "-") for heading in kept} | set(names)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
@@ -180,7 +189,7 @@ def test_documents_named_in_code_exist(folder):
     for path in (ROOT / folder).rglob("*"):
         if path.suffix not in (".py", ".md") or path == Path(__file__):
             continue
-        for reference in re.findall(r"\b(?:proofs|docs)/[\w-]+\.md\b", path.read_text()):
+        for reference in re.findall(r"\b(?:proofs|docs)/[\w/-]+\.md\b", path.read_text()):
             assert (ROOT / reference).exists(), f"{name(path)} refers to {reference}"
 
 
@@ -216,7 +225,9 @@ def test_names_in_documents_are_names_in_the_code(path):
     for code in re.findall(r"`([^`\n]+)`", prose(path)):
         dotted = re.fullmatch(r"(\w+(?:\.\w+)+)(?:\(.*\))?", code)
         called = re.fullmatch(r"(\w+)\(.*\)", code)
-        if not (dotted or called) or re.search(r"\.(py|md|toml|txt|json|sqlite|\w*parquet)$", code):
+        if not (dotted or called) or re.search(
+            r"\.(py|md|toml|yml|txt|json|sqlite|\w*parquet)$", code
+        ):
             continue
         parts = (dotted or called)[1].split(".")  # type: ignore[index]
         if parts[0] in ("pg", "nodes", "edges", "calls", "my_package"):
@@ -228,7 +239,10 @@ def test_names_in_documents_are_names_in_the_code(path):
 def test_names_in_the_notation_table_are_names_in_the_code():
     rows = [
         line.split("|")[2]
-        for line in (ROOT / "docs/notation.md").read_text().replace(r"\|", "").splitlines()
+        for line in (ROOT / "docs/reference/notation.md")
+        .read_text()
+        .replace(r"\|", "")
+        .splitlines()
         if line.startswith("| ") and not line.startswith(("| paper", "|---"))
     ]
     assert len(rows) > 25

@@ -41,7 +41,7 @@ def test_hooks_use_the_environment_of_the_project():
 
 
 def test_the_supported_systems_are_those_that_are_declared_and_tested():
-    page = (ROOT / "docs/installation.md").read_text()
+    page = (ROOT / "docs/how-to/install.md").read_text()
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert f"{', '.join(declared[:-1])} and {declared[-1]}" in page
     workflow = (ROOT / ".github/workflows/test.yml").read_text()

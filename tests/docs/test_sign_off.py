@@ -1,4 +1,4 @@
-"""docs/sign-off.md: every number on the page, computed."""
+"""docs/how-to/sign-off.md: every number on the page, computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from psgraph._runtime.numbers import power_of_ten
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/sign-off.md").read_text()
+PAGE = (ROOT / "docs/how-to/sign-off.md").read_text()
 TEXT = " ".join(PAGE.split())
 
 

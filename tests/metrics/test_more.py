@@ -46,7 +46,7 @@ def test_a_metric_has_one_name_in_data_and_in_words():
 
 
 def test_every_metric_stands_in_the_documentation():
-    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/reference/metrics.md").read_text()
     assert [
         name for name in [*(metric.name for metric in PAPER_METRICS), *NAMES] if name not in text
     ] == []

@@ -1,4 +1,4 @@
-"""The format of a ledger is what docs/ledger.md says: read here without psgraph's own code."""
+"""The format of a ledger is what docs/reference/ledger.md says, read without psgraph's code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from psgraph.publication.ledger.formats import TABLES
 from psgraph.publication.locations import ledger_of
 from tests.crash.scenario import ROSTER, publish, snapshot
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/reference/ledger.md"
 
 
 @pytest.fixture(scope="module")

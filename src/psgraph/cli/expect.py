@@ -80,8 +80,8 @@ def command(
     For analysts: it needs no original and no ledger, costs no ε, and can be published.
 
     Prints a verdict for each question analysts ask, and a predicted error with a 90 % interval
-    for each metric. What can't be predicted for the method says so. docs/trust.md explains how
-    it works and how good it is.
+    for each metric. What can't be predicted for the method says so. docs/explanation/trust.md
+    explains how it works and how good it is.
     """
     from psgraph.publication.reading import read_releases
     from psgraph.trust.expected import expected_errors

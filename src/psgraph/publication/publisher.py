@@ -45,6 +45,9 @@ __all__ = ["Publisher"]
 class Publisher:
     """Publishes snapshots one after the other, never beyond the guarantee.
 
+    Without `ledger` and `out` nothing is kept: for experiments, not for publishing. Threads can
+    share a publisher; they publish one after the other.
+
     Parameters
     ----------
     method
@@ -73,9 +76,6 @@ class Publisher:
         Called by `publish_all` after every release with the number of snapshots published and
         the number in the stream, which is None if that is unknown. If it raises an error, what
         is published stays published.
-
-    Without `ledger` and `out` nothing is kept: for experiments, not for publishing. Threads can
-    share a publisher; they publish one after the other.
 
     Examples
     --------

@@ -184,7 +184,8 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
     Each experiment gets a page (Markdown) and a figure (PNG); --html adds HTML and SVG.
 
     FILE.toml is an experiment of your own, with your data and your methods: see
-    docs/notebooks.md. Methods named module:Class are imported from the directory of the file.
+    docs/how-to/experiments.md. Methods named module:Class are imported from the directory of the
+    file.
 
     Seeded runs are for research: nothing they publish is private.
     """

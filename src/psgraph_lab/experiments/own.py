@@ -148,7 +148,9 @@ def _check_values(content: dict[str, Any], path: Path) -> None:
             raise _wrong(path, f"{key} is {content[key]!r}", f"Use one of: {', '.join(allowed)}.")
     for name in content["metrics"]:
         if content["kind"] == "quality" and name not in METRICS:
-            raise _wrong(path, f"there is no metric {name!r}", "docs/metrics.md lists them.")
+            raise _wrong(
+                path, f"there is no metric {name!r}", "docs/reference/metrics.md lists them."
+            )
     if not content["datasets"]:
         raise _wrong(path, "there is no data set", "Add [data.NAME] with a path, or datasets.")
     for epsilon in content["epsilons"]:

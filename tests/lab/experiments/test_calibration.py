@@ -169,7 +169,7 @@ def test_the_page_shows_the_shipped_factors():
 
 
 def test_the_table_in_the_guide_is_that_of_the_page():
-    guide = (ROOT / "docs/trust.md").read_text()
+    guide = (ROOT / "docs/explanation/trust.md").read_text()
     table = guide.partition("<!-- summary -->")[2].partition("<!-- /summary -->")[0]
     rows = [line for line in table.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + len(load_calibration().methods)

@@ -93,7 +93,8 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     on when the likelihood settles, and no trace of likelihoods is shown, both of which would
     depend on the edges; noise is exact integer noise. At 100 steps for each node the
     chain is 10 to 30 times shorter than the original's. The shorter chain fits less well where ε
-    is large (``docs/methods.md`` has numbers); ``steps_per_node=1000`` takes ten times as long.
+    is large (``docs/reference/methods.md`` has numbers); ``steps_per_node=1000`` takes ten times
+    as long.
 
     A step takes time that grows with the depth of the tree and not with n: about a microsecond at
     30,000 nodes. Counting O((m + n) log m), drawing O(n + edges drawn); O(m + n) memory.

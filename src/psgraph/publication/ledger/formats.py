@@ -32,7 +32,7 @@ TABLES = {
         "CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 0), content BLOB NOT NULL)"
     ),
 }
-"""The tables of a ledger, exactly as SQLite keeps their definitions. See docs/ledger.md."""
+"""The tables of a ledger, exactly as SQLite keeps them. See docs/reference/ledger.md."""
 
 OLD_TABLES = {1: TABLES | {"seals": _SEALS_1}}
 """The tables of older formats that can still be read."""

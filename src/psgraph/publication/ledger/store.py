@@ -3,7 +3,7 @@
 A timestamp is *sealed* when its noisy measurement, its spend, the next state and the seed of its
 synthesis are committed together. Only then can anything about it leave the process. Rows form a
 chain of digests, and each row holds the digest of the certificate before it, so that no byte can
-change unnoticed. docs/ledger.md describes the format.
+change unnoticed. docs/reference/ledger.md describes the format.
 
 The ledger file is as sensitive as the data: it holds the key of the snapshots' fingerprints.
 """
