@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.adjacency import adjacency
 from psgraph._runtime.jit import kernel
 
 __all__ = [
@@ -107,23 +108,3 @@ def run_lengths(keys: Integers) -> tuple[Integers, Integers]:
         else:
             counts[found - 1] += 1
     return values[:found].copy(), counts[:found].copy()
-
-
-@kernel
-def adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
-    """Neighbour lists of an undirected graph, each in ascending order."""
-    starts = np.zeros(nodes + 1, dtype=np.int64)
-    for edge in range(u.size):
-        starts[u[edge] + 1] += 1
-        starts[v[edge] + 1] += 1
-    for node in range(nodes):
-        starts[node + 1] += starts[node]
-    heads = starts[:-1].copy()
-    neighbours = np.empty(2 * u.size, dtype=np.int32)
-    for edge in range(u.size):
-        x, y = u[edge], v[edge]
-        neighbours[heads[x]] = y
-        heads[x] += 1
-        neighbours[heads[y]] = x
-        heads[y] += 1
-    return starts, neighbours

@@ -2,6 +2,7 @@
 
 A graph is a roster (the public nodes) and two arrays `u < v` of *positions* in it, sorted by
 ``(u, v)`` without repeats. An edge takes eight bytes; ids are used only on the way in and out.
+The arrays are in memory, or in the parts of a store (`psgraph.graph.parts`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
 from psgraph.graph.normalising import Dropped, Positions, normalise
+from psgraph.graph.parts import EdgeParts, MemoryParts
 from psgraph.graph.roster import Roster, RosterOrIds, as_roster
 
 if TYPE_CHECKING:
@@ -46,13 +48,12 @@ class Graph(Frozen):
         Rows removed from the input before this point; those removed here are added.
     """
 
-    __slots__ = ("dropped", "roster", "time", "u", "v")
+    __slots__ = ("dropped", "parts", "roster", "time")
 
-    _fields = ("roster", "u", "v", "time", "dropped")
+    _fields = ("roster", "parts", "time", "dropped")
 
     roster: Roster
-    u: Positions
-    v: Positions
+    parts: EdgeParts
     time: str | None
     dropped: Dropped
 
@@ -91,7 +92,32 @@ class Graph(Frozen):
             )
         low, high, now = normalise(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
         total = now if dropped is None else dropped + now
-        self._fill(roster=roster, u=low, v=high, time=time, dropped=total)
+        parts = MemoryParts(low, high, nodes=n)
+        self._fill(roster=roster, parts=parts, time=time, dropped=total)
+
+    @classmethod
+    def from_parts(
+        cls,
+        roster: Roster,
+        parts: EdgeParts,
+        *,
+        time: str | None = None,
+        dropped: Dropped | None = None,
+    ) -> Self:
+        """Build from edges in normal form that are read part by part; they are not checked."""
+        graph = object.__new__(cls)
+        graph._fill(roster=roster, parts=parts, time=time, dropped=dropped or Dropped())
+        return graph
+
+    @property
+    def u(self) -> Positions:
+        """The smaller ends of all edges. Reads a stored graph into memory."""
+        return self.parts.whole().u
+
+    @property
+    def v(self) -> Positions:
+        """The larger ends of all edges. Reads a stored graph into memory."""
+        return self.parts.whole().v
 
     @classmethod
     def from_edges(
