@@ -39,6 +39,7 @@ NAMES = [
     "evaluate",
     "export_releases",
     "plan",
+    "prepare",
     "publish",
     "read_releases",
     "read_roster",

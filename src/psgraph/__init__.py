@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
+    from psgraph.streams.preparing import prepare
     from psgraph.streams.rosters import read_roster
 
 __all__ = [
@@ -107,6 +108,7 @@ __all__ = [
     "evaluate",
     "export_releases",
     "plan",
+    "prepare",
     "publish",
     "read_releases",
     "read_roster",
@@ -140,6 +142,7 @@ _HOME = {
     "evaluate": "metrics.evaluation",
     "export_releases": "reports.export",
     "plan": "publication.planning",
+    "prepare": "streams.preparing",
     "publish": "publication.publishing",
     "read_releases": "publication.reading",
     "read_roster": "streams.rosters",

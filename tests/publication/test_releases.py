@@ -11,9 +11,10 @@ import pytest
 
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.parquet import graph_bytes, nodes_bytes
+from psgraph.publication.parquet import graph_bytes
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory

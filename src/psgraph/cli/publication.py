@@ -146,14 +146,18 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
 def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
-    A short stream is kept in memory meanwhile; a long one will be read a second time.
+    A short stream is kept in memory meanwhile; a long one will be read a second time. A store was
+    checked when it was prepared.
     """
     length = size = 0
     held: list[Snapshot] | None = []
     stream = source.open()
+    if stream.prepared:
+        tell_of_input(stream)
+        return stream, stream.length or 0, stream.times, stream.held_back
     for snapshot in stream:
         length += 1
-        size += snapshot.u.size + len(snapshot.roster)
+        size += snapshot.parts.edge_count + len(snapshot.roster)
         if size > MOST_HELD:
             held = None
         elif held is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph.errors import DataError, InvalidArgument, OutsideRoster
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
@@ -81,18 +81,10 @@ class Graph(Frozen):
             raise DataError("u and v must be flat arrays of one length")
         if a.size and (a.dtype.kind not in "iu" or b.dtype.kind not in "iu"):
             raise DataError("u and v are positions in the roster and must be integers")
-        n = len(roster)
-        if a.size and (a.min() < 0 or b.min() < 0 or a.max() >= n or b.max() >= n):
-            where = "" if time is None else f"the snapshot at {time!r}: "
-            raise OutsideRoster(
-                f"{where}an edge has an end outside the roster\n"
-                "The snapshot is refused. A roster may grow: add the missing nodes with the time "
-                "they joined in a column `from`, or append them to a plain list, where they count "
-                "from the next timestamp on. Or leave such edges out of the input."
-            )
+        roster.refuse_outside(a, b, time=time)
         low, high, now = normalise(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
         total = now if dropped is None else dropped + now
-        parts = MemoryParts(low, high, nodes=n)
+        parts = MemoryParts(low, high, nodes=len(roster))
         self._fill(roster=roster, parts=parts, time=time, dropped=total)
 
     @classmethod

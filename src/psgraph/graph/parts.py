@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -107,8 +108,7 @@ class MemoryParts(Frozen):
         cuts = [first for first, _ in ranges(self.nodes, self.part_nodes)]
         begins = [*np.searchsorted(self.u, cuts).tolist(), self.u.size]
         return [
-            partial(Pairs, self.u[begin:end], self.v[begin:end])
-            for begin, end in zip(begins[:-1], begins[1:], strict=True)
+            partial(Pairs, self.u[begin:end], self.v[begin:end]) for begin, end in pairwise(begins)
         ]
 
     def rows(self) -> list[Callable[[], Rows]]:

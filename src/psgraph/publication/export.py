@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from psgraph._runtime.folder import new_folder, write_checksums
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export_readme import readme
-from psgraph.publication.folder import new_folder, write_checksums
 from psgraph.publication.reading import Releases
 from psgraph.publication.releases import ReleaseDirectory
 

@@ -11,8 +11,9 @@ from typing import Any, overload
 from psgraph._runtime.paths import as_path
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.formats.node_lists import read_nodes
 from psgraph.publication.certificate import Certificate, Release
-from psgraph.publication.parquet import edge_table, read_graph, read_nodes
+from psgraph.publication.parquet import edge_table, read_graph
 from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["Releases", "read_releases"]

@@ -12,11 +12,12 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster
+from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.history import Seal
-from psgraph.publication.parquet import graph_bytes, nodes_bytes
+from psgraph.publication.parquet import graph_bytes
 from psgraph.publication.promise import Promise
 
 __all__ = ["Files", "Synthesis"]

@@ -275,8 +275,7 @@ def watch(
 
 
 def _empty(nodes: Nodes, name: str) -> Snapshot:
-    nothing = pa.chunked_array([], pa.int64())
-    return nodes.snapshot(nothing, nothing, time=name)
+    return nodes.gather(name, (pa.int64(), pa.int64())).snapshot()
 
 
 def _text(period: Period) -> str:

@@ -15,6 +15,7 @@ from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.cumulative import accumulated
+from psgraph.streams.gathering import Gathering
 from psgraph.streams.instants import row_instants
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.reading import Reading
@@ -117,24 +118,24 @@ class _Source:
     def snapshots(self, stream: Stream) -> Iterator[Snapshot]:
         """Yield the snapshot of every period that is over."""
         span, every = self._span, self._span.every
-        heads: list[pa.Array] = []
-        tails: list[pa.Array] = []
+        types = self._columns["u"][1], self._columns["v"][1]
+        gathered: Gathering | None = None
         period, last_event = span.first, None
         limit = span.limit
 
+        def begin() -> Gathering:
+            assert period is not None
+            return self._nodes.gather(every.start(period), types)
+
         def finished() -> Snapshot:
             assert period is not None
-            if self._refuse_gaps and not heads:
+            if self._refuse_gaps and gathered is None:
                 raise DataError(
                     f"{self._table.name}: the period that begins {every.start(period)} has no "
                     "event\nAdd what is missing, or leave out gaps='refuse' (--gaps refuse) to "
                     "publish an empty snapshot."
                 )
-            types = self._columns["u"][1], self._columns["v"][1]
-            edges = pa.chunked_array(heads, types[0]), pa.chunked_array(tails, types[1])
-            heads.clear()
-            tails.clear()
-            return self._nodes.snapshot(*edges, time=every.start(period))
+            return (gathered or begin()).snapshot()
 
         for events in self._events():
             last_event = events.period
@@ -144,14 +145,14 @@ class _Source:
             self._check_distance(period, events)
             while period < last_event:
                 yield finished()
-                period += 1
-            heads.append(events.heads)
-            tails.append(events.tails)
+                period, gathered = period + 1, None
+            gathered = gathered or begin()
+            gathered.add(events.heads, events.tails)
         while period is not None and period <= span.last(
             period if last_event is None else last_event
         ):
             yield finished()
-            period += 1
+            period, gathered = period + 1, None
         stream.hold_back(span.held_back(last_event))
 
     def _events(self) -> Iterator[Events]:

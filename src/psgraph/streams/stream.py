@@ -28,6 +28,8 @@ class Stream:
         goes into certificates, and stays the same when the stream grows.
     bad_rows
         What happens to rows that can't be read.
+    prepared
+        Whether all of it was read and checked before, when a store was prepared.
 
     Attributes
     ----------
@@ -51,10 +53,12 @@ class Stream:
         description: str = "snapshots",
         times: str | None = None,
         bad_rows: BadRows | None = None,
+        prepared: bool = False,
     ) -> None:
         self._snapshots, self._length = snapshots, length
         self.description = description
         self.times = times
+        self.prepared = prepared
         self.held_back: str | None = None
         self._bad_rows = bad_rows or BadRows()
         self._warned = False

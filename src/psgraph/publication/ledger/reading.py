@@ -210,8 +210,10 @@ class LedgerReader:
         mark = hmac.new(self._facts.key, digestmod="sha256")
         time = (snapshot.time or "").encode()
         mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
-        mark.update(np.ascontiguousarray(snapshot.u).data)
-        mark.update(np.ascontiguousarray(snapshot.v).data)
+        # All smaller ends, then all larger ones, whatever parts the edges are read in.
+        for end in (0, 1):
+            for read in snapshot.parts.edges():
+                mark.update(np.ascontiguousarray(read()[end]).data)
         return mark.digest()
 
     def _has_roster(self, digest: object) -> bool:

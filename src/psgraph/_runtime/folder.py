@@ -36,18 +36,19 @@ def check_target(path: Path) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path, *, mode: int = 0o777) -> Iterator[Path]:
     """Fill a folder under a hidden name beside `path`; rename it when the block is done.
 
     Everything is flushed to the disk first. What an interrupted call leaves behind is a hidden
-    folder, which the next call for the same path removes.
+    folder, which the next call for the same path removes. With ``mode=0o700`` nobody but the
+    owner can enter it.
     """
     check_target(path)
     make_directory(path.absolute().parent)
     _clear_away(path)
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
-        part.mkdir()
+        part.mkdir(mode)
         yield part
         for directory, _, names in os.walk(part):
             for name in names:
