@@ -68,7 +68,8 @@ def command(
 
     INPUT is a Parquet, CSV or TSV file (also .gz, .zst) with columns t, u, v; a directory or a
     quoted pattern with one file per timestamp; or, with --every, a table of events with columns
-    u, v, time. - reads a table from standard input. --columns names other columns.
+    u, v, time. - reads a table from standard input. --columns names other columns. A store that
+    psgraph prepare wrote needs none of the options of INPUT.
 
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
     every timestamp, and the node lists in DIR/nodes. All of INPUT is checked before the first
@@ -97,6 +98,11 @@ def command(
         "large_epsilon": large_epsilon,
     }
     check_history(**arguments)
+    if source.prepared and chosen.needs_all_edges:
+        note(
+            f"Method {chosen.name} holds all edges of a snapshot in memory; psgraph reads a store "
+            "part by part."
+        )
     tally = publish_source(source, partial(Publisher, **arguments))
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log

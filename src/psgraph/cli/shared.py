@@ -165,7 +165,7 @@ class Source:
     unknown_nodes_to: str | None = None
 
     def __post_init__(self) -> None:
-        if self.roster is None and not self.roster_from_edges and not self._prepared():
+        if self.roster is None and not self.roster_from_edges and not self.prepared:
             raise click.UsageError(
                 "who are the nodes? That must not be guessed from private edges. Give one of\n"
                 "  --roster FILE         the public list of nodes, also of those without an edge\n"
@@ -187,7 +187,8 @@ class Source:
                 "events\nDeclare the ends of a table of events with --from and --until."
             )
 
-    def _prepared(self) -> bool:
+    @property
+    def prepared(self) -> bool:
         """Whether INPUT is a store, which knows its nodes. Imports nothing heavy."""
         return (Path(self.path) / "psgraph-store.json").is_file()
 

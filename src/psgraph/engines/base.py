@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from psgraph.graph import Snapshot
+    from psgraph.privacy.mechanisms.exponential import Scores
 
 __all__ = ["BlockCounts", "Blocks", "Edges", "Engine"]
 
@@ -54,8 +57,12 @@ class Edges:
 
 
 class Engine(Protocol):
-    """Edge-sized work. The first six verbs read private edges; their results may only go
-    into a mechanism. The others work on what has been released.
+    """Edge-sized work. The first seven verbs read private edges; their results may only go into
+    a mechanism. The others work on what has been released.
+
+    Each of the first six is a sum or a map over the parts of a snapshot, so that it needs memory
+    for the nodes and a few parts. What it returns does not depend on the parts, nor on how many
+    threads or workers there are.
     """
 
     def edge_count(self, snapshot: Snapshot) -> int:
@@ -93,8 +100,20 @@ class Engine(Protocol):
         """
         ...
 
+    def community_scores(self, snapshot: Snapshot, labels: Labels) -> Iterable[Scores]:
+        """For every node the communities of its neighbours and how many there are in each.
+
+        Comes in ranges of consecutive nodes, in order, each counted when it is asked for. An edge
+        moves one count of each of its two ends by 1.
+        """
+        ...
+
     def adjacency(self, snapshot: Snapshot) -> tuple[Integers, NDArray[np.int32]]:
-        """Neighbour lists: those of x are ``neighbours[starts[x]:starts[x + 1]]``."""
+        """Neighbour lists: those of x are ``neighbours[starts[x]:starts[x + 1]]``.
+
+        Needs all edges in memory, on one machine. A method that asks for it says so with
+        `psgraph.methods.base.Method.needs_all_edges`.
+        """
         ...
 
     def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
