@@ -6,7 +6,7 @@ WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN python -m venv /usr/local/lib/psgraph \
-    && /usr/local/lib/psgraph/bin/python -m pip install --no-cache-dir -c constraints.txt '.[report,watch]'
+    && /usr/local/lib/psgraph/bin/python -m pip install --no-cache-dir -c constraints.txt '.[report,service,watch]'
 
 FROM python:3.12-slim
 # Compiled kernels go where any user id can write; the data are in /data.

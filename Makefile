@@ -11,11 +11,11 @@ KERNEL := $(KERNEL),src/psgraph/methods/der/rectangles.py,src/psgraph/methods/de
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py
 KERNEL := $(KERNEL),src/psgraph/methods/tmf/linear_filter.py
-KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py
+KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/capped_triangles.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 
 .PHONY: audit demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
-.PHONY: setup clean
+.PHONY: calibration setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -67,6 +67,12 @@ bench: setup
 # Every experiment of the paper in a small version, on the demo stream and the available data sets.
 experiments: setup
 	$(BIN)/psgraph experiment run all --quick --out results-quick
+
+# The factors of `psgraph expect`, learned and checked on the available data sets; resumes.
+calibration: setup
+	$(BIN)/psgraph experiment run calibration --out results
+	cp results/calibration.md results/calibration.png docs/results/
+	cp results/calibration.json src/psgraph/trust/
 
 setup: $(READY)
 

@@ -1,8 +1,9 @@
 """``make crash``: try hard to break the guarantee, and report the outcome in a table.
 
 Kills a publishing process everywhere and at random, lets processes race for one ledger, fills
-the disk, changes bytes, publishes a hundred thousand timestamps and feeds it a hundred
-thousand broken inputs. Takes about twenty minutes; exit code 1 if anything was found.
+the disk, changes bytes, publishes a hundred thousand timestamps, feeds it a hundred thousand
+broken inputs and kills a service while 200 clients post. Takes about half an hour; exit code 1 if
+anything was found.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from tests.crash.scenario import publish, workspace
 from tests.publication import fuzz
 from tests.publication.longrun import long_run
 from tests.publication.tampering import flip
+from tests.service.crash_trial import Trial
 
+from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.warmup import warm_up
 
 
@@ -159,6 +162,19 @@ def bad_input(share: float) -> list[Outcome]:
     return [Outcome("bad input", f"{tried:,} inputs of {len(fuzz.KINDS)} kinds", "0 faults", True)]
 
 
+def services(share: float) -> list[Outcome]:
+    with workspace() as base:
+        trial = Trial(base / "service")
+        trial.run(clients=200, kills=max(2, int(60 * share)), posts=200)
+        report = trial.report()
+    tried = (
+        f"{report['kills']} kills, 200 clients, {report['posts']:,} posts, "
+        f"{report['accepted']:,} timestamps and {report['events']:,} batches of events accepted"
+    )
+    held = not report["violations"] and report["accepted"] > 0
+    return [Outcome("kill the service while clients post", tried, _violations(report), held)]
+
+
 def _violations(report: dict[str, Any]) -> str:
     violations = report["violations"]
     return "0 violations" if not violations else f"{len(violations)}: {violations[0]}"
@@ -171,6 +187,7 @@ ATTACKS: dict[str, Callable[[float], list[Outcome]]] = {
     "tampering": tampering,
     "long runs": long_runs,
     "bad input": bad_input,
+    "services": services,
 }
 
 
@@ -180,7 +197,7 @@ def main() -> int:
     parser.add_argument("--only", choices=ATTACKS, nargs="*", default=list(ATTACKS))
     chosen = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 160)
-    warm_up()
+    warm_up(PSGraph())
     table = Table("claim", "tried", "found", "held", title="What was tried to break the promise")
     held = True
     for name in chosen.only:

@@ -37,6 +37,7 @@ NAMES = [
     "compare",
     "demo_stream",
     "evaluate",
+    "expected_errors",
     "export_releases",
     "plan",
     "prepare",

@@ -30,6 +30,9 @@ A guided tour::
     pg.verify("releases")
     pg.read_releases("releases")[0].graph
 
+    # How far can they be trusted? Predicted from the releases alone; costs no ε.
+    pg.expected_errors("releases").verdicts
+
     # The folder to hand out: all that is public, and nothing else.
     pg.export_releases("releases", to="for-analysts")
 
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from psgraph.streams.demo import demo_stream
     from psgraph.streams.preparing import prepare
     from psgraph.streams.rosters import read_roster
+    from psgraph.trust.expected import expected_errors
 
 __all__ = [
     "DER",
@@ -106,6 +110,7 @@ __all__ = [
     "compare",
     "demo_stream",
     "evaluate",
+    "expected_errors",
     "export_releases",
     "plan",
     "prepare",
@@ -140,6 +145,7 @@ _HOME = {
     "compare": "metrics.report",
     "demo_stream": "streams.demo",
     "evaluate": "metrics.evaluation",
+    "expected_errors": "trust.expected",
     "export_releases": "reports.export",
     "plan": "publication.planning",
     "prepare": "streams.preparing",

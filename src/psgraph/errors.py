@@ -19,6 +19,8 @@
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
     │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
+    ├── ServiceError                a service can't be reached, or refused          (exit 1)
+    │   └── AccessDenied            its token is missing, expired or not enough     (exit 1)
     └── BudgetExceeded              the window has not enough epsilon left          (exit 3)
 
 A message states the fact, the numbers and the remedy. It never holds a node id, an edge or a
@@ -30,6 +32,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 __all__ = [
+    "AccessDenied",
     "BudgetError",
     "BudgetExceeded",
     "DataError",
@@ -45,6 +48,7 @@ __all__ = [
     "ReplayConflict",
     "RosterChanged",
     "RosterError",
+    "ServiceError",
     "TermsChanged",
     "UnitMismatch",
     "VerificationFailed",
@@ -132,6 +136,21 @@ class MethodError(PsgraphError, RuntimeError):
 
 class UnitMismatch(MethodError):
     """A sensitivity is stated for another unit than the one the budget protects."""
+
+
+class ServiceError(PsgraphError):
+    """A service could not be reached, or refused a request; `status` is its HTTP status, if any.
+
+    `code` is the word by which the service names the reason.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, code: str = "") -> None:
+        self.status, self.code = status, code
+        super().__init__(message)
+
+
+class AccessDenied(ServiceError):
+    """The token is missing, unknown, expired or revoked, or its role does not permit this."""
 
 
 class BudgetExceeded(PsgraphError):

@@ -11,7 +11,8 @@ from psgraph.audit.neighbours import PATTERNS, PLACES, neighbouring_streams
 from psgraph.audit.replay import replay_all
 from psgraph.audit.transcripts import Recorder
 from psgraph.methods.base import find_method, method_names
-from psgraph.methods.plus import communities
+from psgraph.methods.plus import PSGraphPlus, communities
+from psgraph.methods.plus.capped import Cap
 
 PAIRS = 504  # eight times every combination of place and pattern
 
@@ -60,6 +61,14 @@ def test_the_search_for_communities_does_not_diverge(monkeypatch):
     )
     assert replayed.divergences == ()
     assert {"edges to labelled nodes", "edges between communities"} <= labels
+
+
+def test_a_capped_count_of_triangles_does_not_diverge(monkeypatch):
+    # Tiny graphs have no cap by rule; here all have.
+    monkeypatch.setattr(PSGraphPlus, "_cap", lambda *_: Cap(2, 1.0))
+    replayed = replay_all(PSGraphPlus(), neighbouring_streams(16))
+    assert replayed.divergences == ()
+    assert replayed.largest_loss <= 1
 
 
 def test_a_method_that_shows_its_snapshot_diverges():

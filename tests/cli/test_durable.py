@@ -19,7 +19,7 @@ from psgraph.publication.verification import verify
 
 from .commands import PSGRAPH, psgraph, psgraph_here, rows_of, small_stream, write_csv
 
-PROMISE = ("--epsilon", "1", "--window", "3")
+PROMISE = ("--epsilon", "1", "--window", "3", "--method", "psgraph")  # spends evenly
 HEAVY = ("numpy", "numba", "pyarrow", "rich", "scipy", "matplotlib", "cryptography", "watchfiles")
 
 
@@ -129,6 +129,9 @@ class TestResume:
         )
         assert done.code == 1
         assert "epsilon              begun with 1, now 2" in done.err
+        assert "method               begun with psgraph, now psgraph-plus" in done.err
+        assert "--method psgraph" in done.err
+        assert "parameter" not in done.err
 
 
 class Terminal(StringIO):

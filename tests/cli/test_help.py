@@ -12,7 +12,7 @@ from psgraph import __version__
 
 from .commands import PSGRAPH, psgraph
 
-COMMANDS = ("demo", "publish", "compare", "plan", "methods", "bench")
+COMMANDS = ("demo", "publish", "compare", "rehearse", "plan", "methods", "bench")
 HEAVY = ("numpy", "numba", "pyarrow", "rich", "scipy", "matplotlib", "cryptography", "sknetwork")
 
 

@@ -49,7 +49,9 @@ def test_publish_and_compare(form: str, inputs: dict[str, Path], tmp_path: Path)
     reading = (inputs[form], "--roster", inputs["roster"])
     reading += ("--every", "1mo", "--until", "2024-04-01") if form == "events" else ()
     out = tmp_path / "new" / "releases"
-    done = psgraph_here("publish", *reading, *GUARANTEE, "--out", out, "--json")
+    done = psgraph_here(
+        "publish", *reading, *GUARANTEE, "--method", "psgraph", "--out", out, "--json"
+    )
     assert done.code == 0, done.err
     report = json.loads(done.out)
     assert set(report) == KEYS
@@ -134,7 +136,15 @@ def test_the_same_command_again_hands_back_what_is_published(
 
 def test_parameters_reach_the_certificate(inputs: dict[str, Path], tmp_path: Path) -> None:
     done = psgraph_here(
-        *("publish", inputs["csv"], "--roster", inputs["roster"], *GUARANTEE),
+        *(
+            "publish",
+            inputs["csv"],
+            "--roster",
+            inputs["roster"],
+            *GUARANTEE,
+            "--method",
+            "psgraph",
+        ),
         *("--out", tmp_path / "out", "--set", "threshold=0.25", "--set", "fusion=False"),
         *("--set", "postprocess=false", "--set", "always_repartition=TRUE"),
         *("--set", "choice_constant=reference", "--set", "between=symmetric"),

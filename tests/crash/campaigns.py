@@ -21,6 +21,7 @@ from typing import Any
 if __package__ in (None, ""):  # started as a program, which must not have threads of pytest
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.warmup import warm_up
 from tests.crash import race, shortage, syscalls
 from tests.crash.faults import Faults, installed
@@ -151,7 +152,7 @@ def main() -> None:
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument("options", type=json.loads, nargs="?", default={})
     chosen = parser.parse_args()
-    warm_up()
+    warm_up(PSGraph())
     print(json.dumps(CAMPAIGNS[chosen.campaign](**chosen.options)))
 
 

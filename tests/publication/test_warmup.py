@@ -60,7 +60,7 @@ def test_nothing_is_compiled_after_the_warm_up() -> None:
 
 
 def check() -> None:
-    warm_up()
+    warm_up(PSGraph())
     warm_up_metrics()
     before = kernels()
     assert len(before) > 20

@@ -10,11 +10,12 @@ import pytest
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
+from psgraph.metrics.limits import Limits, limits_of
 from psgraph.metrics.report import compare
 from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
-from psgraph.reports.verdicts import Limits, limits_of, verdict_of, verdict_within
+from psgraph.reports.verdicts import verdict_of, verdict_within
 from psgraph.reports.witness import Witness
 
 from .reading import checked

@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import Roster
 from psgraph.graph.formats import parquet, text
+from psgraph.graph.formats.files import open_table
 from psgraph.streams import Stream, events, read_stream, spooling
 from psgraph.streams.instants import microseconds
+from psgraph.streams.nodes import Nodes
 from psgraph.streams.rosters import TimedRoster
+from psgraph.streams.spans import Span
 from psgraph.streams.times import Period
 
 EPOCH = datetime(1970, 1, 1)
@@ -341,3 +344,20 @@ def test_silence_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [next(stream).time for _ in range(3)][-1] == "1970-01-01T00:00:02"
     with pytest.raises(DataError, match="more than 3 periods"):
         list(stream)
+
+
+def test_two_tables_that_are_read_at_once_keep_their_bad_rows_apart(tmp_path: Path) -> None:
+    every = Period.parse("1d")
+    ends = every.moment("2024-01-01"), every.moment("2024-01-03")
+    span = Span(every, *ends, close_last=True, present=ends[1])
+
+    def opened(name: str, *times: str) -> Stream:
+        path = tmp_path / name
+        path.write_text("u,v,time\n" + "".join(f"1,2,{time}\n" for time in times))
+        return events.event_stream(open_table(path), Nodes.choose(Roster([1, 2])), span=span)
+
+    paused = iter(opened("good.csv", "2024-01-01", "2024-01-02"))
+    next(paused)
+    with pytest.raises(DataError, match="outside the declared ends"):
+        list(opened("bad.csv", "2024-01-01", "2023-12-31"))
+    assert len(list(paused)) == 1

@@ -6,9 +6,16 @@ from importlib.util import find_spec
 
 from psgraph.errors import MissingExtra
 
-__all__ = ["require_drawing"]
+__all__ = ["require_drawing", "require_service"]
 
 _DRAWING = {"matplotlib": "matplotlib", "PIL": "Pillow"}
+_SERVICE = {
+    "fastapi": "FastAPI",
+    "uvicorn": "uvicorn",
+    "jinja2": "Jinja2",
+    "argon2": "argon2-cffi",
+    "python_multipart": "python-multipart",
+}
 
 
 def require_drawing(extra: str = "report") -> None:
@@ -16,6 +23,18 @@ def require_drawing(extra: str = "report") -> None:
 
     >>> require_drawing()
     """
-    for module, library in _DRAWING.items():
+    _require(_DRAWING, extra)
+
+
+def require_service() -> None:
+    """Raise `MissingExtra`, with the install line, unless the service can run. Imports nothing.
+
+    >>> require_service()
+    """
+    _require(_SERVICE, "service")
+
+
+def _require(libraries: dict[str, str], extra: str) -> None:
+    for module, library in libraries.items():
         if find_spec(module) is None:
             raise MissingExtra(library, extra)

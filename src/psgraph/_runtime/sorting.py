@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["group_nodes", "sort_keys"]
+__all__ = ["distinct", "group_nodes", "sort_keys", "sorting_order"]
 
 _SMALL = 1 << 14
+_FEW = 1 << 11
 
 
 def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
@@ -31,6 +32,38 @@ def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
         _radix_pass(keys, spare, 11 * digit)
         keys, spare = spare, keys
     return keys
+
+
+def sorting_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices that sort non-negative keys; equal keys stay in order.
+
+    >>> sorting_order(np.array([5, 1, 3, 1]))
+    array([1, 3, 2, 0])
+    """
+    if keys.size < _FEW:
+        return np.argsort(keys, kind="stable")
+    pair, spare = (keys.copy(), np.arange(keys.size)), (np.empty_like(keys), np.empty_like(keys))
+    for shift in range(0, int(keys.max()).bit_length(), 11):
+        _radix_pass_with_order(*pair, *spare, shift)
+        pair, spare = spare, pair
+    return pair[1]
+
+
+def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct values in ascending order, and the index there of each value.
+
+    >>> distinct(np.array([7, -1, 7]))
+    (array([-1,  7]), array([1, 0, 1]))
+    """
+    if not values.size:
+        return values, values
+    low, high = int(values.min()), int(values.max())
+    if high - low > 8 * values.size:
+        found, index = np.unique(values, return_inverse=True)
+        return found, index
+    shifted = values - low
+    there = np.bincount(shifted) > 0
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[shifted]
 
 
 def group_nodes(
@@ -59,3 +92,23 @@ def _radix_pass(keys: NDArray[np.int64], out: NDArray[np.int64], shift: int) -> 
         digit = (key >> shift) & 2047
         out[heads[digit]] = key
         heads[digit] += 1
+
+
+@kernel
+def _radix_pass_with_order(
+    keys: NDArray[np.int64],
+    order: NDArray[np.int64],
+    out_keys: NDArray[np.int64],
+    out_order: NDArray[np.int64],
+    shift: int,
+) -> None:
+    """`_radix_pass` that moves the indices along with the keys."""
+    heads = np.zeros(2049, dtype=np.int64)
+    for key in keys:
+        heads[((key >> shift) & 2047) + 1] += 1
+    for digit in range(2048):
+        heads[digit + 1] += heads[digit]
+    for index in range(keys.size):
+        at = heads[(keys[index] >> shift) & 2047]
+        out_keys[at], out_order[at] = keys[index], order[index]
+        heads[(keys[index] >> shift) & 2047] += 1

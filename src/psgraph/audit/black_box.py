@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from psgraph.audit.bounds import Bound, epsilon_bound
-from psgraph.audit.running import measure_stream, synthesise
+from psgraph.audit.running import measure_first, measure_stream, synthesise
 from psgraph.audit.transcripts import Recorder
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
@@ -204,7 +204,7 @@ def bound_phases(
         for side, stream in zip(seen, (one, other), strict=True):
             seed = 2 * done + (side is seen[1])
             recorder = Recorder(seed=seed)
-            next(measure_stream(own, stream[:1], guarantee, ENGINE, recorder, seed=seed))
+            measure_first(own, stream[0], guarantee, ENGINE, recorder)
             spent = Fraction(0)
             for call in recorder.transcripts[0].calls:
                 if call.mechanism is None:

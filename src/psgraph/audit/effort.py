@@ -26,7 +26,7 @@ class Effort:
     seconds
         The longest that the runs of one bound may take.
     longest
-        After so many seconds no further attack begins; those left out count as failed.
+        No attack begins after this many seconds; those left out count as failed.
     thorough
         Whether every detector looks at every mutant, or only up to the first that finds it.
     """
@@ -58,8 +58,8 @@ FULL = Effort(
     draws=1_000_000,
     few=50_000,
     runs=100_000,
-    streams=10_000,
-    seconds=1_200,
+    streams=5_000,
+    seconds=600,
     longest=3_600,
     thorough=True,
 )

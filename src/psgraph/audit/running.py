@@ -10,13 +10,31 @@ import numpy as np
 from psgraph.audit.transcripts import Recorder
 from psgraph.engines.base import Engine
 from psgraph.graph import Snapshot, SyntheticGraph
-from psgraph.methods.base import Method
+from psgraph.methods.base import Method, measure_with
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
 from psgraph.publication.history import Measured
 from psgraph.publication.measuring import Measuring
 
-__all__ = ["measure_stream", "synthesise"]
+__all__ = ["measure_first", "measure_stream", "synthesise"]
+
+
+def measure_first(
+    method: Method[Any, Any],
+    snapshot: Snapshot,
+    guarantee: WEventPrivacy,
+    engine: Engine,
+    recorder: Recorder,
+) -> None:
+    """Measure the first timestamp and no more: the transcript is in the recorder."""
+    accountant = Accountant(guarantee)
+    granted = method.request(None, accountant)
+    accountant.check(granted)
+    unused = Sampler(RandomSource.seeded(0))  # the recorder has its own
+    budget = recorder.budget(granted, unused, spending=accountant)
+    measure_with(method, snapshot, None, budget, engine, previous=None)
 
 
 def measure_stream(

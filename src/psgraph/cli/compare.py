@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,13 +20,15 @@ from psgraph.cli.screen import (
     print_tables,
     progress,
     results,
+    table,
     waiting,
 )
-from psgraph.cli.shared import Source, json_option, report_option, source_options
+from psgraph.cli.shared import Source, json_option, report_option, source_options, trust_option
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.metrics.report import Comparison
+    from psgraph.trust.expected import ExpectedErrors
 
 __all__ = ["command"]
 
@@ -61,6 +63,7 @@ _GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that
     help="Whose fingerprints INPUT is checked with.  [default: DIR.ledger/ledger.sqlite]",
 )
 @report_option
+@trust_option
 @json_option
 def command(
     source: Source,
@@ -68,6 +71,7 @@ def command(
     more: tuple[str, ...],
     ledger: Path | None,
     report: Path | None,
+    trust_seconds: float,
     as_json: bool,
 ) -> None:
     """Compare the releases in DIR with the INPUT they were made from.
@@ -79,11 +83,15 @@ def command(
     and its options are those of `publish`: where the ledger is there, an INPUT that the releases
     were not made from is refused. With --report, a page with pictures and a reading of each, for
     the curator too.
+
+    Beside the true errors stand those that `psgraph expect` predicts from the releases alone,
+    which is what analysts get.
     """
     from psgraph.metrics.report import compare
     from psgraph.publication.locations import releases_at
     from psgraph.publication.originals import Originals
     from psgraph.publication.reading import read_releases
+    from psgraph.reports.bounded_trust import expected_within
 
     releases = releases_at(releases)
 
@@ -104,18 +112,23 @@ def command(
     with progress("Comparing", length=timestamps) as advance, compile_notice():
         comparison = compare(_counted(seen, advance), synthetic, groups=groups)
     comparison = replace(comparison, input_checked=originals.ledger is not None)
+    with waiting("Predicting …"):
+        expected = expected_within(published, trust_seconds)
     if report is not None:
         from psgraph.reports.quality import quality_page
 
         with waiting("Drawing …"):
             made_by = _command(source, releases, more, ledger, report)
-            page = quality_page(comparison, witness, published.certificates, command=made_by)
+            page = quality_page(
+                comparison, witness, published.certificates, command=made_by, expected=expected
+            )
             page.write(report)
     if as_json:
         written = {} if report is None else {"report": str(report)}
-        print_json({**comparison.to_dict(), **written})
+        print_json({**comparison.to_dict(), **_expected_data(comparison, expected), **written})
     else:
         _show(comparison)
+        _show_expected(comparison, expected)
         results().print(_checked_with(originals.ledger), soft_wrap=True)
         if report is not None:
             results().print(f"Report  {report}", soft_wrap=True)
@@ -184,3 +197,23 @@ def _show(comparison: Comparison) -> None:
     more = (each for name in comparison.groups for each in GROUPS[name].metrics)
     best = joined([each.words for each in (*PAPER_METRICS, *more) if each.better == "higher"])
     console.print(f"Higher is better for {best}; lower is better for all others.", style="dim")
+
+
+def _expected_data(comparison: Comparison, expected: ExpectedErrors | None) -> dict[str, Any]:
+    from psgraph.reports.predicted import predicted_data
+
+    return {} if expected is None else {"expected": predicted_data(comparison, expected)}
+
+
+def _show_expected(comparison: Comparison, expected: ExpectedErrors | None) -> None:
+    from psgraph.reports.predicted import COLUMNS, predicted_rows
+
+    if expected is None:
+        return
+    console = results()
+    console.print()
+    console.print("What psgraph expect predicts from the releases alone", style="bold")
+    for each in expected.notes:
+        console.print(each, style="yellow", soft_wrap=True)
+    print_tables([table(COLUMNS, predicted_rows(comparison, expected))])
+    console.print()

@@ -18,17 +18,16 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import compiling, fitted, print_tables, progress, results, waiting
 from psgraph.cli.shared import epsilon_option, seed_option, window_option
 from psgraph.errors import MissingExtra, OutputError, exact_decimal
+from psgraph.methods import COMPARED_METHODS
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
-    from psgraph.metrics.report import Comparison, Fidelity
+    from psgraph.metrics.fidelity import Fidelity
+    from psgraph.metrics.report import Comparison
     from psgraph.publication.certificate import Release
 
 __all__ = ["command"]
-
-#: Published side by side, whichever of them is the default.
-METHODS = ("psgraph", "psgraph-plus")
 
 _MARK = ".psgraph-demo"  # says that what is here may be made again
 _PICTURES = ("picture.png", "picture.svg")
@@ -70,8 +69,8 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
         warm_up_metrics()
     stream = demo_stream()
     _write_input(stream, out)
-    with progress("Publishing", length=len(METHODS) * len(stream)) as advance:
-        shown = [_publish(stream, name, guarantee, out, seed, advance) for name in METHODS]
+    with progress("Publishing", length=len(COMPARED_METHODS) * len(stream)) as advance:
+        shown = [_publish(stream, name, guarantee, out, seed, advance) for name in COMPARED_METHODS]
     with waiting("Drawing …"):
         picture = _draw(stream, shown, out)
     _show(stream, shown, out, picture=picture)
@@ -122,7 +121,7 @@ def _clear(out: Path) -> None:
                 f"{out} is not empty and not from an earlier demo\nChoose another for --out."
             )
         if (out / _MARK).exists():
-            for name in METHODS:
+            for name in COMPARED_METHODS:
                 _clear_releases(out / name)
                 _clear_releases(out / f"{name}.ledger")
         out.mkdir(parents=True, exist_ok=True)

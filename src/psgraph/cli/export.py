@@ -9,7 +9,7 @@ import click
 from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, note, print_json, results, waiting
-from psgraph.cli.shared import json_option
+from psgraph.cli.shared import json_option, trust_option
 
 __all__ = ["command"]
 
@@ -42,18 +42,20 @@ _FORMATS = ("parquet", "csv", "graphml", "combined")  # named here, so that help
     show_default=True,
     help="csv and graphml add a file for each timestamp, combined one table of all edges.",
 )
+@trust_option
 @json_option
-def command(releases: Path, to: Path, form: str, as_json: bool) -> None:
+def command(releases: Path, to: Path, form: str, trust_seconds: float, as_json: bool) -> None:
     """Write FOLDER, to be handed out, from the releases in DIR.
 
     It holds the releases and their certificates, the node list with periods, the public report, a
     README and SHA256SUMS. The ledger is not in it. Everything is verified first; `psgraph verify
-    FOLDER` and `sha256sum -c SHA256SUMS` check the copy.
+    FOLDER` and `sha256sum -c SHA256SUMS` check the copy. The report says how far the releases can
+    be trusted, predicted from the releases themselves; --trust-seconds bounds the time for that.
     """
     from psgraph.reports.export import export_releases
 
     with waiting("Checking and writing …"):
-        done = export_releases(releases, to, format=form)
+        done = export_releases(releases, to, format=form, trust_seconds=trust_seconds)
     if not done.report:
         note(
             "Without the public report: drawing needs pip install 'psgraph-dp[report]'. "

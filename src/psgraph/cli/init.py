@@ -34,6 +34,8 @@ _HEAD = """\
 #   psgraph verify  --config {name}
 #   psgraph export  --config {name} --to for-analysts
 #   psgraph compare --config {name}     curator only
+# What quality to expect, as a comment in this file, before ε and w are decided:
+#   psgraph rehearse --nodes N --edges M --comment-in {name}
 # Flags override it. Paths are relative to this file.
 """
 
@@ -82,7 +84,8 @@ def command(
     """Write a configuration file for publish, resume, watch, budget, verify, compare and export.
 
     What is not given as a flag is asked, on a terminal. Other settings are in the file as
-    comments. Nothing is read or published.
+    comments. Nothing is read or published. `psgraph rehearse --comment-in FILE` adds what quality
+    to expect for several ε and w.
     """
     if target.exists() and not force:
         raise click.UsageError(f"{target} is already there\nChoose another --to, or --force.")

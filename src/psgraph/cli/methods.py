@@ -10,6 +10,7 @@ import click
 from psgraph.cli.help import Command
 from psgraph.cli.screen import fitted, note, print_json, print_tables, results
 from psgraph.cli.shared import json_option
+from psgraph.methods import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from psgraph.methods.base import Caveat
@@ -35,7 +36,7 @@ def command(as_json: bool) -> None:
     points = sorted(entry_points(group="psgraph.methods"), key=lambda point: point.name)
     found = [_described(point) for point in points]
     if as_json:
-        print_json({"methods": found})
+        print_json({"default": DEFAULT_METHOD, "methods": found})
         return
     rows = [
         (
@@ -53,6 +54,9 @@ def command(as_json: bool) -> None:
         header, rows, left=5, width=width, optional=("package", "--set, default", "private")
     )
     print_tables(shown)
+    results().print(
+        f"Unless --method says otherwise, {DEFAULT_METHOD} is used. psgraph is the paper's method."
+    )
     if len(shown[0].columns) < len(header):
         note("Some columns don't fit here; --json shows everything.")
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
+
 
 @click.command(
     "plan",
@@ -69,7 +71,8 @@ def command(
 
     Reads no data and spends nothing. With --edges or --mean-degree it also shows what the noise
     means for a graph of that size, and how that changes with half and twice ε and w. A number
-    taken from the data is private, and so is what is shown for it.
+    taken from the data is private, and so is what is shown for it. How good the releases would be
+    is what `psgraph rehearse` shows.
     """
     from psgraph.publication.planning import plan
 
@@ -126,6 +129,15 @@ def _show(plan: Plan) -> None:
         console.print(f"\n{remark}")
     if not plan.effects:
         console.print("\nAdd --edges or --mean-degree to see what this means for your graph.")
+    console.print(f"\nWhat quality to expect, by trying it on public data:\n  {_rehearsal(plan)}")
+
+
+def _rehearsal(plan: Plan) -> str:
+    """Return the command that rehearses a publication of this size."""
+    edges = "" if plan.edges is None else f" --edges {plan.edges}"
+    epsilons = ",".join(exact_decimal(plan.guarantee.epsilon * each) for each in _AROUND)
+    window = plan.guarantee.window
+    return f"psgraph rehearse --nodes {plan.nodes}{edges} --epsilon {epsilons} --window {window}"
 
 
 def _summary(plan: Plan) -> str:
@@ -154,8 +166,6 @@ def _show_effects(console: Console, plan: Plan) -> None:
             str(each.guarantee.window),
             _between(each.degree, _degree),
             _between(each.edge_error, _percent),
-            {None: NO_VALUE, True: "yes", False: "no"}[each.sees_communities],
-            NO_VALUE if each.community_degree is None else _degree(each.community_degree),
         )
         for each in plan.effects
     ]
@@ -164,18 +174,14 @@ def _show_effects(console: Console, plan: Plan) -> None:
         "w",
         "smallest degree that stands out",
         "error of the edge count",
-        "communities visible?",
-        "visible from mean degree",
     )
-    spare = ("visible from mean degree",)
-    (shown, *_) = fitted(columns, rows, left=0, width=console.width, optional=spare)
+    (shown, *_) = fitted(columns, rows, left=0, width=console.width)
     shown.rows[0].end_section = True
     console.print(shown)
     console.print(
-        "Stands out: with 95 % probability, noise lifts no node of average degree this high. "
-        "Communities: in the best case, that every edge lies inside its community. Two numbers are "
-        f"the best and the worst case below; {NO_VALUE} means that the method does not measure it. "
-        "All before averaging over time.",
+        "Stands out: with 95 % probability, noise lifts no node of average degree this high. Two "
+        f"numbers are the best and the worst case below; {NO_VALUE} means that the method does not "
+        "measure it. All before averaging over time.",
         style="dim",
     )
 

@@ -29,6 +29,7 @@ __all__ = [
     "roster_options",
     "seed_option",
     "source_options",
+    "trust_option",
     "window_option",
 ]
 
@@ -122,6 +123,15 @@ report_option = click.option(
     type=Checked("file", _report_path),
     metavar="FILE.html",
     help="Also write a page with pictures: one HTML file for any browser.",
+)
+
+trust_option = click.option(
+    "--trust-seconds",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    default=5.0,
+    show_default=True,
+    help="Time for predicting how far the releases can be trusted; 0 leaves it out.",
 )
 
 method_option = click.option(

@@ -9,7 +9,7 @@ import click
 from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, waiting
-from psgraph.cli.shared import json_option, report_option
+from psgraph.cli.shared import json_option, report_option, trust_option
 from psgraph.errors import VerificationFailed
 
 __all__ = ["command"]
@@ -28,8 +28,9 @@ __all__ = ["command"]
 @config_option(path_is_out=True)
 @click.argument("path", metavar="DIR|LEDGER", type=click.Path(path_type=Path))
 @report_option
+@trust_option
 @json_option
-def command(path: Path, report: Path | None, as_json: bool) -> int:
+def command(path: Path, report: Path | None, trust_seconds: float, as_json: bool) -> int:
     """Check every release, certificate and ledger row against each other, and every window.
 
     DIR holds releases, and maybe their ledger; LEDGER is that file alone. With the ledger, every
@@ -37,8 +38,9 @@ def command(path: Path, report: Path | None, as_json: bool) -> int:
     DIR without the ledger: only two things can't be found then, that the last releases were
     removed and that all were exchanged for others.
 
-    --report writes a page for everyone: what is promised, what was checked, what was published.
-    It is made from the published files alone and can be published with them.
+    --report writes a page for everyone: what is promised, what was checked, what was published,
+    and how far to trust it. It is made from the published files alone and can be published with
+    them.
 
     Exit code 1 if something is wrong, and no report then.
     """
@@ -57,10 +59,12 @@ def command(path: Path, report: Path | None, as_json: bool) -> int:
         print_json({"ok": False, "problems": list(error.problems)})
         return error.exit_code
     if report is not None:
+        from psgraph.reports.bounded_trust import expected_within
         from psgraph.reports.public import public_page
 
         with waiting("Drawing …"):
-            public_page(path, found).write(report)
+            expected = expected_within(path, trust_seconds)
+            public_page(path, found, expected=expected).write(report)
     if as_json:
         written = {} if report is None else {"report": str(report)}
         print_json({"ok": True, **found.to_dict(), **written})

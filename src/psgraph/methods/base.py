@@ -72,9 +72,6 @@ class NoisePlan:
         rows of one case with the same unit are parts of it and add up.
     parts
         How many noisy values of this row add up to one of its unit.
-    groups
-        For counts that communities are found from: the rows and columns of their table, such as
-        the number of node groups, twice.
     """
 
     case: str
@@ -84,7 +81,6 @@ class NoisePlan:
     subject: str = ""
     unit: Unit = ""
     parts: int = 1
-    groups: tuple[int, int] | None = None
 
     @property
     def scale(self) -> float:

@@ -133,6 +133,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         return 1 if self.ldp_scale else 2
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        del nodes
         case, subject = "every timestamp", "a node's number of neighbours in a group"
         first, second = _split(guarantee.per_timestamp)
         groups = self.first_groups
@@ -145,7 +146,6 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
                 subject,
                 unit="degree",
                 parts=groups,
-                groups=(nodes, groups),
             ),
             NoisePlan(case, SECOND, second, self._sensitivity, subject),
         ]

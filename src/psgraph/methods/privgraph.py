@@ -112,11 +112,12 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        del nodes
         case, split = "every timestamp", _split(guarantee.per_timestamp)
         super_graph, _ = division_epsilons(split.communities)
         between = "the edges between two communities"
         return [
-            super_graph_plan(case, super_graph, nodes=nodes, supernode_size=self.supernode_size),
+            super_graph_plan(case, super_graph),
             NoisePlan(case, "inner degrees", split.structure, 2, "a node's inner degree"),
             NoisePlan(case, "community edges", split.structure, 1, between),
         ]

@@ -13,11 +13,12 @@ from psgraph.metrics.communities import (
 from psgraph.metrics.degrees import degree_divergence, node_degrees, smoothed_degree_divergence
 from psgraph.metrics.density import density_error, edge_density
 from psgraph.metrics.facts import GraphFacts
+from psgraph.metrics.fidelity import Fidelity, compute_fidelity
 from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, Group, MetricInfo
 from psgraph.metrics.mixing import assortativity, assortativity_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.relative import GAMMA, relative_error
-from psgraph.metrics.report import Comparison, Fidelity, Row, compare, compute_fidelity
+from psgraph.metrics.report import Comparison, Row, compare
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 from psgraph.metrics.structure import (
     degree_variance,

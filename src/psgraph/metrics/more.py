@@ -59,7 +59,7 @@ class MoreMetrics:
     def compute(self, truth: GraphFacts, release: GraphFacts) -> dict[str, float | None]:
         """Compute the metrics of the next pair; None where one has no value.
 
-        Both graphs must be over one roster; `psgraph.metrics.report.compute_fidelity` checks it.
+        Both graphs must be over one roster; `psgraph.metrics.fidelity.compute_fidelity` checks it.
         """
         original, synthetic = truth.graph, release.graph
         found: dict[str, float | None] = {}

@@ -9,8 +9,9 @@ import numpy as np
 
 from psgraph._runtime.numbers import count, percent
 from psgraph.metrics.degrees import node_degrees
+from psgraph.metrics.fidelity import Fidelity
 from psgraph.metrics.groups import PAPER_METRICS
-from psgraph.metrics.report import Comparison, Fidelity
+from psgraph.metrics.report import Comparison
 from psgraph.pictures.style import INK, ORIGINAL, QUIET, method_look, quiet
 
 if TYPE_CHECKING:

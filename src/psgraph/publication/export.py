@@ -27,7 +27,7 @@ from psgraph.publication.export_readme import readme
 from psgraph.publication.reading import Releases
 from psgraph.publication.releases import ReleaseDirectory
 
-__all__ = ["FORMATS", "Contents", "check_format", "write_folder"]
+__all__ = ["FORMATS", "Contents", "check_format", "graphml_lines", "write_folder"]
 
 
 @dataclass(frozen=True)
@@ -160,10 +160,11 @@ def _write_graphml(contents: Contents, folder: Path) -> None:
         graph = contents.releases[certificate.timestamp].graph
         path = folder / "graphml" / f"{certificate.timestamp:06d}.graphml"
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_graphml(graph))
+            file.writelines(graphml_lines(graph))
 
 
-def _graphml(graph: SyntheticGraph) -> Iterator[str]:
+def graphml_lines(graph: SyntheticGraph) -> Iterator[str]:
+    """Yield a graph as GraphML, line by line, with every node, also those without an edge."""
     names = np.array([_attribute(str(node)) for node in graph.roster.ids.tolist()], dtype=object)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'

@@ -1,14 +1,13 @@
 """What noise of a given scale means for a graph of a given size.
 
-Three answers, each from the rows of a method's plan that say what they count:
+Two answers, each from the rows of a method's plan that say what they count:
 
 * the smallest degree that stands out: noise lifts no node of average degree as high, with a
   probability of 95 %;
-* the error of the edge count;
-* the mean degree from which communities can be seen, in the best case that every edge lies inside
-  its community.
+* the error of the edge count.
 
-All are before any averaging over time, which can only improve them.
+Both follow from the scale of the noise alone, before any averaging over time, which can only
+improve them. How good the releases will be is for a rehearsal to show (`psgraph.trust.rehearsal`).
 """
 
 from __future__ import annotations
@@ -44,23 +43,12 @@ class Effects:
         The smallest degree that stands out.
     edge_error
         The mean error of one measurement of the edge count, as a share of it.
-    community_degree
-        The mean degree from which communities can be seen in the counts they are found from;
-        None if the method has no such counts.
     """
 
     guarantee: WEventPrivacy
     mean_degree: float
     degree: Range
     edge_error: Range
-    community_degree: float | None
-
-    @property
-    def sees_communities(self) -> bool | None:
-        """Whether communities can be seen; None if the method has no counts to find them from."""
-        if self.community_degree is None:
-            return None
-        return self.mean_degree >= self.community_degree
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -68,8 +56,6 @@ class Effects:
             "window": self.guarantee.window,
             "smallest_degree": _listed(self.degree),
             "edge_count_error": _listed(self.edge_error),
-            "communities_visible": self.sees_communities,
-            "communities_from_mean_degree": self.community_degree,
         }
 
 
@@ -81,8 +67,8 @@ def effects_of(
     >>> guarantee = WEventPrivacy("1", window=1)
     >>> row = NoisePlan("always", "degrees", guarantee.epsilon, 2, unit="degree")
     >>> found = effects_of([row], guarantee, nodes=1000, edges=5000)
-    >>> [round(degree) for degree in found.degree], found.sees_communities
-    ([28, 28], None)
+    >>> [round(degree) for degree in found.degree]
+    [28, 28]
     """
     mean_degree = 2 * edges / nodes if nodes else 0.0
     # Laplace noise of scale b exceeds x with probability e^(−x/b)/2; of n values none, with 95 %.
@@ -92,7 +78,6 @@ def effects_of(
         mean_degree,
         degree=_range(mean_degree + reach * scale for scale in _scales(rows, "degree")),
         edge_error=_range(scale / edges for scale in _scales(rows, "edges")) if edges else None,
-        community_degree=min((_visible_from(row) for row in rows if row.groups), default=None),
     )
 
 
@@ -117,17 +102,6 @@ def _scales(rows: Sequence[NoisePlan], unit: Unit) -> Iterable[float]:
     for case in dict.fromkeys(row.case for row in rows if row.unit == unit):
         parts = [row for row in rows if row.unit == unit and row.case == case]
         yield hypot(*(row.scale * sqrt(row.parts) for row in parts))
-
-
-def _visible_from(row: NoisePlan) -> float:
-    """Return the mean degree at which communities are as strong as the noise of a table of counts.
-
-    Communities that hold every edge have singular values of up to the mean degree, however the
-    nodes were grouped at random. Independent noise of standard deviation s on p × q counts has a
-    largest singular value of about s·(√p + √q); Laplace noise of scale b has s = √2·b.
-    """
-    first, second = row.groups or (0, 0)
-    return sqrt(2) * row.scale * (sqrt(first) + sqrt(second))
 
 
 def _range(values: Iterable[float]) -> Range:

@@ -20,6 +20,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,15 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
         return {"array": kind}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
-            field.name: _pack(getattr(value, field.name), arrays, rosters)
-            for field in dataclasses.fields(value)
+            name: _pack(getattr(value, name), arrays, rosters) for name in _field_names(type(value))
         }
         return {"record": type(value).__name__, "fields": fields}
     raise DataError(f"a {type(value).__name__} can't be stored")
+
+
+@lru_cache(maxsize=256)
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _compact(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

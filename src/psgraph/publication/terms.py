@@ -68,9 +68,14 @@ class Terms:
         return terms
 
     def differences(self, other: Terms) -> Iterator[str]:
-        """Describe what differs, one line each. A sampler that was not recorded never differs."""
+        """Describe what differs, one line each. A sampler that was not recorded never differs.
+
+        Parameters of two methods are not compared: the methods differ, and that is said.
+        """
         stored, asked = self._flat(), other._flat()
         for name in stored | asked:
+            if name.startswith("parameter ") and self.method != other.method:
+                continue
             old, new = stored.get(name), asked.get(name)
             if old == new or (name == "noise" and old is None):
                 continue

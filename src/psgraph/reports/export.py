@@ -14,7 +14,8 @@ from psgraph.publication.export import Contents, check_format, write_folder
 from psgraph.publication.locations import releases_at
 from psgraph.publication.promise import Promise
 from psgraph.publication.reading import read_releases
-from psgraph.publication.verification import verify
+from psgraph.publication.verification import Verification, verify
+from psgraph.reports.bounded_trust import TRUST_SECONDS, expected_within
 
 __all__ = ["Export", "export_releases"]
 
@@ -52,7 +53,11 @@ class Export:
 
 
 def export_releases(
-    releases: str | PathLike[str], to: str | PathLike[str], *, format: str = "parquet"
+    releases: str | PathLike[str],
+    to: str | PathLike[str],
+    *,
+    format: str = "parquet",
+    trust_seconds: float = TRUST_SECONDS,
 ) -> Export:
     """Write the folder for analysts: what is public of a publication, and nothing else.
 
@@ -69,6 +74,9 @@ def export_releases(
     format
         ``"parquet"``: the releases as they are. ``"csv"`` and ``"graphml"`` add a file for each
         timestamp, ``"combined"`` one table of all edges.
+    trust_seconds
+        How long the report may take to predict how far the releases can be trusted; 0 leaves that
+        section out.
 
     Raises
     ------
@@ -98,7 +106,7 @@ def export_releases(
     found = verify(directory)
     if not found.releases:
         raise DataError("there is no release to export\nPublish a timestamp first.")
-    page = _report(directory, found) if _can_draw() else None
+    page = _report(directory, found, trust_seconds) if _can_draw() else None
     published = read_releases(directory)
     contents = Contents(published, published.certificates[: found.releases], format, page)
     files = write_folder(contents, folder)
@@ -113,7 +121,8 @@ def _can_draw() -> bool:
     return True
 
 
-def _report(directory: Path, found: Any) -> str:
+def _report(directory: Path, found: Verification, trust_seconds: float) -> str:
     from psgraph.reports.public import public_page
 
-    return public_page(directory, found).html()
+    expected = expected_within(directory, trust_seconds)
+    return public_page(directory, found, expected=expected).html()

@@ -196,11 +196,14 @@ class Page:
                 subtitle if self.subtitle else "",
                 self._contents(),
                 "</header>\n<main>",
-                *self._parts[0],
-                *map(_section, self._sections, self._parts[1:]),
+                self.body(),
                 "</main>\n</body>\n</html>\n",
             ]
         )
+
+    def body(self) -> str:
+        """The blocks and sections without heading and style sheet, to embed in another page."""
+        return "\n".join([*self._parts[0], *map(_section, self._sections, self._parts[1:])])
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page atomically, replacing an earlier one; `OutputError` if that fails."""

@@ -193,7 +193,7 @@ def _spend_words(certificates: Sequence[Certificate]) -> str:
 
 def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
     """Add a section on the number of communities and when they were recomputed, if known."""
-    if not all(isinstance(each.summary.get("communities"), int) for each in certificates):
+    if not all(type(each.summary.get("communities")) is int for each in certificates):
         return
     from matplotlib.ticker import MaxNLocator
 

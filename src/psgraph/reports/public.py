@@ -30,12 +30,14 @@ from psgraph.reports.parts import (
     settings,
 )
 from psgraph.reports.recipe import COMMANDS, DIGEST_WORDS, SCRIPT
+from psgraph.reports.trust import add_trust
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
     from psgraph.publication.verification import Verification
+    from psgraph.trust.expected import ExpectedErrors
 
-__all__ = ["NOT_PRIVATE", "public_page"]
+__all__ = ["NOT_PRIVATE", "add_release_degrees", "public_page"]
 
 NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 
@@ -60,11 +62,13 @@ _NOT_PROMISED = (
     "Inference. Like any statistics, a release may make true facts about people more likely. The "
     "promise is that it hardly matters whether a given edge was in the data.",
     "Accuracy. The graphs are synthetic: an edge in them says nothing certain about an edge in the "
-    "original, and this page does not say how close they are to it.",
+    "original. How close they are to it can be predicted, not promised.",
 )
 
 
-def public_page(directory: str | Path, found: Verification) -> Page:
+def public_page(
+    directory: str | Path, found: Verification, *, expected: ExpectedErrors | None = None
+) -> Page:
     """Build the report on a directory that passed `verify`.
 
     Parameters
@@ -73,6 +77,9 @@ def public_page(directory: str | Path, found: Verification) -> Page:
         The release directory. A ledger in it is not read.
     found
         The result of verifying it.
+    expected
+        Predicted errors of the releases, for the section on how far to trust them; without them
+        there is none.
 
     Raises
     ------
@@ -122,8 +129,10 @@ def public_page(directory: str | Path, found: Verification) -> Page:
     _add_promise(page, last)
     _add_checks(page, found)
     add_spend(page, certificates)
-    _add_degrees(page, releases, certificates)
+    add_release_degrees(page, releases, certificates)
     add_communities(page, certificates)
+    if expected is not None:
+        add_trust(page, expected, folded=True)
     _add_releases(page, certificates)
     page.heading("What is not promised")
     page.bullets(_NOT_PROMISED)
@@ -194,7 +203,10 @@ def _add_checks(page: Page, found: Verification) -> None:
         page.paragraph("One more timestamp is being published and is not part of this report.")
 
 
-def _add_degrees(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
+def add_release_degrees(
+    page: Page, releases: Releases, certificates: Sequence[Certificate]
+) -> None:
+    """Add a section on the degrees of the first, the middle and the last release."""
     page.heading("Degrees of the synthetic graphs")
     curves, said = [], []
     for index, timestamp in enumerate(chosen_timestamps(len(certificates))):

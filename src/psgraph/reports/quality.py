@@ -16,6 +16,7 @@ from psgraph._version import __version__
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.reports.page import Page
 from psgraph.reports.parts import add_communities, add_spend, description, settings
+from psgraph.reports.predicted import add_predicted
 from psgraph.reports.quality_sections import add_degrees, add_metrics, add_twins, mean_of
 from psgraph.reports.verdicts import VERDICTS, verdict_of
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from psgraph.metrics.report import Comparison
     from psgraph.publication.certificate import Certificate
     from psgraph.reports.witness import Witness
+    from psgraph.trust.expected import ExpectedErrors
 
 __all__ = ["BANNER", "quality_page"]
 
@@ -41,6 +43,7 @@ def quality_page(
     certificates: Sequence[Certificate] = (),
     *,
     command: str = "",
+    expected: ExpectedErrors | None = None,
 ) -> Page:
     """Build the report. It contains private facts and says so at the top.
 
@@ -54,6 +57,8 @@ def quality_page(
         Those of the releases. Without them, the guarantee and the spending are omitted.
     command
         The command that reproduces the page.
+    expected
+        Predicted errors of the same releases, to be shown beside the true ones.
 
     Examples
     --------
@@ -79,6 +84,8 @@ def quality_page(
     for name in comparison.groups:
         page.heading(f"More metrics: {GROUPS[name].title.lower()}")
         add_metrics(page, comparison, GROUPS[name].metrics)
+    if expected is not None:
+        add_predicted(page, comparison, expected)
     add_degrees(page, comparison, witness)
     add_twins(page, comparison, witness)
     if certificates:

@@ -10,12 +10,13 @@ import numpy as np
 from psgraph._runtime.numbers import count, joined, percent
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.limits import Limits, limits_of
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
 from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.parts import MOST_MARKERS, degree_chart, moment
-from psgraph.reports.verdicts import VERDICTS, Limits, limits_of, verdict_of, verdict_within
+from psgraph.reports.verdicts import VERDICTS, verdict_of, verdict_within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -33,7 +33,7 @@ def event_stream(
     *,
     span: Span,
     cumulative: bool = False,
-    reading: Reading = Reading(),  # noqa: B008  (a default that nobody changes)
+    reading: Reading | None = None,
 ) -> Stream:
     """Cut an event table into one snapshot per period.
 
@@ -42,6 +42,7 @@ def event_stream(
     without events gives an empty snapshot, unless gaps are refused. A snapshot's time is the
     first moment of its period, and a roster that changes over time is looked up at that moment.
     """
+    reading = Reading() if reading is None else reading  # it collects bad rows
     source = _Source(table, nodes, span, reading)
     every = span.every
 

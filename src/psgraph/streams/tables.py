@@ -35,7 +35,7 @@ def table_stream(
     *,
     times: DeclaredTimes | None = None,
     time_label: str | None = None,
-    reading: Reading = Reading(),  # noqa: B008  (a default that nobody changes)
+    reading: Reading | None = None,
 ) -> Stream:
     """Cut a table into one snapshot per timestamp; the rows are sorted by ``t``.
 
@@ -51,6 +51,7 @@ def table_stream(
     reading
         Columns, bad rows and gaps.
     """
+    reading = Reading() if reading is None else reading  # it collects bad rows
     if times is not None and times.labels is not None and time_label is not None:
         raise InvalidArgument("times has labels and time_label was given too\nLeave one out.")
     ends, t = _find(table, reading, declared=times is not None)

@@ -146,12 +146,13 @@ class Period:
         return f"{number:,} {_NAMES[self.unit]}{'' if number == 1 else 's'}"
 
     @property
-    def _by_wall(self) -> bool:
+    def by_calendar(self) -> bool:
+        """Whether it follows the calendar of its time zone, as days and longer periods do."""
         return self.unit not in _CLOCK_UNITS
 
     def scale(self, times: NDArray[np.int64], *, zoned: bool) -> NDArray[np.int64]:
         """Bring times to the scale of the period; `zoned` ones are instants, others local."""
-        if self.zone is None or zoned != self._by_wall:
+        if self.zone is None or zoned != self.by_calendar:
             return times
         return self.zone.wall(times) if zoned else self.zone.instants(times)
 
@@ -191,9 +192,9 @@ class Period:
             scale = _CALENDAR[self.unit]
         else:
             first = first * _LENGTHS[self.unit] - offset
-        if self.zone is not None and not self._by_wall:
+        if self.zone is not None and not self.by_calendar:
             return self.zone.format(first)
-        shown = "D" if self._by_wall else "s"
+        shown = "D" if self.by_calendar else "s"
         return str(np.array(first, dtype=f"datetime64[{scale}]").astype(f"datetime64[{shown}]"))
 
 

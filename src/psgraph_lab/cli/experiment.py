@@ -21,11 +21,12 @@ from psgraph.privacy.guarantee import exact_epsilon
 if TYPE_CHECKING:
     from psgraph_lab.experiments.definition import Experiment
     from psgraph_lab.experiments.needs import Needs
+    from psgraph_lab.experiments.runner import Work
     from psgraph_lab.experiments.store import Results
 
 __all__ = ["command"]
 
-QUALITY, COST = "cells.parquet", "costs.parquet"
+QUALITY, COST, CALIBRATION = "cells.parquet", "costs.parquet", "calibration-cells.parquet"
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -46,6 +47,7 @@ def _epsilons(text: str) -> tuple[str, ...]:
 
 
 _list = Checked("list", _names)
+_FILES = {"cost": COST, "calibration": CALIBRATION}  # where the cells of a kind are stored
 
 
 command = Group(
@@ -219,6 +221,8 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
 
     if experiment.kind == "claims":
         return _run_claims(wanted, typed)
+    if experiment.kind == "calibration" and wanted.no_run:
+        return _write_calibration(experiment, wanted, typed)
     if not experiment.datasets:
         raise DataError(
             f"none of the data sets of {experiment.name} is available\n"
@@ -226,7 +230,7 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
         )
     cells = wanted.to_run(experiment).cells()
     costly = experiment.kind == "cost"
-    path = wanted.out / (COST if costly else QUALITY)
+    path = wanted.out / _FILES.get(experiment.kind, QUALITY)
     needs = needs_of(experiment, quick=wanted.quick, repetitions=wanted.repetitions)
     if wanted.no_run:
         stored = Results.read(path)
@@ -247,7 +251,11 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
                     directory=wanted.data,
                     workers=wanted.workers,
                     done=done,
+                    work=_work_of(experiment),
                 )
+    if experiment.kind == "calibration":
+        written = _write_calibration(experiment, wanted, typed)
+        return {**written, "ran": missing, "kept": len(cells) - missing}
     page = _write_pages(experiment, stored, needs, wanted, typed)
     return {
         "name": experiment.name,
@@ -255,6 +263,15 @@ def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
         "kept": len(cells) - missing,
         "page": str(page),
     }
+
+
+def _work_of(experiment: Experiment) -> Work | None:
+    """What runs the cells of an experiment; None for publishing and comparing."""
+    if experiment.kind != "calibration":
+        return None
+    from psgraph_lab.experiments.calibration.cells import calibrate_cell
+
+    return calibrate_cell
 
 
 def _after_each(advance: Callable[[], None]) -> Callable[[object], None]:
@@ -293,6 +310,24 @@ def _write_pages(
             html=wanted.html,
         )
     return page
+
+
+def _write_calibration(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
+    """Fit the factors to the stored cells and write them and their page."""
+    from psgraph_lab.experiments.calibration.results import write_results
+    from psgraph_lab.experiments.store import Results
+
+    stored = Results.read(wanted.out / CALIBRATION)
+    cells = [cell for cell in experiment.cells() if cell in stored]
+    with waiting("Fitting and drawing calibration …"):
+        page = write_results(
+            experiment,
+            [stored[cell] for cell in cells],
+            wanted.out,
+            command=typed,
+            facts=_facts({cell: stored[cell] for cell in cells}),
+        )
+    return {"name": experiment.name, "ran": 0, "kept": len(cells), "page": str(page)}
 
 
 def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:

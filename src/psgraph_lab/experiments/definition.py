@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
-Kind = Literal["quality", "cost", "claims"]
+Kind = Literal["quality", "cost", "claims", "calibration"]
 View = Literal["lines", "heat map"]
 
 _ORDER = (
@@ -40,6 +40,7 @@ _ORDER = (
     "plus-windows",
     "plus-roster",
     "plus-ablation",
+    "calibration",
     "claims",
 )
 
@@ -74,13 +75,17 @@ class Experiment:
         Where the paper has it, for example "Fig. 2"; empty for an experiment of our own.
     kind
         ``quality`` compares with the truth; ``cost`` records time and memory, one cell at a time;
-        ``claims`` runs nothing and reads the results of the others.
+        ``claims`` runs nothing and reads the results of the others; ``calibration`` compares
+        predicted with true errors.
     axis
         The x-axis; whatever else varies becomes lines.
     metrics
         Rows of the figure, one table each. Groups of metrics are requested as these need them.
-    timestamps
-        The number of snapshots, from the beginning of every data set; None for all.
+    timestamps, shorter
+        The number of snapshots, from the beginning of every data set, None for all; and fewer of
+        some data sets.
+    skipped
+        Data sets on which a method is too slow to be run, by method.
     roster
         ``"union"`` for one fixed roster instead of one per snapshot.
     tuned, seen
@@ -108,6 +113,8 @@ class Experiment:
     shares: tuple[str, ...]
     repetitions: int
     timestamps: int | None = None
+    shorter: tuple[tuple[str, int], ...] = ()
+    skipped: tuple[tuple[str, tuple[str, ...]], ...] = ()
     roster: RosterKind = "snapshot"
     tuned: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
@@ -170,6 +177,8 @@ class Experiment:
         if threshold is not None:
             parameters["threshold"] = threshold
         few = self.repetitions if line.repetitions is None else line.repetitions
+        if dataset in dict(self.skipped).get(line.method, ()):
+            return []
         return [
             Cell(
                 dataset,
@@ -178,12 +187,19 @@ class Experiment:
                 window,
                 repetition,
                 parameters=_not_default(line.method, tuple(sorted(parameters.items()))),
-                timestamps=self.timestamps,
+                timestamps=self._timestamps_of(dataset),
                 share=share,
                 roster=self.roster,
             )
             for repetition in range(min(few, self.repetitions))
         ]
+
+    def _timestamps_of(self, dataset: str) -> int | None:
+        """How many snapshots of a data set are used."""
+        shorter = dict(self.shorter).get(dataset, self.timestamps)
+        if self.timestamps is None or shorter is None:
+            return shorter
+        return min(shorter, self.timestamps)
 
 
 @cache
@@ -280,6 +296,10 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         shares=tuple(content.get("shares", ("1",))),
         repetitions=content.get("repetitions", 10),
         timestamps=content.get("timestamps"),
+        shorter=tuple(content.get("shorter", {}).items()),
+        skipped=tuple(
+            (method, tuple(datasets)) for method, datasets in content.get("skipped", {}).items()
+        ),
         roster=content.get("roster", "snapshot"),
         tuned=tuple(content.get("tuned", ())),
         seen=tuple(content.get("seen", ())),

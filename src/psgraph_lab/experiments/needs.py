@@ -91,6 +91,8 @@ def needs_of(
     """
     if experiment.kind == "cost":
         return Needs()
+    if experiment.kind == "calibration":
+        return Needs(sources={line.method: source_of(line.method) for line in experiment.lines})
     if experiment.axis == "timestamp":
         drawn = [experiment]
     else:

@@ -26,9 +26,19 @@ from psgraph_lab.experiments.needs import Needs, source_of
 from psgraph_lab.experiments.own import known_files, read_again
 from psgraph_lab.experiments.store import Results
 
-__all__ = ["machine", "missing_cells", "result_of", "run_missing"]
+__all__ = [
+    "Work",
+    "machine",
+    "missing_cells",
+    "originals_of",
+    "result_of",
+    "run_cell_of",
+    "run_missing",
+]
 
 ANYTHING = Needs()
+#: Runs one cell in a process of its own: the cell, groups of metrics, where data sets are.
+Work = Callable[[Cell, tuple[str, ...], Path | None], Outcome]
 SAVE_EVERY = 10.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _AHEAD = 2  # tasks handed out per process: enough to keep it busy, few enough to stop soon
@@ -50,6 +60,7 @@ def run_missing(
     directory: Path | None = None,
     workers: int | None = None,
     done: Callable[[Cell], None] = lambda _: None,
+    work: Work | None = None,
 ) -> int:
     """Run the cells missing from `results`; returns how many there were.
 
@@ -66,10 +77,12 @@ def run_missing(
         Number of processes; one per core by default.
     done
         Called after every cell.
+    work
+        What runs a cell: a function of a module, which publishes and compares unless given.
     """
     missing = missing_cells(cells, results, needs)
     saved = monotonic()
-    tasks = _Tasks(missing, needs.groups, directory)
+    tasks = _Tasks(missing, needs.groups, directory, work or run_cell_of)
     for outcome in _outcomes(tasks, workers or os.cpu_count() or 1):
         known = results.get(outcome.cell)
         if known is not None and not needs.is_stale(known):
@@ -91,11 +104,12 @@ def missing_cells(
 
 @dataclass(frozen=True)
 class _Tasks:
-    """Cells to run, the groups of metrics they need and where their data sets are."""
+    """Cells to run, the groups of metrics they need, where their data sets are, and what runs."""
 
     cells: list[Cell]
     groups: tuple[str, ...]
     directory: Path | None
+    work: Work
 
 
 def _outcomes(tasks: _Tasks, workers: int) -> Iterator[Outcome]:
@@ -118,7 +132,7 @@ def _outcomes(tasks: _Tasks, workers: int) -> Iterator[Outcome]:
     try:
         while True:
             for cell in waiting:
-                running[pool.submit(_run, cell, tasks.groups, tasks.directory)] = cell
+                running[pool.submit(tasks.work, cell, tasks.groups, tasks.directory)] = cell
                 if len(running) >= _AHEAD * workers:
                     break
             if not running:
@@ -191,9 +205,14 @@ def _originals(
     return Originals.of(cell.of(_stream(dataset, directory)))
 
 
-def _run(cell: Cell, groups: tuple[str, ...], directory: Path | None) -> Outcome:
-    part = (cell.dataset, cell.timestamps, cell.share, cell.roster)
-    values, series = publish_cell(cell, _originals(*part, directory), groups=groups)
+def originals_of(cell: Cell, directory: Path | None) -> Originals:
+    """The snapshots a cell is run on, kept for the next cell that uses them."""
+    return _originals(cell.dataset, cell.timestamps, cell.share, cell.roster, directory)
+
+
+def run_cell_of(cell: Cell, groups: tuple[str, ...], directory: Path | None) -> Outcome:
+    """Publish a cell and compare with the original."""
+    values, series = publish_cell(cell, originals_of(cell, directory), groups=groups)
     return Outcome(
         cell,
         values=values,

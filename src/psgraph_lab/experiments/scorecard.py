@@ -145,7 +145,7 @@ def groups_of(experiment: Experiment, datasets: Iterable[str]) -> dict[str, list
     >>> from psgraph_lab.experiments.definition import find_experiment
     >>> plus = find_experiment("plus")
     >>> {name: len(members) for name, members in groups_of(plus, plus.datasets).items()}
-    {'tuned on': 8, 'held out': 8, 'held out, unseen in the design': 4, 'synthetic': 1}
+    {'tuned on': 8, 'held out': 8, 'held out, unseen in the design': 2, 'synthetic': 1}
     """
     groups: dict[str, list[str]] = {
         "tuned on": [],

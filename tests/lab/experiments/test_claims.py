@@ -31,7 +31,7 @@ from psgraph_lab.experiments.claims.statements import KINDS, PAPER_DATASETS
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 
 HAD = ("as-733", "as-caida")
-NAMES = tuple(name for name in experiment_names() if name != "claims")
+NAMES = tuple(name for name in experiment_names() if name not in ("calibration", "claims"))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from .made_up import made_up
 LINES = [
     name
     for name in experiment_names()
-    if name != "claims" and find_experiment(name).view == "lines"
+    if name not in ("calibration", "claims") and find_experiment(name).view == "lines"
 ]
 FEW = ("as-caida", "wiki-talk")
 

@@ -9,27 +9,26 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster
+from psgraph.methods.plus.blocks import integer_blocks
+from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import fit_curve
 from psgraph.methods.plus.degrees import degree_step
 from psgraph.methods.plus.filtering import laplace_update
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
-from psgraph.methods.plus.hubs import advance, hub_count, with_hubs
+from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.linear import cholesky, gram, solve
-from psgraph.methods.plus.mixing import (
-    CLASSES,
-    class_mixing,
-    degree_classes,
-    integer_blocks,
-    rake,
-)
+from psgraph.methods.plus.mixing import CELLS, CLASSES, class_mixing, degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
+from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.schedule import Parts, shares_of
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
+
+NEVER = Track.unseen(CELLS, drift=0.0025)
 
 
 @pytest.fixture
@@ -191,26 +190,25 @@ def test_the_update_with_laplace_noise_is_exact(mean, variance, noisy, scale):
 def filtered(rng, degrees_over_time, *, scale, resets=True):
     nodes, roster, curve = Nodes.start(), Roster.range(degrees_over_time[0].size), None
     for timestamp, degrees in enumerate(degrees_over_time):
-        nodes, where = nodes.joined(roster, rng)
+        nodes = nodes.joined(roster, rng)
         noisy = degrees + laplace(rng, degrees.size, scale)
         curve = fit(rng, degrees, scale=scale, curve_scale=20.0, before=curve)
         nodes = measured_nodes(
             nodes,
-            where,
             noisy,
             scale=scale,
             timestamp=timestamp,
             curve=curve,
             resets=resets,
         )
-    return nodes, where
+    return nodes
 
 
 def test_degrees_that_stay_are_known_better_from_each_release(rng):
     degrees = power_law(rng, 1500)
     errors = [
-        np.abs(nodes.degrees(where) - degrees).mean()
-        for nodes, where in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
+        np.abs(nodes.degrees - degrees).mean()
+        for nodes in (filtered(rng, [degrees] * count, scale=4.0) for count in (1, 8))
     ]
     assert errors[1] < 0.7 * errors[0]
 
@@ -218,8 +216,8 @@ def test_degrees_that_stay_are_known_better_from_each_release(rng):
 def test_drift_is_learned_from_how_degrees_change(rng):
     calm = power_law(rng, 1500)
     wild = [np.maximum(calm + rng.normal(0, 0.5 * calm).astype(np.int64), 0) for _ in range(6)]
-    still, _ = filtered(rng, [calm] * 6, scale=2.0)
-    moving, _ = filtered(rng, wild, scale=2.0)
+    still = filtered(rng, [calm] * 6, scale=2.0)
+    moving = filtered(rng, wild, scale=2.0)
     level = np.array([30.0])
     assert moving.drift.known
     assert moving.drift.variance(level)[0] > 10 * still.drift.variance(level)[0]
@@ -230,23 +228,24 @@ def test_a_node_that_was_replaced_is_followed(rng):
     replaced = degrees.copy()
     replaced[np.argmax(degrees)] = 1
     largest = int(np.argmax(degrees))
-    nodes, where = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
-    assert nodes.degrees(where)[largest] < 20
+    nodes = filtered(rng, [degrees] * 4 + [replaced], scale=2.0)
+    assert nodes.degrees[largest] < 20
 
 
 def test_nodes_keep_their_estimates_while_they_are_away(rng):
-    nodes, where = filtered(rng, [power_law(rng, 60)], scale=2.0)
-    known = nodes.degrees(where)
-    other, _ = nodes.joined(Roster(range(100, 130)), rng)
-    back, where = other.joined(Roster.range(60), rng)
-    assert np.array_equal(back.degrees(where), known)
-    assert len(back.roster) == 90
+    nodes = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    other = nodes.joined(Roster(range(100, 130)), rng)
+    half = other.joined(Roster(range(30, 110)), rng)
+    back = half.joined(Roster.range(60), rng)
+    assert np.array_equal(back.degrees, nodes.degrees)
+    assert np.array_equal(back.ties[:60], nodes.ties)
+    assert back.away == Roster(range(60, 130))
 
 
 def test_nodes_never_measured_have_the_level_of_new_nodes(rng):
-    nodes, _ = filtered(rng, [power_law(rng, 60)], scale=2.0)
-    nodes, where = nodes.joined(Roster.range(61), rng)
-    assert nodes.degrees(where)[60] == nodes.fresh_mean
+    nodes = filtered(rng, [power_law(rng, 60)], scale=2.0)
+    nodes = nodes.joined(Roster.range(61), rng)
+    assert nodes.degrees[60] == nodes.fresh_mean
 
 
 def test_resets_are_bounded():
@@ -302,13 +301,28 @@ def test_an_odd_sum_is_never_returned(rng):
 # ---- mixing and hub rows ----
 
 
+def measured_shares(rng, variance: float) -> Track:
+    shares = rng.random(CELLS)
+    return Track(shares / shares.sum(), np.full(CELLS, variance), 0.0025)
+
+
 def test_raking_meets_the_stubs(rng):
     degrees = power_law(rng, 800)
     classes = degree_classes(degrees)
-    shares = rng.random(CLASSES * (CLASSES + 1) // 2)
-    mixing = class_mixing(degrees, classes, shares / shares.sum(), int(degrees.sum() // 2))
+    mixing = class_mixing(degrees, classes, measured_shares(rng, 1e-9), int(degrees.sum() // 2))
     assert np.abs(mixing.matrix.sum(axis=1) - mixing.stubs).sum() < 2e-3 * degrees.sum()
     assert np.allclose(mixing.matrix, mixing.matrix.T)
+
+
+def test_mixing_is_followed_where_it_is_known_and_neutral_where_it_is_noise(rng):
+    degrees = power_law(rng, 800)
+    classes, edges = degree_classes(degrees), int(degrees.sum() // 2)
+    neutral = class_mixing(degrees, classes, NEVER, edges).matrix
+    apart = [
+        np.abs(class_mixing(degrees, classes, track, edges).matrix - neutral).sum()
+        for track in (measured_shares(rng, variance) for variance in (1e-9, 1e-4, 1.0))
+    ]
+    assert apart[0] > 1.2 * apart[1] > 10 * apart[2]
 
 
 def test_no_cell_holds_more_edges_than_pairs_of_nodes():
@@ -326,7 +340,7 @@ def test_pairs_are_rounded_alike_whatever_their_labels_are():
     found, other = (
         {
             (min(keys[a], keys[b]), max(keys[a], keys[b])): quota
-            for a, b, quota in zip(*integer_blocks(matrix, keys, 5), strict=True)
+            for a, b, quota in zip(*integer_blocks(matrix, keys, 5, classes=CLASSES), strict=True)
         }
         for keys in (identities, swapped)
     )
@@ -337,13 +351,13 @@ def test_pairs_are_rounded_alike_whatever_their_labels_are():
 def test_rounding_at_random_keeps_the_mean():
     matrix = np.full((12, 12), 0.3)
     keys = np.arange(12, dtype=np.uint64)
-    drawn = [integer_blocks(matrix, keys, seed)[2].sum() for seed in range(300)]
+    drawn = [integer_blocks(matrix, keys, seed, classes=CLASSES)[2].sum() for seed in range(300)]
     assert np.mean(drawn) == pytest.approx(0.3 * 66 + 0.15 * 12, rel=0.05)
 
 
 def test_hub_rows_come_first_and_the_largest_hub_before_the_others():
     matrix = np.full((15, 15), 3.0)
-    a, b, _ = integer_blocks(matrix, np.arange(15, dtype=np.uint64), 1)
+    a, b, _ = integer_blocks(matrix, np.arange(15, dtype=np.uint64), 1, classes=CLASSES)
     row = [max(y, 0) if x < CLASSES else x for x, y in zip(a, b, strict=True)]
     singles = [label for label in row if label >= CLASSES]
     assert row[: len(singles)] == singles == sorted(singles)
@@ -353,50 +367,48 @@ def hub_case(rng):
     degrees = np.sort(rng.integers(5, 15, 400))[::-1].copy()
     degrees[:16] = 40
     classes = degree_classes(degrees)
-    return degrees, classes, class_mixing(degrees, classes, None, int(degrees.sum() // 2))
+    return degrees, classes, class_mixing(degrees, classes, NEVER, int(degrees.sum() // 2))
+
+
+def noisy_hubs(hubs, *, to_class, between, noise):
+    cells = [to_class] * (hubs * CLASSES) + [between] * (hubs * (hubs - 1) // 2)
+    return NoisyHubs(np.array(cells), hubs, noise)
+
+
+def measured_rows(case, hubs, noisy):
+    degrees, classes, mixing = case
+    new = np.full(hubs.size, -1)
+    return advance(None, new, hubs, mixing, degrees, classes, kept=1.0, noisy=noisy)
 
 
 def test_measured_hub_rows_show_in_the_mixing(rng):
-    degrees, classes, mixing = hub_case(rng)
+    degrees, classes, mixing = case = hub_case(rng)
     hubs = np.arange(hub_count(400))
-    expected = with_hubs_matrix(degrees, classes, mixing, hubs, pairs=None)
-    missing = np.zeros((hubs.size, hubs.size))
-    found = with_hubs_matrix(degrees, classes, mixing, hubs, pairs=missing)
+    vague = noisy_hubs(hubs.size, to_class=0, between=0, noise=1e12)
+    exact = noisy_hubs(hubs.size, to_class=1, between=0, noise=1e-6)
+    expected, found = (
+        with_hubs(measured_rows(case, hubs, noisy), mixing, degrees, classes).matrix
+        for noisy in (vague, exact)
+    )
     assert found[CLASSES, CLASSES + 1] < 0.2 * expected[CLASSES, CLASSES + 1]
+    assert np.array_equal(found, found.T)
 
 
-def with_hubs_matrix(degrees, classes, mixing, hubs, pairs):
-    nowhere = np.full(hubs.size, -1)
-    plain = advance(
-        None,
-        nowhere,
-        hubs,
-        mixing,
-        degrees,
-        classes,
-        kept=1.0,
-        noisy=(np.zeros((hubs.size, CLASSES)), np.zeros((hubs.size, hubs.size)), 1e12),
-    )
-    if pairs is None:
-        return with_hubs(plain, mixing, degrees, classes).matrix
-    to_classes = np.full((hubs.size, CLASSES), 1.0)
-    rows = advance(
-        None,
-        nowhere,
-        hubs,
-        mixing,
-        degrees,
-        classes,
-        kept=1.0,
-        noisy=(to_classes, pairs, 1e-6),
-    )
-    return with_hubs(rows, mixing, degrees, classes).matrix
+def test_pairs_of_hubs_are_carried_over_wherever_the_hubs_are_now(rng):
+    degrees, classes, mixing = case = hub_case(rng)
+    hubs = np.arange(5)
+    noisy = NoisyHubs(np.array([1] * (5 * CLASSES) + list(range(10))), 5, 1e-9)
+    rows = measured_rows(case, hubs, noisy)
+    still = np.array([3, -1, 0])  # 10 pairs row by row: hubs 0 and 3 have number 2
+    after = advance(rows, still, hubs[:3], mixing, degrees, classes, kept=0.5, noisy=None)
+    assert after.pair_deviation[1] == 0.5 * rows.pair_deviation[2]
+    assert after.pair_deviation[[0, 2]].tolist() == [0, 0]
 
 
 def test_hub_rows_fade_and_are_dropped(rng):
     degrees, classes, mixing = hub_case(rng)
     hubs = np.arange(16)
-    noisy = (np.zeros((16, CLASSES)), np.zeros((16, 16)), 1.0)
+    noisy = noisy_hubs(16, to_class=0, between=0, noise=1.0)
     rows = advance(None, np.full(16, -1), hubs, mixing, degrees, classes, kept=0.4, noisy=noisy)
     steps = 0
     while rows is not None:
@@ -440,6 +452,18 @@ def test_good_triangle_counts_decide_the_target():
 def test_a_drowned_triangle_count_leaves_the_target_near_the_usual_excess():
     found = Clustering.start().measured(90_000, plain(500), epsilon=0.01)
     assert target(found) == pytest.approx(2.5 * 0.05, rel=0.2)
+
+
+def test_a_dense_graph_is_expected_to_have_few_more_triangles_than_its_degrees_imply():
+    found = Clustering.start().measured(90_000, plain(4000), epsilon=0.01)
+    assert target(found, 0.4) == pytest.approx(0.4, rel=0.1)
+
+
+def test_a_capped_count_decides_the_target_where_the_ladder_would_drown():
+    counted = {"noisy": 4000, "plain": plain(50), "epsilon": 0.05}
+    capped = Clustering.start().measured(**counted, cap=Cap(9, 0.8))
+    assert capped.excess == pytest.approx(100, rel=0.3)
+    assert Clustering.start().measured(**counted).excess < 10
 
 
 def test_the_target_follows_the_degrees_inside_a_window_unless_edges_stay():

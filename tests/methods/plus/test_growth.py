@@ -21,7 +21,7 @@ from psgraph.privacy.samplers import Sampler
 
 from .snapshots import ENGINE, Silent, planted, silent_budget
 
-KERNELS = ("_count", "_place_all", "_place")
+KERNELS = ("_label", "_place")
 
 
 def plan_of(nodes: int, labels: int, *, dealt: int = 0, seed: int = 0) -> Plan:
@@ -79,8 +79,8 @@ def test_one_edge_moves_all_rows_together_by_one_along_every_transcript(
 
 
 def test_mutant_that_counts_an_edge_at_both_ends_is_caught(interpreted, monkeypatch):
-    both = mutated(labelling._count, "if label >= 0:", "if True:")
-    monkeypatch.setattr(labelling, "_count", both)
+    both = mutated(labelling._label, "if label >= 0:", "if True:")
+    monkeypatch.setattr(labelling, "_label", both)
     assert largest_change(monkeypatch, dealt=0, every=50) == 2
 
 

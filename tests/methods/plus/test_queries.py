@@ -11,7 +11,7 @@ import pytest
 from psgraph.engines.base import Edges
 from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.plus.hubs import hub_matrices
+from psgraph.methods.plus.hubs import NoisyHubs
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (
     LABELS,
@@ -127,11 +127,12 @@ def test_hub_cells_are_where_they_are_said_to_be():
     snapshot = Snapshot(Roster.range(5), [0, 1, 1, 2, 3, 0], [3, 3, 4, 3, 4, 2])
     classes = np.array([4, 0, 4, 0, 6], dtype=np.int32)
     found = structure(snapshot, classes, np.array([3, 1]))
-    to_classes, between = hub_matrices(found.noisy_hub_edges, 2)
+    noisy = NoisyHubs(found.noisy_hub_edges, 2, noise=1.0)
+    to_classes = noisy.to_classes
     assert to_classes[0].nonzero()[0].tolist() == [4, 6]
     assert to_classes[0, [4, 6]].tolist() == [2, 1]
     assert to_classes[1, [4, 6]].tolist() == [0, 1]
-    assert between.tolist() == [[0, 1], [1, 0]]
+    assert noisy.pairs.tolist() == [1]
     inside = cell_of(np.array([4]), np.array([4]), CLASSES, inside=True)
     assert found.noisy_class_edges[inside].tolist() == [1]
 

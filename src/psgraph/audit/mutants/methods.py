@@ -135,12 +135,12 @@ def _schedule_by_truth() -> tuple[Patch, ...]:
 def _hubs_by_truth() -> tuple[Patch, ...]:
     real = vars(plus_method)["measure_structure"]
 
-    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any) -> Any:
+    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
         degrees = np.bincount(
             np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
         )
         order = np.argsort(-degrees, kind="stable")[: hubs.size]
-        return real(snapshot, classes, order, *rest)
+        return real(snapshot, classes, order, *rest, **more)
 
     return (Patch(plus_method, "measure_structure", structure),)
 
@@ -148,11 +148,12 @@ def _hubs_by_truth() -> tuple[Patch, ...]:
 def _classes_by_truth() -> tuple[Patch, ...]:
     real = vars(plus_method)["measure_structure"]
 
-    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any) -> Any:
+    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
         degrees = np.bincount(
             np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
         )
-        return real(snapshot, np.minimum(degrees, 11).astype(classes.dtype), hubs, *rest)
+        shown = np.minimum(degrees, 11).astype(classes.dtype)
+        return real(snapshot, shown, hubs, *rest, **more)
 
     return (Patch(plus_method, "measure_structure", structure),)
 

@@ -112,7 +112,6 @@ class DER(Method[DERMeasurement, DERMeasurement]):
                 1,
                 "the edges of a rectangle",
                 unit="" if level else "edges",  # the first rectangle is the whole matrix
-                groups=(2**level, 2**level) if level else None,
             )
             for level, epsilon in enumerate(levels)
         ]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.pairs import pair_of
-from psgraph.methods.plus.mixing import CLASSES, rake
+from psgraph.methods.plus.mixing import CLASSES
+from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.tracking import Track
 
 __all__ = ["Divided", "affinity", "divided"]

@@ -3,8 +3,9 @@
 A graph with the right degrees and mixing has triangles of its own. What is estimated is the
 *excess*, the ratio of the true transitivity to that of such a graph. Real graphs have more
 triangles than their degrees and mixing imply, so it is believed to be about 2.5, with heavy tails,
-until noisy triangle counts say otherwise: the belief about its logarithm is a density on a grid,
-updated with the exact likelihood of the ladder mechanism. All of it is post-processing.
+until noisy triangle counts say otherwise. Dense graphs have little room for more: there it is
+believed to be close to 1. The belief about its logarithm is a density on a grid, updated with the
+exact likelihood of the ladder mechanism or of a capped count. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.methods.plus.capped import Cap
+
 __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 
 Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
-USUAL, AROUND = math.log(2.5), 0.8  # the prior's median, and what half of it is within
+# The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.
+USUAL, AROUND = 1.5, 0.8
+# Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
+DENSE, NARROW = 0.15, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
 ROUNDING = 9  # decimals of a probability
@@ -65,8 +71,11 @@ def _spread(width: float) -> Floats:
     return np.asarray(weights / weights.sum(axis=0))
 
 
-def _prior() -> Floats:
-    density = 1 / (1 + ((LOG_EXCESS - USUAL) / AROUND) ** 2)
+def _prior(transitivity: float) -> Floats:
+    """Return the prior, given the transitivity of a graph without excess."""
+    sparse = math.exp(-((transitivity / DENSE) ** 2))
+    around = max(AROUND * sparse, NARROW)
+    density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
     return density / density.sum()
 
 
@@ -99,7 +108,7 @@ class Clustering:
     @classmethod
     def start(cls) -> Clustering:
         """Begin without a measurement."""
-        return cls(_prior(), None)
+        return cls(_prior(0.0), None)
 
     @property
     def excess(self) -> float:
@@ -107,7 +116,9 @@ class Clustering:
         index = int(np.searchsorted(np.cumsum(self.belief), 0.5))
         return math.exp(LOG_EXCESS[min(index, LOG_EXCESS.size - 1)])
 
-    def measured(self, noisy: int, plain: Unclustered, *, epsilon: float) -> Clustering:
+    def measured(
+        self, noisy: int, plain: Unclustered, *, epsilon: float, cap: Cap | None = None
+    ) -> Clustering:
         """Update with a noisy number of triangles.
 
         Parameters
@@ -115,23 +126,26 @@ class Clustering:
         plain
             What a graph without excess has.
         epsilon
-            What the ladder mechanism spent.
+            What the count spent.
+        cap
+            What it was limited to. None: all triangles, by the ladder mechanism.
         """
         if plain.wedges == 0:
             return self
-        belief = self.belief
-        if self.unclustered is not None:
-            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ belief) + FORGOTTEN * _prior()
         expected = max(plain.triangles, 1 / 3)
-        largest = max(plain.second_largest_degree, 2)
-        reach = np.exp(np.linspace(0, math.log(largest), REACHES))
-        log_likelihood = ladder_log_likelihood(
-            noisy,
-            expected * np.exp(LOG_EXCESS)[:, None],
-            reach[None, :],
-            nodes=plain.nodes,
-            epsilon=epsilon,
-        )
+        transitivity = min(3 * expected / plain.wedges, 1.0)
+        belief = prior = _prior(transitivity)
+        if self.unclustered is not None:
+            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ self.belief) + FORGOTTEN * prior
+        triangles = expected * np.exp(LOG_EXCESS)[:, None]
+        if cap is None:
+            largest = max(plain.second_largest_degree, 2)
+            reach = np.exp(np.linspace(0, math.log(largest), REACHES))[None, :]
+            log_likelihood = ladder_log_likelihood(
+                noisy, triangles, reach, nodes=plain.nodes, epsilon=epsilon
+            )
+        else:
+            log_likelihood = -epsilon / cap.sensitivity * np.abs(noisy - cap.share * triangles)
         likelihood = np.exp(log_likelihood - log_likelihood.max()).sum(axis=1)
         belief = np.maximum(belief * (_spread(ONE_STEP) @ likelihood), 1e-300)
         # Rounded, so that the last bits of a product don't matter when a release is made again.

@@ -97,7 +97,9 @@ def _grouped(noisy: Integers, scale: float, nodes: int) -> tuple[Floats, Floats]
     All values below 0 have the same likelihood up to a constant, and so have those beyond n − 1.
     Others are merged where they differ by far less than the noise and than a cell.
     """
-    values, counts = np.unique(np.clip(noisy, 0, max(nodes - 1, 2)), return_counts=True)
+    all_counts = np.bincount(np.clip(noisy, 0, max(nodes - 1, 2)))
+    values = np.flatnonzero(all_counts)
+    counts = all_counts[values]
     width = np.maximum(1, np.maximum(scale / 16, values / 200).astype(np.int64))
     group = values // width
     starts = np.flatnonzero(

@@ -51,6 +51,7 @@ def _penalty(nodes: int) -> tuple[Floats, Floats]:
     return gram(bends, np.ones(before.size)), ridge
 
 
+@lru_cache(maxsize=8)
 def _prior(nodes: int, smoothness: float) -> tuple[Floats, float]:
     """Return the penalty for a smoothness τ, and half the logarithm of its determinant."""
     curvature, ridge = _penalty(nodes)
@@ -84,6 +85,7 @@ class Solution:
     """A maximiser, the Cholesky factor found with it, and how well it explains the releases."""
 
     theta: Floats
+    at: _Moments
     factor: Floats
     log_evidence: float
 
@@ -196,7 +198,7 @@ class CurveProblem:
                 length /= 2
             if gain < SMALLEST_GAIN:
                 break
-        return Solution(theta, factor, value - _half_log_det(factor) + half_log_prior)
+        return Solution(theta, at, factor, value - _half_log_det(factor) + half_log_prior)
 
     def better(self, known: Solution, smoothness: float) -> Solution:
         """Return the solution for another smoothness if its evidence is higher.
@@ -205,7 +207,7 @@ class CurveProblem:
         would gain half of step · gradient, and twice as much is allowed for.
         """
         penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
-        at = self.moments(known.theta)
+        at = known.at
         gradient, factor = self.newton(at, known.theta, penalty)
         gain = float(gradient @ solve(factor, gradient[:, None])[:, 0])
         value = at.objective - 0.5 * float(known.theta @ penalty @ known.theta)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.graph import Roster
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
 from psgraph.methods.plus.persistence import kept_share, kept_share_track, steadiness
@@ -76,7 +75,7 @@ def degree_step(
     curve_track = _curve_track(state, sizes)
     curve = None if state is None else state.curve
     before = Nodes.start() if state is None else state.nodes
-    nodes, where = before.joined(sizes.roster, generator(sizes.seed, 0))
+    nodes = before.joined(sizes.roster, generator(sizes.seed, 0))
     mode: Mode = "undecided" if state is None else state.mode
     new_share = 0.0 if state is None else state.new_share
     scale = None
@@ -92,19 +91,18 @@ def degree_step(
             before=curve,
         )
         timestamp = sizes.shares.timestamp
-        was_measured = np.isfinite(nodes.variance[where])
+        was_measured = nodes.measured
         steps = timestamp - nodes.released
         nodes = measured_nodes(
             nodes,
-            where,
             sizes.noisy_degrees,
             scale=scale,
             timestamp=timestamp,
             curve=curve,
             resets=resets,
         )
-        estimates = nodes.degrees(where)
-        largest = np.argsort(-estimates, kind="stable")[: top_count(nodes_now)]
+        estimates = nodes.degrees
+        largest = ranked(estimates, nodes.ties[:nodes_now])[: top_count(nodes_now)]
         if was_measured.any():
             share = _energy(estimates[largest], ~was_measured[largest])
             new_share = 0.5 * new_share + 0.5 * share / steps
@@ -116,11 +114,11 @@ def degree_step(
             node_window=sizes.shares.node_window,
             window=sizes.shares.window,
         )
-    estimates = nodes.degrees(where)
+    estimates = nodes.degrees
     kept_track = kept_share_track(state, sizes)
     steady = steadiness(kept_share(kept_track))
-    steadied = _steadied(state, sizes.roster, nodes, where, steady)
-    order = ranked(steadied, nodes.ties[where])
+    ties = nodes.ties[:nodes_now]
+    order = ranked(_steadied(state, nodes, estimates, steady), ties)
     shares = curve.shares if use_curve and curve is not None else np.zeros(0)
     wanted = wanted_degrees(
         estimates,
@@ -138,7 +136,7 @@ def degree_step(
         curve=curve,
         nodes=nodes,
         order=order,
-        numbers=(nodes.ties[where] * 2.0**52).astype(np.uint64),
+        numbers=(ties.astype(np.float64) * 2.0**52).astype(np.uint64),
         wanted=wanted,
         mode=mode,
         new_share=new_share,
@@ -177,7 +175,7 @@ def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
 
 def _edge_count(per_node: Track, nodes: int) -> int:
     pairs = nodes * (nodes - 1) // 2
-    return round(float(np.clip(per_node.level[0] * nodes, min(1, pairs), pairs)))
+    return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
 
 
 def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:
@@ -191,27 +189,22 @@ def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:
     return track.observe(sizes.noisy_curve / nodes, noise, scale)
 
 
-def _steadied(
-    state: PlusState | None,
-    roster: Roster,
-    nodes: Nodes,
-    where: NDArray[np.int32],
-    most: float,
-) -> Floats:
+def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: float) -> Floats:
     """Move estimates towards the degrees of the last graph, by `most` standard deviations.
 
     Nodes whose estimates differ by less than their doubt are in no particular order. Ordering them
     as in the last graph lets them keep their degrees, and with them their edges.
     """
-    estimates = nodes.degrees(where)
     if state is None or most == 0 or not len(state.roster):
         return estimates
-    ends = np.concatenate([state.u, state.v])
-    degrees = np.bincount(ends, minlength=len(state.roster)).astype(np.float64)
-    there = state.roster.positions(roster.ids)
-    before = np.where(there >= 0, degrees[there], estimates)
-    variance = nodes.variance[where]
-    doubt = most * np.sqrt(np.where(np.isfinite(variance), variance, nodes.fresh_mean))
+    size = len(state.roster)
+    degrees = np.bincount(state.u, minlength=size) + np.bincount(state.v, minlength=size)
+    before = degrees.astype(np.float64)
+    if state.roster is not nodes.roster:
+        there = state.roster.positions(nodes.roster.ids)
+        before = np.where(there >= 0, before[there], estimates)
+    variance = np.where(nodes.measured, nodes.variance[: estimates.size], nodes.fresh_mean)
+    doubt = most * np.sqrt(variance)
     return np.clip(before, estimates - doubt, estimates + doubt)
 
 

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
 from psgraph.engines.pairs import cell_of
-from psgraph.methods.plus.mixing import CLASSES, Mixing, rake
+from psgraph.methods.plus.mixing import CLASSES, Mixing
+from psgraph.methods.plus.raking import rake
 
-__all__ = ["HubRows", "advance", "hub_cells", "hub_count", "hub_matrices", "with_hubs"]
+__all__ = ["HubRows", "NoisyHubs", "advance", "hub_cells", "hub_count", "with_hubs"]
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
 FADED = 0.1  # rows that carry less than this share of their information are dropped
+SUREST, LEAST_VARIANCE = 0.98, 1e-4  # of an edge between two hubs, before it is measured
 
 
 def hub_count(nodes: int) -> int:
@@ -44,17 +47,28 @@ def hub_cells(hubs: int) -> Integers:
     return np.concatenate([to_classes, cell_of(hub[i], hub[j], blocks, inside=True)])
 
 
-def hub_matrices(noisy: Integers, hubs: int) -> tuple[Floats, Floats]:
-    """Arrange the noisy cells of H as hubs × classes and hubs × hubs."""
-    to_classes = noisy[: hubs * CLASSES].reshape(hubs, CLASSES).astype(np.float64)
-    between = np.zeros((hubs, hubs))
-    between[np.triu_indices(hubs, 1)] = noisy[hubs * CLASSES :]
-    return to_classes, between + between.T
+@dataclass(frozen=True)
+class NoisyHubs:
+    """The noisy cells of H, and the variance of their noise."""
+
+    cells: Integers
+    hubs: int
+    noise: float
+
+    @property
+    def to_classes(self) -> Integers:
+        """Noisy edges of hubs × classes."""
+        return self.cells[: self.hubs * CLASSES].reshape(self.hubs, CLASSES)
+
+    @property
+    def pairs(self) -> Integers:
+        """Noisy edges of the pairs of hubs i < j, row by row."""
+        return self.cells[self.hubs * CLASSES :]
 
 
 @dataclass(frozen=True)
 class HubRows:
-    """What is known about single hubs beyond their classes.
+    """What is known about single hubs beyond their classes, in single precision.
 
     Attributes
     ----------
@@ -63,16 +77,16 @@ class HubRows:
     class_deviation, class_variance
         Hubs × classes, in units of max(expected edges, 1).
     pair_deviation, pair_variance
-        Hubs × hubs.
+        Of the pairs of hubs i < j, row by row.
     strength
         1 when measured, multiplied by the persistence of edges at every other step.
     """
 
     hubs: Integers
-    class_deviation: Floats
-    class_variance: Floats
-    pair_deviation: Floats
-    pair_variance: Floats
+    class_deviation: Singles
+    class_variance: Singles
+    pair_deviation: Singles
+    pair_variance: Singles
     strength: float
 
 
@@ -80,27 +94,24 @@ class HubRows:
 class _Expected:
     """What the mixing of classes implies for single hubs."""
 
+    degree: Floats
+    group: Labels
     classes: Floats
     class_variance: Floats
-    pairs: Floats
-    pair_variance: Floats
     rest: Floats  # stubs of the other nodes per class
     rest_squares: Floats
 
 
 def _expected(mixing: Mixing, degrees: Integers, classes: Labels, hubs: Integers) -> _Expected:
-    rates, degree, group = mixing.rates, degrees[hubs].astype(np.float64), classes[hubs]
+    degree, group = degrees[hubs].astype(np.float64), classes[hubs]
     rest = mixing.stubs - np.bincount(group, weights=degree, minlength=CLASSES)
     rest_squares = mixing.squares - np.bincount(group, weights=degree**2, minlength=CLASSES)
-    to_classes = rates[group] * degree[:, None] * np.maximum(rest, 0)[None, :]
-    between = rates[np.ix_(group, group)] * np.outer(degree, degree)
-    between = np.minimum(between, 0.98)
-    np.fill_diagonal(between, 0)
+    to_classes = mixing.rates[group] * degree[:, None] * np.maximum(rest, 0)[None, :]
     return _Expected(
+        degree,
+        group,
         to_classes,
         to_classes + 0.1 * to_classes**2 + 0.25,
-        between,
-        between * (1 - between) + 1e-4,
         np.maximum(rest, 0),
         np.maximum(rest_squares, 0),
     )
@@ -115,7 +126,7 @@ def advance(
     classes: Labels,
     *,
     kept: float,
-    noisy: tuple[Floats, Floats, float] | None,
+    noisy: NoisyHubs | None,
 ) -> HubRows | None:
     """Carry hub rows over to this timestamp and update them with a measurement.
 
@@ -126,7 +137,7 @@ def advance(
     kept
         κ, the share of edges that is kept from one timestamp to the next.
     noisy
-        Noisy edges of hubs × classes and hubs × hubs, and the variance of the noise.
+        Noisy edges of hubs with classes and with each other, if they were measured.
 
     Returns
     -------
@@ -136,53 +147,85 @@ def advance(
         return None
     expected = _expected(mixing, degrees, classes, hubs)
     unit = np.maximum(expected.classes, 1)
-    to_classes = _Cells(np.zeros_like(unit), expected.class_variance)
-    pairs = _Cells(np.zeros_like(expected.pairs), expected.pair_variance)
-    strength = 1.0
+    deviation, variance = np.zeros_like(unit), expected.class_variance.copy()
+    old_deviation = old_variance = np.zeros(0, dtype=np.float32)
     if before is not None:
         here = np.flatnonzero(still >= 0)
         there = still[here]
-        old = _Cells(before.class_deviation[there], before.class_variance[there]).scaled(unit[here])
-        to_classes = to_classes.carried(old, (here,), kept)
-        old = _Cells(before.pair_deviation, before.pair_variance).at(np.ix_(there, there))
-        pairs = pairs.carried(old, np.ix_(here, here), kept)
-        strength = before.strength * kept
+        deviation[here] = kept * before.class_deviation[there] * unit[here]
+        old = before.class_variance[there] * unit[here] ** 2
+        variance[here] = kept**2 * old + (1 - kept**2) * variance[here]
+        old_deviation, old_variance = before.pair_deviation, before.pair_variance
+    observed, noise = np.zeros(0, dtype=np.int64), 0.0
     if noisy is not None:
-        noisy_classes, noisy_pairs, noise = noisy
-        to_classes = to_classes.measured(noisy_classes - expected.classes, noise)
-        pairs = pairs.measured(noisy_pairs - expected.pairs, noise)
-        strength = 1.0
-    stored = to_classes.scaled(1 / unit)
+        observed, noise = noisy.pairs, noisy.noise
+        gain = variance / (variance + noise)
+        deviation += gain * (noisy.to_classes - expected.classes - deviation)
+        variance *= 1 - gain
+    pairs = _advance_pairs(
+        mixing.rates,
+        expected.group,
+        expected.degree,
+        still,
+        0 if before is None else before.hubs.size,
+        old_deviation,
+        old_variance,
+        kept,
+        observed,
+        noise,
+    )
     return HubRows(
-        hubs, stored.deviation, stored.variance, pairs.deviation, pairs.variance, strength
+        hubs,
+        (deviation / unit).astype(np.float32),
+        (variance / unit**2).astype(np.float32),
+        *pairs,
+        1.0 if noisy is not None or before is None else before.strength * kept,
     )
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Deviations from what the mixing of classes implies, and their variances."""
+@kernel
+def _expected_pair(rates: Floats, group: Labels, degree: Floats, i: int, j: int) -> float:
+    """The edges between two hubs that the mixing of classes implies."""
+    return min(rates[group[i], group[j]] * degree[i] * degree[j], SUREST)
 
-    deviation: Floats
-    variance: Floats
 
-    def scaled(self, unit: Floats) -> _Cells:
-        return _Cells(self.deviation * unit, self.variance * unit**2)
+@kernel
+def _advance_pairs(
+    rates: Floats,
+    group: Labels,
+    degree: Floats,
+    still: Integers,
+    hubs_before: int,
+    old_deviation: Singles,
+    old_variance: Singles,
+    kept: float,
+    noisy: Integers,
+    noise: float,
+) -> tuple[Singles, Singles]:
+    """Deviations and variances of the pairs of hubs i < j, row by row.
 
-    def at(self, index: Any) -> _Cells:
-        return _Cells(self.deviation[index], self.variance[index])
-
-    def carried(self, old: _Cells, index: Any, kept: float) -> _Cells:
-        """Put old cells at `index`; what is not kept of them falls back to what is there now."""
-        deviation, variance = self.deviation.copy(), self.variance.copy()
-        deviation[index] = kept * old.deviation
-        variance[index] = kept**2 * old.variance + (1 - kept**2) * self.variance[index]
-        return _Cells(deviation, variance)
-
-    def measured(self, observed: Floats, noise: float) -> _Cells:
-        """Update every cell with a noisy deviation."""
-        gain = self.variance / (self.variance + noise)
-        deviation = self.deviation + gain * (observed - self.deviation)
-        return _Cells(deviation, (1 - gain) * self.variance)
+    What is not kept of the old ones falls back to what the mixing of classes implies.
+    """
+    hubs = degree.size
+    deviations = np.empty(hubs * (hubs - 1) // 2, dtype=np.float32)
+    variances = np.empty(deviations.size, dtype=np.float32)
+    at = 0
+    for i in range(hubs):
+        for j in range(i + 1, hubs):
+            expected = _expected_pair(rates, group, degree, i, j)
+            deviation, variance = 0.0, expected * (1 - expected) + LEAST_VARIANCE
+            low, high = min(still[i], still[j]), max(still[i], still[j])
+            if low >= 0:
+                old = low * (2 * hubs_before - low - 1) // 2 + high - low - 1
+                deviation = kept * old_deviation[old]
+                variance = kept * kept * old_variance[old] + (1 - kept * kept) * variance
+            if noisy.size:
+                gain = variance / (variance + noise)
+                deviation += gain * (noisy[at] - expected - deviation)
+                variance *= 1 - gain
+            deviations[at], variances[at] = deviation, variance
+            at += 1
+    return deviations, variances
 
 
 def with_hubs(rows: HubRows, mixing: Mixing, degrees: Integers, classes: Labels) -> Mixing:
@@ -190,14 +233,32 @@ def with_hubs(rows: HubRows, mixing: Mixing, degrees: Integers, classes: Labels)
     expected = _expected(mixing, degrees, classes, rows.hubs)
     unit = np.maximum(expected.classes, 1)
     to_classes = np.maximum(expected.classes + rows.class_deviation * unit, 0)
-    between = np.clip(expected.pairs + rows.pair_deviation, 0, 1)
-    np.fill_diagonal(between, 0)
     rest = np.outer(expected.rest, expected.rest) - np.diag(expected.rest_squares)
-    inner = mixing.rates * np.maximum(rest, 0)
-    matrix = np.block([[inner, to_classes.T], [to_classes, between]])
-    own = degrees[rows.hubs].astype(np.float64)
-    stubs = np.concatenate([expected.rest, own])
-    group = np.bincount(classes[rows.hubs], minlength=CLASSES)
-    sizes = np.concatenate([mixing.sizes - group, np.ones(own.size, dtype=np.int64)])
-    squares = np.concatenate([expected.rest_squares, own**2])
+    matrix = np.zeros((CLASSES + rows.hubs.size, CLASSES + rows.hubs.size))
+    matrix[:CLASSES, :CLASSES] = mixing.rates * np.maximum(rest, 0)
+    matrix[CLASSES:, :CLASSES], matrix[:CLASSES, CLASSES:] = to_classes, to_classes.T
+    _fill_pairs(
+        mixing.rates,
+        expected.group,
+        expected.degree,
+        rows.pair_deviation,
+        matrix[CLASSES:, CLASSES:],
+    )
+    stubs = np.concatenate([expected.rest, expected.degree])
+    group = np.bincount(expected.group, minlength=CLASSES)
+    sizes = np.concatenate([mixing.sizes - group, np.ones(rows.hubs.size, dtype=np.int64)])
+    squares = np.concatenate([expected.rest_squares, expected.degree**2])
     return Mixing(rake(matrix, stubs, sizes), stubs, squares, sizes)
+
+
+@kernel
+def _fill_pairs(
+    rates: Floats, group: Labels, degree: Floats, deviation: Singles, between: Floats
+) -> None:
+    """Set the expected edges between hubs, with their deviations."""
+    at = 0
+    for i in range(degree.size):
+        for j in range(i + 1, degree.size):
+            edges = _expected_pair(rates, group, degree, i, j) + deviation[at]
+            between[i, j] = between[j, i] = min(max(edges, 0.0), 1.0)
+            at += 1

@@ -92,15 +92,24 @@ class Progress:
         self, nodes: Integers, starts: Integers, neighbours: Labels, noise: Integers, rows: Rows
     ) -> None:
         """Fill in the rows of the next nodes and label them; their noise is used up."""
-        _count(nodes, starts, neighbours, noise, rows, self.plan.weights, *self._arrays)
+        _label(
+            nodes,
+            starts,
+            neighbours,
+            noise,
+            rows,
+            self.plan.weights,
+            self.evidence,
+            self.found,
+            self.passed,
+            self.placed,
+            self.constants,
+        )
 
     def place(self, nodes: Integers, rows: Rows) -> None:
         """Label the next nodes from rows that are filled in."""
-        _place_all(nodes, rows, self.plan.weights, *self._arrays)
-
-    @property
-    def _arrays(self) -> tuple[Evidence, Labels, Floats, Integers, Floats]:
-        return self.evidence, self.found, self.passed, self.placed, self.constants
+        nothing, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        self.count(nodes, nothing, nobody, nothing.reshape(0, self.plan.labels), rows)
 
 
 def follow(plan: Plan, rows: Rows, epsilon: float) -> Progress:
@@ -130,7 +139,7 @@ def rehearse(
 
 
 @kernel
-def _count(
+def _label(
     nodes: Integers,
     starts: Integers,
     neighbours: Labels,
@@ -143,30 +152,20 @@ def _count(
     placed: Integers,
     constants: Floats,
 ) -> None:
-    """Add the edges to labelled nodes to the noise of each row; place each node in turn."""
+    """Place the nodes in turn, each after its row is filled in.
+
+    A row is its noise plus the edges to nodes that are labelled. Without noise the rows are
+    those that were released.
+    """
     for index in range(nodes.size):
         node = nodes[index]
-        for at in range(starts[node], starts[node + 1]):
-            label = found[neighbours[at]]
-            if label >= 0:
-                noise[index, label] += 1
-        for label in range(rows.shape[1]):
-            rows[node, label] = min(max(noise[index, label], -LARGEST), LARGEST)
-        _place(node, rows, weights, evidence, found, passed, placed, constants)
-
-
-@kernel
-def _place_all(
-    order: Integers,
-    rows: Rows,
-    weights: Floats,
-    evidence: Evidence,
-    found: Labels,
-    passed: Floats,
-    placed: Integers,
-    constants: Floats,
-) -> None:
-    for node in order:
+        if noise.size > 0:
+            for at in range(starts[node], starts[node + 1]):
+                label = found[neighbours[at]]
+                if label >= 0:
+                    noise[index, label] += 1
+            for label in range(rows.shape[1]):
+                rows[node, label] = min(max(noise[index, label], -LARGEST), LARGEST)
         _place(node, rows, weights, evidence, found, passed, placed, constants)
 
 

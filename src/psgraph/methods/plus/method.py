@@ -16,6 +16,7 @@ from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
+from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
     BLOCKS,
@@ -38,7 +39,14 @@ from psgraph.methods.plus.queries import (
     measure_sizes,
     measure_structure,
 )
-from psgraph.methods.plus.schedule import Parts, Shares, shares_of, typical_shares, with_search
+from psgraph.methods.plus.schedule import (
+    Mode,
+    Parts,
+    Shares,
+    shares_of,
+    typical_shares,
+    with_search,
+)
 from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw_graph
@@ -105,7 +113,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     """
 
     name = "psgraph-plus"
+    needs_all_edges = True
     records = (
+        Cap,
         Clustering,
         Communities,
         CommunityReadings,
@@ -140,6 +150,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         self.communities = checked_flag("communities", communities)
         self.resets = checked_flag("resets", resets)
         self._known: _Known | None = None
+        self._scheduled: tuple[PlusState | None, Accountant, Shares] | None = None
 
     def rehearsals(self) -> list[PSGraphPlus]:
         """Return the method, and one that searches for communities whatever the sizes are."""
@@ -157,10 +168,15 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return self._shares(state, spending).total
 
     def _shares(self, state: PlusState | None, spending: Accountant) -> Shares:
-        if state is None:
-            return shares_of(self._parts, spending, "undecided")
-        again = state.search.again and state.mode != "steady"
-        return shares_of(self._parts, spending, state.mode, all_that_is_free=again)
+        """The shares of a timestamp, computed once for `request` and `measure`."""
+        known = self._scheduled
+        if known is not None and known[0] is state and known[1] is spending:
+            return known[2]
+        mode: Mode = "undecided" if state is None else state.mode
+        again = state is not None and state.search.again and mode != "steady"
+        shares = shares_of(self._parts, spending, mode, all_that_is_free=again)
+        self._scheduled = state, spending, shares
+        return shares
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
@@ -190,7 +206,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         if first.triangles:
             remarks.append(
                 f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)} by "
-                "the ladder mechanism, whose noise depends on the common neighbours of nodes."
+                "the ladder mechanism, whose noise depends on the common neighbours of nodes. If "
+                "released degrees and ε are small, they are counted among the first edges of each "
+                "node instead, with discrete Laplace noise."
             )
         if first.reserved:
             remarks.append(
@@ -229,7 +247,16 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         classes = degree_classes(step.wanted)
         hubs = step.order[: hub_count(step.order.size)]
         with phase("structure"):
-            structure = measure_structure(snapshot, classes, hubs, shares, budget, engine)
+            structure = measure_structure(
+                snapshot,
+                classes,
+                hubs,
+                shares,
+                budget,
+                engine,
+                cap=self._cap(step.wanted, shares),
+                numbers=step.numbers,
+            )
         divided = bool(shares.mixing or shares.hubs)
         communities = None
         if shares.growth:
@@ -252,6 +279,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             return search_shares(state, shares, nodes, noisy_edges, noisy_curve, hubs=self.hubs)
 
         return divide
+
+    def _cap(self, degrees: Integers, shares: Shares) -> Cap | None:
+        """Return what the count of triangles is limited to, from released degrees."""
+        return best_cap(degrees, float(shares.triangles))
 
     def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
         """The degree step, computed once where `update` follows `measure` in one process."""
@@ -306,7 +337,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
 
 class _Eager(PSGraphPlus):
-    """Always searches, so that the code of a search is compiled ahead of time."""
+    """Always searches and caps, so that the code for both is compiled ahead of time."""
+
+    def _cap(self, degrees: Integers, shares: Shares) -> Cap | None:
+        del degrees, shares
+        return Cap(8, 1.0)
 
     def _divider(
         self, state: PlusState | None, snapshot: Snapshot

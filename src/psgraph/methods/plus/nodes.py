@@ -1,9 +1,9 @@
 """The degree of every node, filtered over time.
 
-Every node ever seen has a mean and a variance. Between two measurements its degree drifts with
-variance q₁x + q₂x² per step, and with a small probability it is replaced by a fresh draw from the
-degree distribution. Both rates are learned from the released degrees. All of it is
-post-processing.
+Every node ever seen has a mean and a variance, stored in single precision. Between two
+measurements its degree drifts with variance q₁x + q₂x² per step, and with a small probability it
+is replaced by a fresh draw from the degree distribution. Both rates are learned from the released
+degrees. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.sorting import distinct
 from psgraph.graph import Roster
+from psgraph.graph.ids import Ids
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.filtering import filter_degrees
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside
@@ -23,6 +25,7 @@ from psgraph.methods.plus.tracking import laplace_variance
 __all__ = ["Drift", "Nodes", "measured_nodes"]
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
 FEW_KNOWN = 20  # with at most this many measured nodes nothing is known about drift
@@ -112,12 +115,13 @@ class Nodes:
 
     Attributes
     ----------
-    roster
-        The nodes ever seen.
+    roster, away
+        The nodes of the last timestamp, and those seen before that are not among them.
     mean, variance
-        The estimated degree and its variance, infinite for a node never measured.
+        The estimated degree and its variance, infinite for a node never measured; first of the
+        nodes of the roster, then of those that are away.
     ties
-        A random number for each node, drawn once: it orders nodes with equal estimates.
+        A random number for each of them, drawn once: it orders nodes with equal estimates.
     fresh_mean
         What a node that was never measured is assumed to have.
     released
@@ -127,9 +131,10 @@ class Nodes:
     """
 
     roster: Roster
-    mean: Floats
-    variance: Floats
-    ties: Floats
+    away: Roster
+    mean: Singles
+    variance: Singles
+    ties: Singles
     fresh_mean: float
     released: int
     drift: Drift
@@ -137,38 +142,59 @@ class Nodes:
     @classmethod
     def start(cls) -> Nodes:
         """Begin without nodes."""
-        none = np.zeros(0)
-        return cls(Roster.range(0), none, none, none, 1.0, -1, Drift.start())
+        nobody, none = Roster.range(0), np.zeros(0, dtype=np.float32)
+        return cls(nobody, nobody, none, none, none, 1.0, -1, Drift.start())
 
-    def joined(self, roster: Roster, rng: np.random.Generator) -> tuple[Nodes, NDArray[np.int32]]:
-        """Add the nodes of a roster; also return where they are."""
+    def joined(self, roster: Roster, rng: np.random.Generator) -> Nodes:
+        """Move to the roster of the next timestamp; its new nodes get a random number each."""
+        if roster == self.roster:
+            return self
         known = self
         if len(self.roster) and len(roster) and self.roster.strings != roster.strings:
             known = replace(Nodes.start(), fresh_mean=self.fresh_mean, drift=self.drift)
-        where = known.roster.positions(roster.ids)
-        new = np.flatnonzero(where < 0)
-        if not new.size:
-            return known, where
-        if len(known.roster):
-            union = Roster(np.concatenate([known.roster.ids, roster.ids[new]]))
-        else:
-            union = roster
-        old = union.positions(known.roster.ids)
-        mean, variance = np.zeros(len(union)), np.full(len(union), np.inf)
-        ties = rng.random(len(union))
-        mean[old], variance[old], ties[old] = known.mean, known.variance, known.ties
-        widened = replace(known, roster=union, mean=mean, variance=variance, ties=ties)
-        return widened, union.positions(roster.ids)
+        where, others = known._positions(roster)
+        index = np.concatenate([where, others])
+        new = np.flatnonzero(index < 0)
+        mean, variance, ties = (
+            np.append(values, values.dtype.type(0))[index]
+            for values in (known.mean, known.variance, known.ties)
+        )
+        variance[new] = np.inf
+        ties[new] = rng.random(new.size, dtype=np.float32)
+        away = Roster(known._ids[others])
+        return replace(known, roster=roster, away=away, mean=mean, variance=variance, ties=ties)
 
-    def degrees(self, where: NDArray[np.int32]) -> Floats:
-        """Return the estimated degrees of some nodes."""
-        measured = np.isfinite(self.variance[where])
-        return np.where(measured, np.maximum(self.mean[where], 0), self.fresh_mean)
+    @property
+    def _ids(self) -> Ids:
+        if not len(self.away):
+            return self.roster.ids
+        return np.concatenate([self.roster.ids, self.away.ids])
+
+    def _positions(self, roster: Roster) -> tuple[Integers, Integers]:
+        """Return where the nodes of a roster are, −1 for new ones, and all others by their id."""
+        where = self.roster.positions(roster.ids).astype(np.int64)
+        missing = np.flatnonzero(where < 0)
+        found = self.away.positions(roster.ids[missing])
+        where[missing] = np.where(found >= 0, found + len(self.roster), -1)
+        left = np.ones(self.mean.size + 1, dtype=bool)
+        left[where] = left[-1] = False
+        others = np.flatnonzero(left)
+        return where, others[np.argsort(self._ids[others])]
+
+    @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Whether each node of the roster has ever been measured."""
+        return np.isfinite(self.variance[: len(self.roster)])
+
+    @property
+    def degrees(self) -> Floats:
+        """The estimated degrees of the nodes of the roster."""
+        known = np.maximum(self.mean[: len(self.roster)].astype(np.float64), 0)
+        return np.where(self.measured, known, self.fresh_mean)
 
 
 def measured_nodes(
     nodes: Nodes,
-    where: NDArray[np.int32],
     noisy: Integers,
     *,
     scale: float,
@@ -176,7 +202,7 @@ def measured_nodes(
     curve: DegreeCurve,
     resets: bool = True,
 ) -> Nodes:
-    """Update the nodes at the positions `where` with noisy degrees.
+    """Update the nodes of the roster with noisy degrees.
 
     Parameters
     ----------
@@ -191,15 +217,14 @@ def measured_nodes(
         return replace(nodes, released=timestamp)
     noise = laplace_variance(scale)
     fresh_mean, fresh_variance, fresh_evidence = _fresh(curve, noisy, scale)
-    mean, variance = nodes.mean[where], nodes.variance[where]
-    old = np.isfinite(variance)
-    drift = nodes.drift
+    mean, variance = nodes.mean[: noisy.size], nodes.variance[: noisy.size]
+    old, drift = nodes.measured, nodes.drift
     if np.count_nonzero(old) <= FEW_KNOWN:
         old = np.zeros(old.size, dtype=bool)
     means, variances = fresh_mean.copy(), fresh_variance.copy()
     if old.any():
         steps = timestamp - nodes.released
-        x, p, y = mean[old], variance[old], noisy[old].astype(np.float64)
+        x, p, y = (values[old].astype(np.float64) for values in (mean, variance, noisy))
         fresh = fresh_mean[old], fresh_variance[old], fresh_evidence[old]
         drift = drift.learned(x, p, y, noise=noise, steps=steps)
         chance = min(MOST_RESET, drift.reset * steps) if resets else 0.0
@@ -214,7 +239,7 @@ def measured_nodes(
     new = means[~old]
     fresh_level = new.mean() if new.size >= FEW_NEW and old.any() else np.median(means)
     all_means, all_variances = nodes.mean.copy(), nodes.variance.copy()
-    all_means[where], all_variances[where] = means, variances
+    all_means[: noisy.size], all_variances[: noisy.size] = means, variances
     return replace(
         nodes,
         mean=all_means,
@@ -228,7 +253,7 @@ def measured_nodes(
 def _fresh(curve: DegreeCurve, noisy: Integers, scale: float) -> tuple[Floats, Floats, Floats]:
     """Return mean, variance and evidence of each node under the degree distribution."""
     grid = degree_grid(curve.nodes)
-    values, inverse = np.unique(noisy, return_inverse=True)
+    values, inverse = distinct(noisy)
     rows = log_likelihood(grid, values.astype(np.float64), scale) + np.log(curve.density)
     top = rows.max(axis=1, keepdims=True)
     posterior = np.exp(rows - top)

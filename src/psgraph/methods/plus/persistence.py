@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
 from psgraph.graph import Roster
 from psgraph.methods.plus.state import PlusState, SizeReadings
+from psgraph.methods.plus.swap_choices import State, below
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
 __all__ = ["kept_share", "kept_share_track", "old_edges", "steadiness"]
@@ -51,6 +53,18 @@ def old_edges(
     if state.roster is not roster and state.roster != roster:
         where = roster.positions(state.roster.ids)
         u, v = where[u], where[v]
-    there = np.flatnonzero((u >= 0) & (v >= 0))
-    chosen = rng.permutation(there)[: round(share * state.u.size)]
-    return u[chosen], v[chosen]
+        there = (u >= 0) & (v >= 0)
+        u, v = u[there], v[there]
+    random = rng.integers(1 << 63, size=1, dtype=np.uint64)
+    return _drawn(u, v, min(round(share * state.u.size), u.size), random)
+
+
+@kernel
+def _drawn(u: Labels, v: Labels, count: int, state: State) -> tuple[Labels, Labels]:
+    """Draw edges without replacement; the begin of a random permutation."""
+    u, v = u.copy(), v.copy()
+    for index in range(count):
+        other = index + below(state, u.size - index)
+        u[index], u[other] = u[other], u[index]
+        v[index], v[other] = v[other], v[index]
+    return u[:count], v[:count]

@@ -11,6 +11,7 @@
 | N | edges to nodes earlier in a growth pass, by label | 1 | where communities are searched |
 | B | edges between communities | 1 | with N |
 | T | triangles (ladder mechanism) | – | once per window |
+| | or those of the edges that a cap keeps | 2(cap − 1) | |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
 proofs/psgraph-plus.md.
@@ -27,6 +28,8 @@ from numpy.typing import NDArray
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Unit
+from psgraph.methods.plus.capped import Cap
+from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
@@ -135,12 +138,15 @@ def measure_structure(
     shares: Shares,
     budget: Budget,
     engine: Engine,
+    *,
+    cap: Cap | None = None,
+    numbers: NDArray[np.uint64] | None = None,
 ) -> StructureReadings:
-    """Ask V, H and T.
+    """Ask V, H and T: T of the edges that `cap` keeps, of all edges if there is none.
 
-    Privacy: each costs its share for one edge. `classes` and `hubs` must come from released
-    values; an edge is then in one cell of V and in at most one of H. proofs/psgraph-plus.md,
-    proofs/ladder.md.
+    Privacy: each costs its share for one edge. `classes`, `hubs`, `cap` and `numbers` must come
+    from released values; an edge is then in one cell of V and in at most one of H, and moves a
+    capped T by at most 2(cap − 1). proofs/psgraph-plus.md, proofs/ladder.md.
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
@@ -153,16 +159,29 @@ def measure_structure(
         cells = counts[hub_cells(hubs.size)]
         noisy_hubs = _counts(cells, "hubs", shares.hubs, budget)
     if shares.triangles:
-        nodes, edges = len(snapshot.roster), Edges(snapshot.u, snapshot.v)
-        reach = largest_common_neighbours(edges, nodes)
         noisy_triangles = budget.run(
-            Ladder(count_triangles(edges, nodes), reach, nodes),
+            _triangles(Edges(snapshot.u, snapshot.v), len(snapshot.roster), cap, numbers),
             epsilon=shares.triangles,
             label=LABELS["triangles"][0],
         )
     return StructureReadings(
-        noisy_classes, hubs if shares.hubs else None, noisy_hubs, noisy_triangles
+        noisy_classes,
+        hubs if shares.hubs else None,
+        noisy_hubs,
+        noisy_triangles,
+        cap if shares.triangles else None,
     )
+
+
+def _triangles(
+    edges: Edges, nodes: int, cap: Cap | None, numbers: NDArray[np.uint64] | None
+) -> CappedTriangles | Ladder:
+    """Return the mechanism that counts triangles."""
+    if cap is None or numbers is None:
+        reach = largest_common_neighbours(edges, nodes)
+        return Ladder(count_triangles(edges, nodes), reach, nodes)
+    kept = kept_by_both(edges, numbers, cap.edges)
+    return CappedTriangles(count_triangles(kept, nodes), per_edge(cap.sensitivity))
 
 
 def measure_communities(

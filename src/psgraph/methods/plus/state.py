@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Roster
+from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve
@@ -70,12 +71,15 @@ class StructureReadings:
         H: hubs × classes, then pairs of hubs i < j row by row.
     noisy_triangles
         T. None if not asked.
+    cap
+        What T was limited to. None if it counts all triangles.
     """
 
     noisy_class_edges: Integers | None
     hubs: Integers | None
     noisy_hub_edges: Integers | None
     noisy_triangles: int | None
+    cap: Cap | None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from psgraph._runtime.jit import kernel
 from psgraph.methods.plus.neighbours import Lists, adjacent
 
-__all__ = ["State", "Swap", "below", "large_neighbour", "large_wedge", "small_wedge", "triangle"]
+__all__ = [
+    "State",
+    "Swap",
+    "below",
+    "large_neighbour",
+    "large_wedge",
+    "searched_whole",
+    "small_wedge",
+    "triangle",
+]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -76,6 +85,12 @@ def large_wedge(
             return x, b, c, _end_to_remove(lists, x, b, c, v, state)
         index = index + 1 if index + 1 < count else 0
     return x, b, _NONE, _NONE
+
+
+@kernel
+def searched_whole(lists: Lists, x: Integer) -> bool:
+    """Whether a search in the list of x looks at every entry, so that another finds no more."""
+    return bool(lists[0][x + 1] - lists[0][x] <= _SCANNED)
 
 
 @kernel

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.affinity import affinity, divided
+from psgraph.methods.plus.blocks import integer_blocks
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.communities import Communities, Search
 from psgraph.methods.plus.degrees import DegreeStep, generator
-from psgraph.methods.plus.hubs import HubRows, advance, hub_count, hub_matrices, with_hubs
+from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.mixing import (
     CELLS,
     CLASSES,
     Mixing,
     class_mixing,
     degree_classes,
-    integer_blocks,
 )
 from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
 from psgraph.methods.plus.realisation import Target, realise
@@ -65,11 +65,10 @@ def draw_graph(
     block_seed = state.block_seed if state is not None and stays else sizes.seed
     with phase("mixing"):
         track = _mixing_track(state, step.edge_count, sizes, structure)
-        shares = track.level if track.seen.all() else None
         classes = measurement.classes
         if classes is None:
             classes = degree_classes(step.wanted)
-        mixing = class_mixing(step.wanted, classes, shares, step.edge_count)
+        mixing = class_mixing(step.wanted, classes, track, step.edge_count)
         rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
         target = _target(step, classes, mixing, rows, block_seed)
     with phase("communities"):
@@ -110,7 +109,7 @@ def _target(
         labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
         identities = np.concatenate([identities, step.numbers[rows.hubs]])
     if found is None:
-        blocks = integer_blocks(mixing.matrix, identities, block_seed)
+        blocks = integer_blocks(mixing.matrix, identities, block_seed, classes=CLASSES)
         return Target(step.wanted, labels, *blocks, step.edge_count)
     ratios = affinity(found.blocks, found.labels, step.wanted, found.count)
     parts = divided(mixing.matrix, labels, found.labels, ratios, step.wanted)
@@ -156,7 +155,7 @@ def _hub_rows(
     noisy = None
     if structure.noisy_hub_edges is not None:
         noise = laplace_variance(float(1 / sizes.shares.hubs))
-        noisy = (*hub_matrices(structure.noisy_hub_edges, hubs.size), noise)
+        noisy = NoisyHubs(structure.noisy_hub_edges, hubs.size, noise)
     if not hubs.size:
         return None
     return advance(before, still, hubs, mixing, step.wanted, classes, kept=kept, noisy=noisy)
@@ -187,7 +186,9 @@ def _measured_clustering(
         nodes, wedge_count(plain, nodes), triangles, second_largest_degree(plain, nodes)
     )
     epsilon = float(sizes.shares.triangles)
-    return clustering.measured(structure.noisy_triangles, counts, epsilon=epsilon)
+    return clustering.measured(
+        structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
+    )
 
 
 def _swapped(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.sorting import sorting_order
+
 __all__ = ["exact_sum", "ranked", "wanted_degrees"]
 
 Floats = NDArray[np.float64]
@@ -19,16 +21,18 @@ SURE, UNSURE = 1.1, 1.4  # how far the excess of the largest nodes may be stretc
 DENSE = 0.02  # above this density the sum is corrected from 3 % on, otherwise from 25 %
 ROUNDS = 50
 ROUNDING = 6  # decimals; estimates that are mathematically equal must be ties
+TIE_BITS = 11  # of the random number that orders ties
 
 
-def ranked(estimates: Floats, ties: Floats) -> Integers:
+def ranked(estimates: Floats, ties: NDArray[np.floating]) -> Integers:
     """Return positions from the largest estimate to the smallest.
 
     >>> ranked(np.array([1.0, 5.0, 1.0]), np.array([0.9, 0.1, 0.2]))
     array([1, 2, 0])
     """
-    unit = 10.0**-ROUNDING
-    return np.argsort(0.5 * unit * ties - np.round(estimates, ROUNDING), kind="stable")
+    rounded = np.rint(estimates * 10.0**ROUNDING).astype(np.int64)
+    keys = rounded.max(initial=0) - rounded << TIE_BITS
+    return sorting_order(keys | (ties * 2.0**TIE_BITS).astype(np.int64))
 
 
 def wanted_degrees(

@@ -26,6 +26,7 @@ from psgraph.engines.triangles import degree_ranks, triangle_count
 __all__ = [
     "count_triangles",
     "largest_common_neighbours",
+    "ranked_adjacency",
     "second_largest_degree",
     "wedge_count",
 ]
@@ -84,7 +85,7 @@ def largest_common_neighbours(edges: Edges, nodes: int) -> int:
     1
     """
     rank = np.int32(nodes - 1) - degree_ranks(edges.u, edges.v, nodes)
-    starts, neighbours = _ranked_adjacency(rank[edges.u], rank[edges.v], nodes)
+    starts, neighbours = ranked_adjacency(rank[edges.u], rank[edges.v], nodes)
     return int(_search(starts, neighbours, nodes))
 
 
@@ -98,7 +99,7 @@ def _example() -> Edges:
 
 
 @kernel
-def _ranked_adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
+def ranked_adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
     """Neighbour lists in ascending order of number, by two counting passes."""
     starts, unsorted = adjacency(u, v, nodes)
     # Visiting the nodes in order and appending each to its neighbours' lists sorts every list.

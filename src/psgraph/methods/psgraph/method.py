@@ -149,12 +149,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         return [stable]
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        del nodes
         epsilon = guarantee.per_timestamp
         division = division_epsilons(_split(epsilon, found=True).communities)[0]
         found = _split(epsilon, found=True).plan(FOUND)
-        found.insert(
-            1, super_graph_plan(FOUND, division, nodes=nodes, supernode_size=self.supernode_size)
-        )
+        found.insert(1, super_graph_plan(FOUND, division))
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:

@@ -47,11 +47,9 @@ def division_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     return epsilon / 2, epsilon - epsilon / 2
 
 
-def super_graph_plan(case: str, epsilon: Fraction, *, nodes: int, supernode_size: int) -> NoisePlan:
+def super_graph_plan(case: str, epsilon: Fraction) -> NoisePlan:
     """Return the row of a plan for the counts that communities are found from."""
-    groups = -(-nodes // _size(nodes, supernode_size))
-    subject = "the edges between two super-nodes"
-    return NoisePlan(case, "super-graph edges", epsilon, 1, subject, groups=(groups, groups))
+    return NoisePlan(case, "super-graph edges", epsilon, 1, "the edges between two super-nodes")
 
 
 def find_communities(

@@ -103,18 +103,12 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         return LINEAR if self.filter == "linear" else None
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        del nodes
         case = "every timestamp"
         count_epsilon, cell_epsilon = self._split(guarantee.per_timestamp)
         return [
             NoisePlan(case, "edges", count_epsilon, 1, "the number of edges", unit="edges"),
-            NoisePlan(
-                case,
-                "cells",
-                cell_epsilon,
-                1,
-                "a cell of the adjacency matrix (0 or 1)",
-                groups=(nodes, nodes),
-            ),
+            NoisePlan(case, "cells", cell_epsilon, 1, "a cell of the adjacency matrix (0 or 1)"),
         ]
 
     def _split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:

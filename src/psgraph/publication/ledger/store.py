@@ -68,9 +68,12 @@ class Ledger(LedgerReader):
         begun = replace(self.terms, noise=self.noise)
         differences = list(begun.differences(terms))
         if differences:
+            old = "psgraph resume does"
+            if begun.method != terms.method:
+                old += f", and so does --method {begun.method}"
             raise TermsChanged(
                 f"{self.path} was begun under other terms:\n" + "\n".join(differences) + "\n"
-                "Continue under the old terms (psgraph resume does), or begin a new ledger in "
+                f"Continue under the old terms ({old}), or begin a new ledger in "
                 "another directory. Two ledgers for one stream of data add up their budgets."
             )
 

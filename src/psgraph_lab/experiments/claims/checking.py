@@ -67,7 +67,7 @@ def check_claims(
         if experiment.kind == "quality"
         else summarise(experiment, costs)
         for name, experiment in experiments.items()
-        if experiment.kind != "claims"
+        if experiment.kind in ("quality", "cost")
     }
     verdicts = []
     for statement in read_statements() if statements is None else statements:

@@ -1,0 +1,120 @@
+"""``psgraph push``: post private edges to a service."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psgraph.cli.help import Command
+from psgraph.cli.screen import facts, print_json, results, waiting
+from psgraph.cli.service_access import access_options
+from psgraph.cli.shared import json_option
+
+if TYPE_CHECKING:
+    from psgraph.client import Client, State
+
+__all__ = ["command"]
+
+REFUSED = 3
+
+
+@click.command(
+    "push",
+    cls=Command,
+    short_help="Post a snapshot or events to a service.",
+    examples=[
+        "psgraph push https://psgraph.example.org calls 2024-01-05.parquet --timestamp 4 "
+        "--token-file token",
+        "psgraph push http://127.0.0.1:8765 calls events.csv --events --key 2024-01-05",
+    ],
+)
+@access_options
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--timestamp",
+    type=click.IntRange(min=0),
+    metavar="T",
+    help="The number of the timestamp that FILE is the snapshot of, from 0.",
+)
+@click.option(
+    "--time",
+    metavar="NAME",
+    help="The public name of the timestamp, such as its date. A stream with a period names its "
+    "own.",
+)
+@click.option("--events", is_flag=True, help="FILE holds events (u, v, time) instead.")
+@click.option(
+    "--key",
+    metavar="NAME",
+    help="With --events: a name for this batch. Give it, and the batch can be pushed again after "
+    "an error without being added twice.",
+)
+@click.option(
+    "--wait",
+    "seconds",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wait for the release, at most this long.",
+)
+@json_option
+def command(
+    client: Client,
+    stream: str,
+    file: Path,
+    timestamp: int | None,
+    time: str | None,
+    events: bool,
+    key: str | None,
+    seconds: float | None,
+    as_json: bool,
+) -> int:
+    """Post FILE (CSV or Parquet, columns u and v) to STREAM of the service at URL.
+
+    It is stored durably before the command returns. Pushing the same data again is harmless: the
+    service answers with the same release. Other data for the same timestamp are refused.
+
+    Exit code 3 if the privacy budget refused the timestamp.
+    """
+    _check(timestamp, time, key, seconds, events=events)
+    with waiting("Sending …"):
+        if events:
+            posted = client.push_events(stream, file, key=key)
+        else:
+            assert timestamp is not None
+            posted = client.push(stream, timestamp, file, time=time)
+    state: State | None = None
+    if seconds is not None and timestamp is not None:
+        with waiting("Waiting for the release …"):
+            state = client.wait(stream, timestamp, seconds=seconds)
+    if as_json:
+        print_json(asdict(posted) if state is None else asdict(state))
+    else:
+        rows = [("State", posted.state if state is None else state.state)]
+        if state is not None and state.reason:
+            rows.append(("Reason", state.reason))
+        if state is not None and state.due and not state.final:
+            rows.append(("Due", state.due))
+        console = results()
+        console.print(f"Pushed {file.name} to {stream}", style="bold")
+        console.print(facts(rows))
+    return REFUSED if state is not None and state.state == "refused" else 0
+
+
+def _check(
+    timestamp: int | None, time: str | None, key: str | None, seconds: float | None, *, events: bool
+) -> None:
+    """Refuse options that contradict each other, before anything is sent."""
+    if events and (timestamp is not None or time is not None or seconds is not None):
+        raise click.UsageError(
+            "--timestamp, --time and --wait are for a snapshot, --events for events\n"
+            "The service cuts events at its own ticks."
+        )
+    if not events and timestamp is None:
+        raise click.UsageError(
+            "which timestamp is it? Give --timestamp T, or --events if FILE holds events."
+        )
+    if not events and key is not None:
+        raise click.UsageError("--key names a batch of events\nGive --events as well.")

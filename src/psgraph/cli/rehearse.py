@@ -1,0 +1,278 @@
+"""``psgraph rehearse``: what quality to expect, before anything is spent."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from psgraph._runtime.numbers import count
+from psgraph.cli.help import Command
+from psgraph.cli.screen import (
+    compile_notice,
+    note,
+    print_json,
+    progress,
+    results,
+    waiting,
+)
+from psgraph.cli.shared import Checked, json_option, period_option, report_option
+from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.methods import COMPARED_METHODS
+from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
+
+if TYPE_CHECKING:
+    from psgraph.trust.rehearsal.results import Rehearsal
+
+__all__ = ["command"]
+
+Value = TypeVar("Value")
+
+
+def _listed(read: Callable[[str], Value]) -> Callable[[Any], tuple[Value, ...]]:
+    """Read values separated by commas, each once."""
+
+    def values(text: Any) -> tuple[Value, ...]:
+        parts = [part.strip() for part in str(text).split(",")]
+        if not all(parts):
+            raise InvalidArgument(f"give values separated by commas, such as 0.5,1,2, not {text!r}")
+        return tuple(dict.fromkeys(read(part) for part in parts))
+
+    return values
+
+
+def _window(text: str) -> int:
+    number: Any = int(text) if text.isdecimal() else text
+    return WEventPrivacy(1, window=number).window
+
+
+def _picture(text: str) -> Path:
+    from psgraph.reports.rehearsal_page import check_picture
+
+    check_picture(text)
+    return Path(text)
+
+
+@click.command(
+    "rehearse",
+    cls=Command,
+    short_help="Show what quality to expect, on a public stream of your size.",
+    examples=[
+        "psgraph rehearse --nodes 2000 --edges 20000",
+        "psgraph rehearse --like demo --nodes 2000 --edges 20000 --epsilon 0.5,1,2 --window 5,20",
+        "psgraph rehearse --like public.parquet --nodes 50000 --edges 400000 --seconds 600 "
+        "--report rehearsal.html",
+    ],
+)
+@click.option(
+    "--like",
+    metavar="NAME|FILE",
+    default="demo",
+    show_default=True,
+    help="The public stream to rehearse on: demo (made up), a data set (`psgraph datasets list`), "
+    "or a file. By naming a file you declare it public: its nodes are those that occur in it, and "
+    "nothing that is shown about it is protected.",
+)
+@period_option("Cut a public file of events into periods: 1d, 1w, 1mo, ….")
+@click.option("--columns", metavar="u=NAME,v=NAME,…", help="Which columns of the file hold what.")
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Nodes on your roster. With only N or M, the mean degree of the public stream is kept.",
+)
+@click.option(
+    "--edges",
+    type=click.IntRange(min=1),
+    metavar="M",
+    help="Edges of a snapshot, about. A number taken from private data stays private: use a round "
+    "guess.",
+)
+@click.option(
+    "--timestamps",
+    type=click.IntRange(min=1),
+    metavar="T",
+    help="Snapshots to rehearse with.  [default: the longest window, at least 12]",
+)
+@click.option(
+    "--epsilon",
+    "epsilons",
+    type=Checked("epsilons", _listed(exact_epsilon)),
+    metavar="E,…",
+    default="0.5,1,2",
+    show_default=True,
+    help="Values of ε to try.",
+)
+@click.option(
+    "--window",
+    "windows",
+    type=Checked("windows", _listed(_window)),
+    metavar="W,…",
+    default="5,20",
+    show_default=True,
+    help="Values of w to try.",
+)
+@click.option(
+    "--methods",
+    type=Checked("methods", _listed(str)),
+    metavar="NAME,…",
+    default=",".join(COMPARED_METHODS),
+    show_default=True,
+    help="Methods to try; `psgraph methods` lists those installed.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    metavar="R",
+    default=3,
+    show_default=True,
+    help="Runs of each choice, for the spread.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Of the noise and of resizing: the same seed gives the same numbers.",
+)
+@click.option(
+    "--seconds",
+    type=click.IntRange(min=1),
+    metavar="S",
+    default=300,
+    show_default=True,
+    help="Stop after this time and show what is finished.",
+)
+@click.option("--all", "all_metrics", is_flag=True, help="Also show the paper's metrics.")
+@click.option(
+    "--picture",
+    type=Checked("file", _picture),
+    metavar="FILE.png",
+    help="Also draw quality against ε.",
+)
+@click.option(
+    "--comment-in",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE.toml",
+    help="Also write the table into a configuration file, as a comment above [publication]. "
+    "The comment of an earlier rehearsal is replaced; nothing else changes.",
+)
+@report_option
+@json_option
+def command(
+    like: str,
+    all_metrics: bool,
+    picture: Path | None,
+    comment_in: Path | None,
+    report: Path | None,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Run methods on a public or made-up stream of your size, and show what quality to expect.
+
+    For each method, w and ε it shows how well the releases would answer what analysts ask, so
+    that ε and w can be chosen without touching private data. No private input and no ledger is
+    opened, and nothing is spent.
+
+    The public stream is resized to N nodes and about M edges per snapshot; its degrees, triangles
+    and changes over time stay as they are. Verdicts have the thresholds of the quality report.
+    """
+    from psgraph.cli.rehearsal_screen import comment_lines, show_rehearsal
+    from psgraph.reports.rehearsal import rehearsal_dict
+
+    if comment_in is not None:
+        _check_config(comment_in, like)
+    found = _rehearse(like, **choices)
+    made_by = _command(like, choices)
+    written: dict[str, str] = {}
+    if report is not None:
+        from psgraph.reports.rehearsal_page import rehearsal_page
+
+        with waiting("Drawing …"):
+            rehearsal_page(found, command=made_by).write(report)
+        written["report"] = str(report)
+    if picture is not None:
+        from psgraph.reports.rehearsal_page import draw_rehearsal
+
+        with waiting("Drawing …"):
+            draw_rehearsal(found, picture)
+        written["picture"] = str(picture)
+    if comment_in is not None:
+        from psgraph.cli.config_comment import write_comment
+
+        write_comment(comment_in, comment_lines(found, made_by))
+        written["comment"] = str(comment_in)
+    if as_json:
+        print_json({**rehearsal_dict(found), **written})
+        return
+    show_rehearsal(found, all_metrics=all_metrics)
+    for what, where in written.items():
+        results().print(f"{what.capitalize():8} {where}", soft_wrap=True)
+
+
+def _check_config(path: Path, like: str) -> None:
+    """Refuse a file that takes no comment, or whose private input is to be rehearsed on."""
+    from psgraph.cli.config import read_config
+    from psgraph.cli.config_comment import check_comment
+
+    check_comment(path)
+    private = read_config(path).get("path")
+    if private is not None and Path(private).resolve() == Path(like).resolve():
+        raise click.UsageError(
+            f"{like} is the input that {path} publishes, so it is private\n"
+            "Rehearse on a public stream: --like demo, a data set, or another file."
+        )
+
+
+def _rehearse(like: str, *, seconds: int, **choices: Any) -> Rehearsal:
+    """Run the rehearsal with a bar, and say after the first run if time will not suffice."""
+    from psgraph.cli.reading import silence_warnings
+    from psgraph.trust.rehearsal.rehearsing import rehearse
+
+    silence_warnings()
+    runs = len(choices["methods"]) * len(choices["epsilons"]) * len(choices["windows"])
+    total = runs * choices["repetitions"]
+    started, finished = monotonic(), []
+    with progress("Rehearsing", length=total, left=True) as advance, compile_notice():
+
+        def after(done: int, total: int) -> None:
+            advance()
+            finished.append(monotonic() - started)
+            # The first run also waits for the stream and for kernels; then each method once.
+            if done == 1 + len(choices["methods"]):
+                _tell_time((finished[-1] - finished[0]) / (done - 1), total, seconds)
+
+        found = rehearse(like, **choices, seconds=seconds, progress=after)
+    if not found.cells:
+        raise click.ClickException(
+            f"not one run was finished within {seconds:,} seconds\n"
+            "Give more --seconds, or fewer --nodes and --edges."
+        )
+    return found
+
+
+def _tell_time(each: float, total: int, seconds: int) -> None:
+    expected = each * total
+    if expected > seconds:
+        note(
+            f"About {expected:,.0f} seconds for {count(total, 'run')}; stops after {seconds:,}. "
+            "More --seconds or fewer choices would finish all."
+        )
+
+
+def _command(like: str, choices: Mapping[str, Any]) -> str:
+    """Return the command line that makes the same table."""
+    words = ["psgraph", "rehearse", "--like", like]
+    for name, value in choices.items():
+        if value is None:
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        shown = [exact_decimal(each) if name == "epsilons" else f"{each}" for each in values]
+        option = {"epsilons": "epsilon", "windows": "window"}.get(name, name)
+        words += [f"--{option}", ",".join(shown)]
+    return shlex.join(words)

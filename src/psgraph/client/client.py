@@ -1,0 +1,235 @@
+"""The client: one method for each thing a service does."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from psgraph._runtime.paths import as_path
+from psgraph.client.http import Http
+from psgraph.client.pulling import Pulled, pull
+from psgraph.client.views import Posted, ReleaseInfo, State, StreamInfo, Token, view
+from psgraph.errors import InvalidArgument, ServiceError
+
+__all__ = ["Client"]
+
+_API = "/api/v1"
+_PAGE = 1000
+_CONTENT_TYPES = {
+    **dict.fromkeys([".csv", ".csv.gz", ".csv.zst", ".txt", ".txt.gz", ".txt.zst"], "text/csv"),
+    ".parquet": "application/vnd.apache.parquet",
+}
+
+
+class Client:
+    """A service, as one token sees it.
+
+    Parameters
+    ----------
+    address
+        Such as ``https://psgraph.example.org``; ``http://`` for this machine only.
+    token
+        What the service printed or a curator handed out. Without it only streams that are marked
+        public can be read.
+    certificates
+        A file with the certificates to trust, if the system does not trust the service's.
+    timeout
+        Seconds to wait for the service to continue a response.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        *,
+        certificates: str | Path | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        trusted = None if certificates is None else as_path(certificates, "the certificates")
+        self._http = Http(address, token=token, certificates=trusted, timeout=timeout)
+
+    # ---- streams ----
+
+    def streams(self) -> list[StreamInfo]:
+        """List the streams that the token may see."""
+        return [view(StreamInfo, each) for each in self._get("/streams")]
+
+    def stream(self, name: str) -> StreamInfo:
+        """Return the terms and the progress of a stream."""
+        return view(StreamInfo, self._get(_of(name)))
+
+    def create_stream(self, name: str, *, epsilon: str, window: int, **terms: Any) -> StreamInfo:
+        """Create a stream. Its terms can't change afterwards.
+
+        `terms` are those of ``POST /streams``: method, parameters, roster, source, period and so
+        on; ``/api/v1/openapi.json`` of the service describes them.
+        """
+        content = {"name": name, "epsilon": str(epsilon), "window": window, **terms}
+        return view(StreamInfo, self._send("POST", "/streams", content))
+
+    def put_roster(self, stream: str, file: str | Path) -> int:
+        """Set the public node list of a stream; it can only grow. Return its length."""
+        path = as_path(file, "the roster")
+        answer = self._upload("PUT", f"{_of(stream)}/roster", path, {})
+        return int(answer["nodes"])
+
+    # ---- posting, for curators ----
+
+    def push(
+        self, stream: str, timestamp: int, file: str | Path, *, time: str | None = None
+    ) -> Posted:
+        """Post the edges of a timestamp: a CSV or Parquet file with columns u and v.
+
+        Posting the same data again is harmless; other data for the same timestamp are refused.
+
+        Parameters
+        ----------
+        time
+            The public name of the timestamp. A stream with a period names its own.
+        """
+        query = {} if time is None else {"time": time}
+        path = f"{_of(stream)}/snapshots/{timestamp}"
+        return view(Posted, self._upload("POST", path, as_path(file, "the snapshot"), query))
+
+    def push_events(self, stream: str, file: str | Path, *, key: str | None = None) -> Posted:
+        """Post events: a CSV or Parquet file with columns u, v and time.
+
+        Parameters
+        ----------
+        key
+            A name for this batch. A batch whose key was accepted before is not added again; give
+            one if you may call this again after an error.
+        """
+        headers = {"Idempotency-Key": key or secrets.token_urlsafe(24)}
+        path = as_path(file, "the events")
+        return view(Posted, self._upload("POST", f"{_of(stream)}/events", path, {}, headers))
+
+    def state(self, stream: str, timestamp: int) -> State:
+        """Return how far a timestamp is."""
+        return view(State, self._get(f"{_of(stream)}/timestamps/{timestamp}"))
+
+    def wait(self, stream: str, timestamp: int, *, seconds: float = 300.0) -> State:
+        """Wait until a timestamp is released or refused, at most some seconds; return its state."""
+        deadline, pause = clock.monotonic() + seconds, 0.05
+        while not (state := self.state(stream, timestamp)).final:
+            left = deadline - clock.monotonic()
+            if left <= 0:
+                break
+            clock.sleep(min(pause, left))
+            pause = min(2.0, pause * 1.5)
+        return state
+
+    # ---- reading, for analysts ----
+
+    def releases(self, stream: str, *, since: int = 0) -> Iterator[ReleaseInfo]:
+        """List the releases of a stream in order."""
+        while True:
+            query = urlencode({"since": since, "limit": _PAGE})
+            page = self._get(f"{_of(stream)}/releases?{query}")
+            yield from (view(ReleaseInfo, each) for each in page)
+            if len(page) < _PAGE:
+                return
+            since += len(page)
+
+    def pull(
+        self,
+        stream: str,
+        to: str | Path,
+        *,
+        progress: Callable[[int], object] = lambda _timestamp: None,
+    ) -> Pulled:
+        """Download the releases of a stream that are not yet in the directory `to`.
+
+        Every file is checked against its certificate and every certificate against the one before
+        it. Files appear whole, so an interrupted call is continued by the next one.
+        """
+        directory = as_path(to, "the directory")
+        return pull(self._http, _API + _of(stream), self.releases(stream), directory, progress)
+
+    # ---- oversight and administration ----
+
+    def budget(self, stream: str) -> Mapping[str, Any]:
+        """Return what every timestamp spent, and what is left in the window."""
+        return self._object(f"{_of(stream)}/budget")
+
+    def verify(self, stream: str) -> Mapping[str, Any]:
+        """Have the service check every release, certificate and ledger row of a stream."""
+        return self._object(f"{_of(stream)}/verify")
+
+    def audit_log(self, *, limit: int = 100) -> list[Mapping[str, Any]]:
+        """Return the newest entries of the audit log."""
+        return list(self._object(f"/audit-log?{urlencode({'limit': limit})}")["entries"])
+
+    def tokens(self) -> list[Token]:
+        """List all tokens, without their secrets."""
+        return [view(Token, each) for each in self._get("/tokens")]
+
+    def create_token(self, role: str, **options: Any) -> Token:
+        """Create a token: "curator", "analyst" or "auditor". Its secret is shown this once.
+
+        `options` are those of ``POST /tokens``: label, streams, expires_days.
+        """
+        return view(Token, self._send("POST", "/tokens", {"role": role, **options}))
+
+    def revoke_token(self, identifier: str) -> Token:
+        """Revoke a token by its id. It stops working at once."""
+        return view(Token, self._send("DELETE", f"/tokens/{quote(identifier, safe='')}"))
+
+    def plan(self, *, epsilon: str, window: int, nodes: int, **options: Any) -> Mapping[str, Any]:
+        """Return how noisy a publication would be. Spends nothing."""
+        content = {"epsilon": str(epsilon), "window": window, "nodes": nodes, **options}
+        answer: Mapping[str, Any] = self._send("POST", "/plan", content)
+        return answer
+
+    # ---- sending ----
+
+    def _get(self, path: str) -> Any:
+        return self._http.json("GET", _API + path)
+
+    def _object(self, path: str) -> Mapping[str, Any]:
+        content = self._get(path)
+        if not isinstance(content, Mapping):
+            raise ServiceError("the response is not of the expected form\nUpdate psgraph.")
+        return content
+
+    def _send(self, method: str, path: str, content: object = None) -> Any:
+        body = None if content is None else json.dumps(content).encode()
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        return self._http.json(method, _API + path, body=body, headers=headers)
+
+    def _upload(
+        self,
+        method: str,
+        path: str,
+        file: Path,
+        query: Mapping[str, str],
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Stream a file. The service handles every upload once, so it is sent again if needed."""
+        path = f"{_API}{path}?{urlencode(query)}" if query else _API + path
+        sent = {"Content-Type": _content_type(file), **(headers or {})}
+        return self._http.json(method, path, body=file, headers=sent, repeat=True)
+
+
+def _content_type(file: Path) -> str:
+    """Return what a file holds, by its name.
+
+    >>> _content_type(Path("2024-01-05.csv.gz"))
+    'text/csv'
+    """
+    for ending, kind in _CONTENT_TYPES.items():
+        if file.name.lower().endswith(ending):
+            return kind
+    raise InvalidArgument(
+        f"{file.name} is neither CSV nor Parquet by its name\n"
+        "Name it *.csv, *.csv.gz, *.csv.zst or *.parquet; convert it first if it is something else."
+    )
+
+
+def _of(stream: str) -> str:
+    return f"/streams/{quote(stream, safe='')}"

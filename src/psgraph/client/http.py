@@ -1,0 +1,258 @@
+"""Requests over HTTP: streamed both ways, and repeated a few times where that is harmless."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import random
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from psgraph._version import __version__
+from psgraph.client.address import checked_address, checked_token, tls_context
+from psgraph.errors import (
+    AccessDenied,
+    DataError,
+    OutputError,
+    PsgraphError,
+    ServiceError,
+)
+
+__all__ = ["Http"]
+
+Result = TypeVar("Result")
+Response = http.client.HTTPResponse
+
+_PIECE = 1 << 18
+_ATTEMPTS = 5
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 30.0
+_LONGEST_MESSAGE = 2000
+_LONGEST_JSON = 64 << 20
+_BUSY = {429, 502, 503, 504}
+
+
+class Http:
+    """One HTTP server, and how to talk to it.
+
+    Parameters
+    ----------
+    address
+        ``https://host:port``. Without TLS only this machine is accepted: a token and private
+        edges would cross the network unencrypted.
+    token
+        Sent as a bearer token if given. It is never part of an address or a message.
+    certificates
+        A file with the certificates to trust; those of the system unless given.
+    timeout
+        Seconds to wait for the server to continue.
+
+    Redirects are not followed: they could carry the token elsewhere.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        token: str | None = None,
+        certificates: Path | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        parts = checked_address(address)
+        self._host, self._port = parts.hostname or "", parts.port
+        self._prefix = parts.path.rstrip("/")
+        self._timeout = timeout
+        self._tls = tls_context(certificates) if parts.scheme == "https" else None
+        self._headers = {"User-Agent": f"psgraph/{__version__}", "Accept-Encoding": "identity"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {checked_token(token)}"
+
+    def json(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | Path | None = None,
+        headers: Mapping[str, str] | None = None,
+        repeat: bool = False,
+    ) -> Any:
+        """Send bytes, the content of a file or nothing; return the JSON of the response."""
+        return self._request(method, path, _json_of, body, headers or {}, repeat=repeat)
+
+    def content(self, path: str) -> bytes:
+        """Return the content of a response."""
+        return self._request("GET", path, lambda response: response.read(_LONGEST_JSON))
+
+    def download(self, path: str, target: Path) -> str:
+        """Stream a response into the file `target` and return its SHA-256."""
+        return self._request("GET", path, lambda response: _save(response, target))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Response], Result],
+        body: bytes | Path | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        repeat: bool = False,
+    ) -> Result:
+        """Send a request and return what `read` makes of its response; raise a refusal.
+
+        A GET is repeated if the connection fails or the server is busy, and so is what the caller
+        marks with `repeat` because the server handles it once however often it arrives.
+        """
+        attempts = _ATTEMPTS if repeat or method == "GET" else 1
+        for attempt in range(attempts):
+            last = attempt == attempts - 1
+            connection = self._connection()
+            try:
+                response = self._send(connection, method, path, body, headers or {})
+                if response.status not in _BUSY or last:
+                    if response.status >= 300:
+                        raise _refusal(response)
+                    return read(response)
+                pause = _pause(attempt, response.headers.get("Retry-After"))
+            except PsgraphError:
+                raise
+            except (OSError, http.client.HTTPException) as error:
+                if last or isinstance(error, ssl.SSLCertVerificationError):
+                    raise self._unreachable(error) from None
+                pause = _pause(attempt)
+            finally:
+                connection.close()
+            time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._tls is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+        return http.client.HTTPSConnection(
+            self._host, self._port, timeout=self._timeout, context=self._tls
+        )
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | Path | None,
+        headers: Mapping[str, str],
+    ) -> Response:
+        """Send a request; a server that refuses before it has read all of it is still heard."""
+        everything = {**self._headers, **headers}
+        if isinstance(body, Path):
+            everything["Content-Length"] = str(_size(body))
+        with _opened(body) if isinstance(body, Path) else nullcontext(body) as content:
+            connection.connect()
+            with suppress(BrokenPipeError, ConnectionResetError):  # the reason is on its way
+                connection.request(method, self._prefix + path, content, everything)
+            return connection.getresponse()
+
+    def _unreachable(self, error: Exception) -> ServiceError:
+        where = self._host if self._port is None else f"{self._host}:{self._port}"
+        if isinstance(error, ssl.SSLError):
+            return ServiceError(
+                f"{where} has no certificate that is trusted here ({_reason(error)})\n"
+                "Name the file of its certificate authority (--ca-file), or check the address."
+            )
+        return ServiceError(
+            f"{where} can't be reached ({_reason(error)})\n"
+            "Check the address and the network, then run the same command again."
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path} can't be read: {error.strerror}\nCheck its name and permissions.")
+
+
+def _json_of(response: Response) -> Any:
+    content = response.read(_LONGEST_JSON)
+    try:
+        return json.loads(content) if content else None
+    except ValueError:
+        raise ServiceError(
+            "the response is not JSON: there is no psgraph service at this address\nCheck it.",
+            status=response.status,
+        ) from None
+
+
+def _save(response: Response, target: Path) -> str:
+    """Write a response to a file piece by piece; a short one is an interrupted connection."""
+    digest = hashlib.sha256()
+    missing = response.length
+    with _writing(target) as file:
+        while piece := response.read(_PIECE):
+            digest.update(piece)
+            missing = None if missing is None else missing - len(piece)
+            try:
+                file.write(piece)
+            except OSError as error:
+                raise _no_space(target, error) from None
+    if missing:
+        raise http.client.IncompleteRead(b"", missing)
+    return digest.hexdigest()
+
+
+def _writing(target: Path) -> BinaryIO:
+    try:
+        return target.open("wb")
+    except OSError as error:
+        raise _no_space(target, error) from None
+
+
+def _no_space(target: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"{target} can't be written: {error.strerror}\n"
+        "Free some space or make the directory writable, then run the same command again."
+    )
+
+
+def _refusal(response: Response) -> ServiceError:
+    """Make the error of a refused request; what the server wrote is shown, made harmless."""
+    status = response.status
+    try:
+        told = json.loads(response.read(_LONGEST_MESSAGE * 4))
+        code, words = str(told["error"]), [str(told["message"]), str(told.get("remedy") or "")]
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+        code, words = "", [f"the service answered {status} {response.reason}", ""]
+    text = "\n".join(_harmless(part) for part in words if part)
+    kind = AccessDenied if status in (401, 403) else ServiceError
+    return kind(text, status=status, code=_harmless(code))
+
+
+def _harmless(text: str) -> str:
+    """Take out what could control a terminal."""
+    shown = "".join(each if each.isprintable() or each == "\n" else "�" for each in text)
+    return shown[:_LONGEST_MESSAGE]
+
+
+def _reason(error: Exception) -> str:
+    return _harmless(getattr(error, "strerror", None) or type(error).__name__)
+
+
+def _pause(attempt: int, wanted: str | None = None) -> float:
+    """Seconds before the next attempt: what the server asked for, or twice as long each time."""
+    if wanted is not None and wanted.isdecimal():
+        return min(float(wanted), _LONGEST_PAUSE)
+    doubled: float = _FIRST_PAUSE * 2**attempt
+    return min(doubled, _LONGEST_PAUSE) * random.uniform(0.5, 1.0)

@@ -1,0 +1,162 @@
+"""Downloading releases into a directory that ``psgraph verify`` and `read_releases` take."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psgraph._runtime.durable import make_directory, put_in_place, write_whole
+from psgraph.client.http import Http
+from psgraph.client.views import ReleaseInfo
+from psgraph.errors import OutputError, VerificationFailed
+
+if TYPE_CHECKING:
+    from psgraph.publication.certificate import Certificate
+    from psgraph.publication.releases import ReleaseDirectory
+
+__all__ = ["Pulled", "pull"]
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What a pull did: where the releases are, how many of them, and how many are new."""
+
+    directory: Path
+    releases: int
+    new: int
+
+
+def pull(
+    http: Http,
+    stream: str,
+    listed: Iterable[ReleaseInfo],
+    path: Path,
+    progress: Callable[[int], object],
+) -> Pulled:
+    """Download what is missing, in order, and check all of it.
+
+    A file gets its name only after its digest was found right: node list, graph, certificate, in
+    this order. So what is there is complete, and the next call continues after it.
+    """
+    from psgraph.publication.releases import ReleaseDirectory
+
+    _refuse_own(path)
+    directory = ReleaseDirectory(path)
+    before: Certificate | None = None
+    releases = new = 0
+    for release in listed:
+        if release.timestamp != releases:
+            raise VerificationFailed(
+                f"the service lists timestamp {release.timestamp} where {releases} is expected\n"
+                "Ask its operator to verify the stream."
+            )
+        if directory.has(releases):
+            before = _kept(directory, release)
+        else:
+            source = f"{stream}/releases/{release.timestamp}"
+            before = _Release(http, source, directory, release).download(before)
+            new += 1
+            progress(release.timestamp)
+        releases += 1
+    _refuse_more(directory, releases)
+    return Pulled(path, releases, new)
+
+
+def _refuse_own(path: Path) -> None:
+    """Refuse a directory that was published here: its ledger would no longer match."""
+    from psgraph.publication.locations import find_ledger
+
+    if find_ledger(path) is not None:
+        raise OutputError(
+            f"{path} has a ledger: it was published here, not pulled\nChoose another directory."
+        )
+
+
+def _refuse_more(directory: ReleaseDirectory, releases: int) -> None:
+    there = directory.timestamps()
+    if there and there[-1] >= releases:
+        raise VerificationFailed(
+            f"{directory.path} holds timestamp {there[-1]}, which the service does not list\n"
+            "It is of another stream, or the service was restored from an old backup. Keep the "
+            "directory, and ask the operator."
+        )
+
+
+def _kept(directory: ReleaseDirectory, release: ReleaseInfo) -> Certificate:
+    """Check a release that is already there against what the service lists."""
+    certificate = directory.certificate(release.timestamp)
+    if certificate.digest != release.digest:
+        raise VerificationFailed(
+            f"timestamp {release.timestamp} in {directory.path} is not the one of the service\n"
+            "It is of another stream, or was drawn twice. Keep the directory, pull into another "
+            "one, and ask the operator which of them is right."
+        )
+    directory.graph(certificate)
+    directory.nodes(certificate)
+    return certificate
+
+
+@dataclass(frozen=True)
+class _Release:
+    """One release to download."""
+
+    http: Http
+    source: str
+    directory: ReleaseDirectory
+    listed: ReleaseInfo
+
+    def download(self, before: Certificate | None) -> Certificate:
+        content = self.http.content(f"{self.source}/certificate")
+        certificate = self._checked(content, before)
+        sha256 = certificate.nodes_sha256
+        if sha256 is not None:
+            nodes = self.directory.nodes_path(sha256)
+            self._file(f"{self.source}/nodes", nodes, sha256)
+        graph = self.directory.graph_path(certificate.timestamp)
+        self._file(f"{self.source}/edges", graph, certificate.graph_sha256)
+        write_whole(self.directory.certificate_path(certificate.timestamp), content)
+        return certificate
+
+    def _checked(self, content: bytes, before: Certificate | None) -> Certificate:
+        from psgraph.publication.certificate import Certificate
+
+        certificate = Certificate.from_json(content)
+        expected = self.listed.timestamp, self.listed.digest, before and before.digest
+        if (certificate.timestamp, certificate.digest, certificate.previous) != expected:
+            raise VerificationFailed(
+                f"the certificate of timestamp {self.listed.timestamp} does not follow the one "
+                "before it\nAsk the operator of the service to verify the stream."
+            )
+        return certificate
+
+    def _file(self, source: str, target: Path, sha256: str | None) -> None:
+        """Download a file unless it is there, and give it its name if the digest is right."""
+        if target.exists():
+            with target.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() == sha256:
+                    return
+        make_directory(target.parent)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            found = self.http.download(source, part)
+            if found != sha256:
+                raise VerificationFailed(
+                    f"what the service sent for {target.name} is not what its certificate states\n"
+                    "Nothing of it was kept. Pull again; if it stays, ask the operator."
+                )
+            _put(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _put(part: Path, target: Path) -> None:
+    try:
+        put_in_place(part, target)
+    except OSError as error:
+        raise OutputError(
+            f"{target} can't be written: {error.strerror}\n"
+            "Free some space, then run the same command again."
+        ) from None

@@ -1,0 +1,136 @@
+"""The database of the service: tokens, streams, the queue and the audit log. No private edges.
+
+One SQLite file, one writer at a time; a change is durable when its transaction ends. Private
+uploads and events are in the directories of their streams, never here.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from psgraph.errors import LedgerError
+
+__all__ = ["Database"]
+
+APPLICATION = 0x70736773  # "psgs"
+
+_VERSION_1 = """
+CREATE TABLE tokens (
+    id TEXT PRIMARY KEY, hash TEXT NOT NULL, role TEXT NOT NULL, label TEXT NOT NULL,
+    streams TEXT, created TEXT NOT NULL, expires TEXT, revoked TEXT
+) STRICT;
+CREATE TABLE streams (
+    name TEXT PRIMARY KEY, terms TEXT NOT NULL, out TEXT NOT NULL, created TEXT NOT NULL,
+    adopted INTEGER NOT NULL
+) STRICT;
+CREATE TABLE queue (
+    stream TEXT NOT NULL, timestamp INTEGER NOT NULL, time TEXT, state TEXT NOT NULL,
+    mark BLOB, file TEXT, reason TEXT, PRIMARY KEY (stream, timestamp)
+) STRICT;
+CREATE TABLE audit (
+    log TEXT NOT NULL, number INTEGER NOT NULL, content TEXT NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (log, number)
+) STRICT;
+CREATE TRIGGER audit_keeps BEFORE DELETE ON audit
+BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit
+BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
+"""What brings a database from version i to version i + 1."""
+
+
+class Database:
+    """A SQLite file that threads share: one writes at a time, one reads meanwhile.
+
+    Parameters
+    ----------
+    path
+        Begun if it does not exist; readable by its owner only.
+    migrations
+        Scripts that bring the file up to date, one for each version.
+    """
+
+    def __init__(self, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
+        self.path = path
+        self._lock, self._reading = threading.RLock(), threading.Lock()
+        self._writer: int | None = None  # the thread in a transaction
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._connection, self._reader = _connected(path), _connected(path)
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._migrate(migrations)
+            self._reader.execute("PRAGMA query_only = ON")
+        except (OSError, sqlite3.Error):
+            raise LedgerError(
+                f"{path} can't be opened as the database of a service\n"
+                "Check the directory and its permissions, or restore a backup."
+            ) from None
+
+    def _migrate(self, migrations: Sequence[str]) -> None:
+        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if application not in (0, APPLICATION) or (application == 0 and version):
+            raise LedgerError(f"{self.path} is a database of another program\nMove it away.")
+        if version > len(migrations):
+            raise LedgerError(
+                f"{self.path} was written by a newer version of psgraph\nInstall that version."
+            )
+        for number, script in enumerate(migrations[version:], start=version + 1):
+            self._connection.executescript(
+                f"BEGIN;{script};PRAGMA application_id = {APPLICATION};"
+                f"PRAGMA user_version = {number};COMMIT;"
+            )
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a result. Reading does not wait for a writer's disk."""
+        if self._writer == threading.get_ident():
+            return self._connection.execute(query, values).fetchall()
+        with self._reading:
+            return self._reader.execute(query, values).fetchall()
+
+    def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """Return the first row of a result, or None."""
+        return next(iter(self.rows(query, values)), None)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run a block in one transaction, durable when the block is left; may be nested."""
+        with self._lock:
+            if self._writer is not None:
+                yield self._connection
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._writer = threading.get_ident()
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.OperationalError):  # SQLite may have done it
+                    self._connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._writer = None
+
+    def write(self, statement: str, values: Sequence[object] = ()) -> None:
+        """Run one statement in a transaction of its own."""
+        with self.transaction() as connection:
+            connection.execute(statement, values)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock, self._reading:
+            self._reader.close()
+            self._connection.close()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)

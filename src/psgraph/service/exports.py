@@ -1,0 +1,99 @@
+"""The export for analysts and the public report, made once per release and kept."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import Response
+from fastapi.responses import FileResponse, HTMLResponse
+
+from psgraph._runtime.durable import make_directory
+from psgraph._runtime.extras import require_drawing
+from psgraph.errors import MissingExtra
+from psgraph.publication.verification import verify
+from psgraph.reports.export import export_releases
+from psgraph.service.problems import Refusal
+
+if TYPE_CHECKING:
+    from psgraph.service.service import Service
+    from psgraph.service.streams import Stream
+
+__all__ = ["DRAWING", "SANDBOX", "export_file", "report_page"]
+
+SANDBOX = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; sandbox allow-downloads"
+)
+"""For reports, which carry their style and pictures inside and no script."""
+
+DRAWING = threading.Lock()
+"""Held while pictures are drawn: matplotlib is not made for threads."""
+
+
+def export_file(service: Service, stream: Stream, format: str) -> Response:
+    """Return everything public of a stream as a ZIP archive, verified before it is packed.
+
+    Privacy: a function of published files.
+    """
+    path = _made(service, stream, f"{format}.zip", lambda to: _pack(stream, format, to))
+    return FileResponse(path, media_type="application/zip", filename=f"{stream.name}-{format}.zip")
+
+
+def report_page(service: Service, stream: Stream) -> Response:
+    """Return the public report. Privacy: a function of published files."""
+    path = _made(service, stream, "report.html", lambda to: _draw(stream, to))
+    headers = {"Content-Security-Policy": SANDBOX}
+    return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)
+
+
+def _made(service: Service, stream: Stream, name: str, make: Callable[[Path], None]) -> Path:
+    """Return a file of the current state of a stream, made now if it is not there yet."""
+    released = len(stream.shelf.certificates())
+    if not released:
+        raise Refusal(
+            404, "not_released", "Nothing is released yet.", "Wait for the first release."
+        )
+    folder = service.cache / stream.name
+    path = folder / f"{released:06d}-{name}"
+    with DRAWING:
+        if not path.exists():
+            make_directory(folder)
+            for old in folder.glob(f"*-{name}"):
+                old.unlink(missing_ok=True)
+            part = path.with_name(f".{path.name}")
+            make(part)
+            part.rename(path)
+    return path
+
+
+def _pack(stream: Stream, format: str, to: Path) -> None:
+    folder = to.with_suffix(".folder")
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        export_releases(stream.out, folder, format=format)
+        with zipfile.ZipFile(to, "w", zipfile.ZIP_STORED) as archive:
+            for file in sorted(folder.rglob("*")):
+                if file.is_file():
+                    archive.write(file, f"{stream.name}/{file.relative_to(folder).as_posix()}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _draw(stream: Stream, to: Path) -> None:
+    try:
+        require_drawing()
+    except MissingExtra as error:
+        raise Refusal(
+            503,
+            "no_drawing",
+            "The report can't be drawn on this server.",
+            str(error).replace("\n", " "),
+        ) from None
+    from psgraph.reports.public import public_page
+
+    to.write_text(public_page(stream.out, verify(stream.out)).html(), encoding="utf-8")

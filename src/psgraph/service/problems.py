@@ -1,0 +1,184 @@
+"""Errors over HTTP: one shape, one size, and nothing private.
+
+Every error is ``{"error": code, "message": fact, "remedy": what to do}``, padded with blanks so
+that its size says nothing. Messages about uploads are constant: what is wrong with private data is
+told by a preview only, to the curator.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from psgraph.errors import (
+    BudgetExceeded,
+    InvalidArgument,
+    LedgerBusy,
+    OutputError,
+    PsgraphError,
+    VerificationFailed,
+)
+from psgraph.service.logs import log
+
+__all__ = [
+    "Refusal",
+    "add_handlers",
+    "as_refusal",
+    "places_of",
+    "problem",
+    "refusal_of",
+    "unavailable",
+]
+
+SIZE = 1024
+"""Errors are padded to a multiple of this many bytes."""
+
+
+class Refusal(Exception):
+    """A request that is refused: the status, a code for machines, the fact and the remedy."""
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        message: str,
+        remedy: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.error, self.message, self.remedy = status, error, message, remedy
+        self.headers = dict(headers or {})
+
+
+def problem(refusal: Refusal) -> Response:
+    """Return the response to a refusal."""
+    content = {
+        "error": refusal.error,
+        "message": refusal.message,
+        "remedy": refusal.remedy,
+    }
+    text = json.dumps(content, ensure_ascii=False).encode()
+    padded = text + b" " * (-len(text) % SIZE)
+    headers = {"Cache-Control": "no-store", **refusal.headers}
+    return Response(padded, refusal.status, headers, media_type="application/json")
+
+
+_BY_STATUS = {
+    400: ("bad_request", "The request can't be read.", "Check its form and try again."),
+    404: ("not_found", "There is nothing at this address.", "Check the address."),
+    405: (
+        "method_not_allowed",
+        "This address does not take this method.",
+        "See /api/v1/openapi.json for what it takes.",
+    ),
+    413: ("too_large", "The request is too large.", "Send less."),
+}
+
+
+def refusal_of(status: int, headers: Mapping[str, str] | None = None) -> Refusal:
+    """Return the refusal that a bare status stands for."""
+    return Refusal(status, *_BY_STATUS.get(status, _BY_STATUS[400]), headers)
+
+
+def as_refusal(error: PsgraphError) -> Refusal:
+    """Turn an error of the library about public parameters or files into a refusal."""
+    message, _, remedy = str(error).partition("\n")
+    remedy = " ".join(remedy.split()) or "Check the request."
+    if isinstance(error, BudgetExceeded):
+        return Refusal(409, "budget_refused", message, remedy)
+    if isinstance(error, InvalidArgument):
+        return Refusal(422, "invalid", message, remedy)
+    if isinstance(error, VerificationFailed):
+        return Refusal(
+            500,
+            "verification_failed",
+            "A published file is not as it was published.",
+            "Ask the operator to run psgraph verify on the stream's directory.",
+        )
+    if isinstance(error, LedgerBusy | OutputError):
+        return unavailable()
+    return Refusal(409, "refused", "The request can't be carried out.", "Check the request.")
+
+
+def unavailable() -> Refusal:
+    """Return the refusal when files can't be read or written: a full disk, a lock."""
+    return Refusal(
+        503,
+        "unavailable",
+        "The files of the service can't be used now.",
+        "Try again later; the operator finds the reason in the log.",
+        {"Retry-After": "10"},
+    )
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have every error of an application take the one shape."""
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> Response:
+        del request
+        return problem(error)
+
+    @app.exception_handler(PsgraphError)
+    async def failed(request: Request, error: PsgraphError) -> Response:
+        del request
+        return problem(as_refusal(error))
+
+    @app.exception_handler(sqlite3.Error)
+    @app.exception_handler(OSError)
+    async def unusable(request: Request, error: Exception) -> Response:
+        del request
+        log("files_failed", error=type(error).__name__, places=places_of(error))
+        return problem(unavailable())
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        del request
+        return problem(
+            Refusal(
+                422,
+                "invalid",
+                f"The request is not of the expected form: {_places(error)}.",
+                "See /api/v1/openapi.json for the form.",
+            )
+        )
+
+    @app.exception_handler(HTTPException)
+    async def unusual(request: Request, error: HTTPException) -> Response:
+        del request
+        return problem(refusal_of(error.status_code, error.headers))
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        del request
+        log("internal_error", error=type(error).__name__, places=places_of(error))
+        return problem(
+            Refusal(
+                500,
+                "internal",
+                "The service failed; this is a fault of psgraph.",
+                "Try again. If it stays, ask the operator to look at the log.",
+            )
+        )
+
+
+def places_of(error: BaseException) -> str:
+    """Return where an error happened: lines of code, never its text, which may hold anything."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+
+
+def _places(error: RequestValidationError) -> str:
+    """Name the fields that are wrong; never what was sent."""
+    known = []
+    for each in error.errors()[:5]:
+        place = ".".join(str(part) for part in each["loc"][:2])
+        known.append("a field that is not known" if each["type"] == "extra_forbidden" else place)
+    return ", ".join(dict.fromkeys(known))

@@ -1,0 +1,89 @@
+"""The public node list of a stream. It can grow and never shrinks."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psgraph._runtime.durable import write_whole
+from psgraph.errors import PsgraphError
+from psgraph.graph import Roster
+from psgraph.graph.formats.node_lists import nodes_bytes, read_nodes
+from psgraph.service.permissions import Identity
+from psgraph.service.problems import Refusal
+from psgraph.service.schemas import RosterView
+from psgraph.service.uploads import Upload
+from psgraph.streams.rosters import TimedRoster, read_roster
+
+if TYPE_CHECKING:
+    from psgraph.service.service import Service
+    from psgraph.service.streams import Stream
+
+__all__ = ["StoredRoster", "replace_roster"]
+
+
+class StoredRoster:
+    """A roster in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._roster: Roster | None = None
+        if path.exists():
+            self._roster = read_nodes(path.read_bytes(), path)
+
+    @property
+    def now(self) -> Roster | None:
+        """The roster; None before there is one."""
+        return self._roster
+
+    def grow(self, roster: Roster) -> int:
+        """Replace the roster by a larger one; return how many nodes are new."""
+        with self._lock:
+            before = self._roster
+            if before is not None and len(before):
+                _refuse_loss(before, roster)
+            write_whole(self._path, nodes_bytes(roster))
+            self._roster = roster
+            return len(roster) - (0 if before is None else len(before))
+
+
+def replace_roster(service: Service, stream: Stream, upload: Upload, by: Identity) -> RosterView:
+    """Set the public node list of a stream from an upload."""
+    if stream.terms.roster == "edges":
+        raise Refusal(
+            409,
+            "roster_from_edges",
+            "The nodes of this stream are those that have an edge, as declared at its creation.",
+            "Create another stream with roster 'list' to give a node list.",
+        )
+    try:
+        roster = read_roster(upload.path)
+    except PsgraphError as error:  # the list is public, so what is wrong with it can be said
+        message, _, remedy = str(error).replace(upload.path.name, "the file").partition("\n")
+        raise Refusal(422, "bad_roster", message, remedy or "Send one id a row.") from None
+    if isinstance(roster, TimedRoster):
+        raise Refusal(
+            422,
+            "timed_roster",
+            "The service takes a plain list of nodes, without the columns from and until.",
+            "Send the ids only. A node counts from the next release after it was added.",
+        )
+    if len(roster) == 0:
+        raise Refusal(422, "bad_roster", "The node list is empty.", "Send at least one id.")
+    with stream.lock:
+        added = stream.roster.grow(roster)
+        service.audit.add(by, "set roster", stream=stream.name)
+    service.worker.wake()
+    return RosterView(nodes=len(roster), added=added)
+
+
+def _refuse_loss(before: Roster, roster: Roster) -> None:
+    if before.strings != roster.strings or (roster.positions(before.ids) < 0).any():
+        raise Refusal(
+            409,
+            "roster_shrinks",
+            "Nodes of the present list are missing in the new one, or their ids changed type.",
+            "Send the whole list: all present nodes, and the new ones.",
+        )

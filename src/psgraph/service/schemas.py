@@ -1,0 +1,304 @@
+"""What the HTTP interface takes and returns, as pydantic models.
+
+No model has a field for a private value, except `Preview` and `ComparisonResult`, which only a
+curator gets and which say so in ``curator_only``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from psgraph.methods import DEFAULT_METHOD
+
+__all__ = [
+    "NAME_PATTERN",
+    "Accepted",
+    "AuditEntry",
+    "AuditPage",
+    "AuditVerification",
+    "Budget",
+    "ComparisonResult",
+    "Health",
+    "NewStream",
+    "NewToken",
+    "PlanRequest",
+    "Preview",
+    "Problem",
+    "ReleaseView",
+    "RosterView",
+    "SpendRow",
+    "StreamView",
+    "TimestampView",
+    "TokenCreated",
+    "TokenView",
+    "VerificationView",
+]
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Exact = Annotated[str, Field(description="An exact number: 1, 0.5 or 1/3.", max_length=60)]
+Role = Literal["curator", "analyst", "auditor"]
+State = Literal["waiting", "due", "measuring", "released", "refused"]
+Source = Literal["snapshots", "events"]
+RosterKind = Literal["list", "edges"]
+MissingSnapshot = Literal["wait", "empty"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Problem(_Strict):
+    """Every error: a code for machines, the fact, the remedy. Padded to one size."""
+
+    error: str
+    message: str
+    remedy: str
+
+
+# ---- streams ----
+
+
+class NewStream(_Strict):
+    """A stream to create. All of it is public, and none of it can change afterwards."""
+
+    name: Name
+    title: str = Field(default="", max_length=200)
+    epsilon: Exact
+    window: int = Field(ge=1, le=1_000_000)
+    method: str = Field(default=DEFAULT_METHOD, max_length=60)
+    parameters: dict[str, str] = Field(default_factory=dict, max_length=30)
+    roster: RosterKind = Field(
+        default="list",
+        description="'list': the nodes are put at /roster. 'edges': node presence is public.",
+    )
+    source: Source = Field(
+        default="snapshots", description="Whole snapshots, or events to cut at ticks."
+    )
+    period: str | None = Field(
+        default=None,
+        max_length=12,
+        description="Such as 1d: each timestamp is one period and is released when it is over.",
+    )
+    first_period: str | None = Field(
+        default=None, max_length=40, description="A moment in the first period; now unless given."
+    )
+    timezone: str | None = Field(default=None, max_length=60)
+    delay_seconds: int = Field(
+        default=0, ge=0, le=86_400, description="Release this long after the end of each period."
+    )
+    missing: MissingSnapshot = Field(
+        default="wait",
+        description="What to do at a tick without a snapshot; events are never waited for.",
+    )
+    public: bool = Field(default=False, description="Whether releases need no token.")
+    keep_originals_days: int = Field(
+        default=0,
+        ge=0,
+        le=3650,
+        description="How long originals are kept for comparisons; 0: not at all.",
+    )
+    seed: int | None = Field(
+        default=None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
+    )
+
+
+class StreamView(_Strict):
+    """What everyone who may see a stream sees of it."""
+
+    name: str
+    title: str
+    epsilon: str
+    window: int
+    method: str
+    parameters: dict[str, Any]
+    roster: RosterKind
+    source: Source
+    period: str | None
+    first_period: str | None
+    timezone: str | None
+    delay_seconds: int
+    missing: MissingSnapshot
+    public: bool
+    keep_originals_days: int
+    private: bool = Field(description="Whether privacy is promised.")
+    promise: str
+    created: str
+    adopted: bool
+    nodes: int | None = Field(description="Size of the public roster; None before there is one.")
+    released: int = Field(description="How many timestamps are released.")
+    latest_time: str | None
+    spent: str = Field(description="Spent in the current window, from the certificates.")
+    next_timestamp: int
+    next_tick: str | None = Field(description="When the next release leaves, in UTC.")
+    health: Literal["ok", "waiting", "blocked"]
+    reason: str | None = Field(description="Why it waits or is blocked: a fact without data.")
+
+
+class RosterView(_Strict):
+    nodes: int
+    added: int
+
+
+# ---- timestamps and uploads ----
+
+
+class Accepted(_Strict):
+    """The answer to a post: nothing that depends on its content."""
+
+    state: Literal["accepted", "released"]
+    stream: str
+    timestamp: int | None = None
+
+
+class TimestampView(_Strict):
+    stream: str
+    timestamp: int
+    time: str | None
+    state: State
+    due: str | None = Field(description="When it is released, in UTC; None without a period.")
+    reason: str | None
+
+
+class Preview(_Strict):
+    """What would be read. Contains private facts: for the curator only."""
+
+    curator_only: Literal[True] = True
+    readable: bool
+    problem: str | None
+    kind: Source
+    rows: int | None = None
+    edges: int | None = None
+    self_loops: int | None = None
+    duplicates: int | None = None
+    nodes_with_edges: int | None = None
+    roster_nodes: int | None = None
+    unknown_nodes: int | None = None
+    ids: Literal["integer", "text"] | None = None
+    first_time: str | None = None
+    last_time: str | None = None
+    timestamps: list[int] = Field(default_factory=list)
+
+
+# ---- releases ----
+
+
+class ReleaseView(_Strict):
+    """A release by its certificate."""
+
+    timestamp: int
+    time: str | None
+    nodes: int
+    edges: int = Field(description="Of the synthetic graph.")
+    spent: str
+    window_spent: str
+    private: bool
+    digest: str
+    graph_sha256: str
+    nodes_sha256: str | None
+    formats: list[str]
+
+
+class SpendRow(_Strict):
+    timestamp: int
+    time: str | None
+    spent: str
+    window_spent: str
+
+
+class Budget(_Strict):
+    epsilon: str
+    window: int
+    window_in_time: str | None
+    timestamps: int
+    spent: str
+    left: str
+    next_timestamp: str = Field(description="What the next timestamp can spend at most.")
+    promise: str
+    private: bool
+    rows: list[SpendRow]
+
+
+class VerificationView(_Strict):
+    ok: bool
+    problems: list[str]
+    timestamps: int | None = None
+    releases: int | None = None
+    pending: int | None = None
+    largest_window_spent: str | None = None
+
+
+class ComparisonResult(_Strict):
+    """Metrics against the originals. Contains private facts: for the curator only."""
+
+    curator_only: Literal[True] = True
+    stream: str
+    timestamps: list[int]
+    comparison: dict[str, Any]
+
+
+# ---- tokens, audit log, planning ----
+
+
+class NewToken(_Strict):
+    role: Role
+    label: str = Field(default="", max_length=100)
+    streams: list[Name] | None = Field(default=None, description="None: all streams.")
+    expires_days: int | None = Field(default=90, ge=1, le=3650)
+
+
+class TokenView(_Strict):
+    id: str
+    role: Role
+    label: str
+    streams: list[str] | None
+    created: str
+    expires: str | None
+    revoked: str | None
+
+
+class TokenCreated(TokenView):
+    token: str = Field(description="Shown once; only its hash is stored.")
+
+
+class AuditEntry(_Strict):
+    number: int
+    at: str
+    token: str | None
+    role: str
+    action: str
+    stream: str | None
+    timestamp: int | None
+    outcome: str
+    digest: str
+
+
+class AuditPage(_Strict):
+    entries: list[AuditEntry]
+    total: int
+    head: str
+
+
+class AuditVerification(_Strict):
+    ok: bool
+    entries: int
+    head: str
+    problem: str | None
+
+
+class PlanRequest(_Strict):
+    epsilon: Exact
+    window: int = Field(ge=1, le=1_000_000)
+    nodes: int = Field(ge=0, le=100_000_000)
+    edges: int | None = Field(
+        default=None, ge=0, description="About how many edges, to learn what the noise means."
+    )
+    method: str = Field(default=DEFAULT_METHOD, max_length=60)
+
+
+class Health(_Strict):
+    status: Literal["ok", "starting", "stopping"]
+    version: str

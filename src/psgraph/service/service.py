@@ -1,0 +1,126 @@
+"""The service: everything that requests and the worker share."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, ParamSpec, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+
+from psgraph._runtime.durable import make_directory
+from psgraph.errors import LedgerBusy
+from psgraph.service.audit_log import SERVICE, AuditLog
+from psgraph.service.database import Database
+from psgraph.service.gate import Gate
+from psgraph.service.marks import Marks
+from psgraph.service.monitoring import RequestCounts
+from psgraph.service.queue import Queue
+from psgraph.service.schemas import NewToken
+from psgraph.service.sessions import Sessions
+from psgraph.service.settings import Settings
+from psgraph.service.streams import Streams
+from psgraph.service.tokens import Tokens
+from psgraph.service.worker import Worker
+
+__all__ = ["Service"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class Service:
+    """One service on one directory, which no other process can use at the same time.
+
+    ::
+
+        DIR/service.sqlite           tokens (hashed), terms of streams, queue, audit log
+        DIR/key                      key of the digests by which repeated posts are recognised
+        DIR/incoming/                uploads while they are received
+        DIR/cache/                   exports and reports, made from public files
+        DIR/streams/NAME/            roster, accepted private data, kept originals
+        DIR/streams/NAME/releases/   the releases, with their ledger beside them
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        directory = settings.directory
+        make_directory(directory, mode=0o700)
+        self._lock = _locked(directory / "service.lock", directory)
+        self.incoming, self.cache = directory / "incoming", directory / "cache"
+        for folder in (self.incoming, self.cache):
+            shutil.rmtree(folder, ignore_errors=True)  # nothing in them was accepted
+            make_directory(folder, mode=0o700)
+        self.database = Database(directory / "service.sqlite")
+        self.marks = Marks(directory / "key")
+        self.audit = AuditLog(self.database)
+        self.tokens = Tokens(self.database, self.audit)
+        self.sessions = Sessions(settings.session_minutes)
+        self.gate = Gate(settings, self.tokens, self.sessions)
+        self.queue = Queue(self.database)
+        self.streams = Streams(directory, self.database, self.audit)
+        self.counts = RequestCounts()
+        self.worker = Worker(self)
+        self._stopping = False
+        for stream in self.streams:
+            stream.inbox.clear_except(self.queue.files(stream.name))
+
+    @cached_property
+    def uploading(self) -> asyncio.Semaphore:
+        """Limits how many uploads are received at the same time."""
+        return asyncio.Semaphore(self.settings.limits.concurrent_uploads)
+
+    @property
+    def status(self) -> Literal["ok", "starting", "stopping"]:
+        """Whether requests are answered and the worker runs."""
+        if self._stopping:
+            return "stopping"
+        return "ok" if self.worker.is_alive() else "starting"
+
+    def first_token(self, *, again: bool = False) -> str | None:
+        """Create a curator token if there is none that works, or `again`; the only copy of it."""
+        if self.tokens.any_curator() and not again:
+            return None
+        label = "made on the command line"
+        new = NewToken(role="curator", label=label, streams=None, expires_days=None)
+        return self.tokens.create(new, SERVICE).token
+
+    async def in_thread(
+        self,
+        function: Callable[Parameters, Result],
+        *arguments: Parameters.args,
+        **options: Parameters.kwargs,
+    ) -> Result:
+        """Run a function that waits for the disk, without holding up other requests."""
+        return await run_in_threadpool(function, *arguments, **options)
+
+    def start(self) -> None:
+        """Start the worker."""
+        self.worker.start()
+
+    def stop(self) -> None:
+        """Stop after the timestamp in progress, and release every file."""
+        self._stopping = True
+        self.worker.stop()
+        for stream in self.streams:
+            stream.inbox.close()
+        self.database.close()
+        os.close(self._lock)
+
+
+def _locked(path: Path, directory: Path) -> int:
+    """Take the lock of a directory; the system releases it when the process ends."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise LedgerBusy(
+            f"another service runs on {directory}\nStop it first, or use another directory."
+        ) from None
+    return lock

@@ -1,0 +1,114 @@
+"""The settings of a service: where it keeps its files, where it listens, and its limits."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from psgraph.errors import InvalidArgument
+
+__all__ = ["Limits", "Settings", "is_loopback"]
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a single request, token or address can use.
+
+    Attributes
+    ----------
+    upload_bytes
+        Of an upload, both as sent and decompressed.
+    upload_rows, upload_seconds
+        Rows in an upload, and the time to send it.
+    body_bytes
+        Of any other request.
+    requests_per_second, burst
+        Per token, and per address for requests without one.
+    failures_per_minute
+        Wrong tokens per address.
+    concurrent_uploads
+        Uploads received and read at the same time.
+    """
+
+    upload_bytes: int = 256 * MEBIBYTE
+    upload_rows: int = 20_000_000
+    upload_seconds: float = 300.0
+    body_bytes: int = MEBIBYTE
+    requests_per_second: float = 100.0
+    burst: int = 500
+    failures_per_minute: int = 30
+    concurrent_uploads: int = 16
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value <= 0:
+                raise InvalidArgument(f"{name} must be above 0, not {value}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one service.
+
+    Attributes
+    ----------
+    directory
+        Holds everything; only its owner can open it.
+    hostnames
+        Names that requests may be addressed to, beside those of this machine's loopback.
+    behind_proxy
+        Whether a proxy on another address ends TLS and sends ``X-Forwarded-For``.
+    session_minutes
+        How long a browser stays signed in.
+    """
+
+    directory: Path
+    host: str = "127.0.0.1"
+    port: int = 8765
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    behind_proxy: bool = False
+    hostnames: tuple[str, ...] = ()
+    session_minutes: float = 60.0
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise InvalidArgument(
+                "a certificate needs its key, and a key its certificate\n"
+                "Give both --tls-cert and --tls-key."
+            )
+        if not is_loopback(self.host) and not self.encrypted:
+            raise InvalidArgument(
+                f"{self.host} is not a loopback address, and tokens would be sent unencrypted\n"
+                "Give --tls-cert and --tls-key, or --behind-proxy if a proxy handles TLS."
+            )
+        if self.session_minutes <= 0:
+            raise InvalidArgument("session_minutes must be above 0")
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether clients reach the service by TLS."""
+        return self.tls_cert is not None or self.behind_proxy
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """The names in ``Host`` that are answered, in lower case."""
+        named = {"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in self.hostnames)}
+        return frozenset(named | {self.host.lower()})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,243 @@
+"""The streams of a service: their terms, their directories, and who sees them.
+
+A stream's releases are in an ordinary release directory with its ledger beside it. When the
+service is stopped, every command of psgraph works on it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from psgraph._runtime.durable import make_directory
+from psgraph.errors import PsgraphError, TermsChanged
+from psgraph.methods.base import Caveat
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_at
+from psgraph.publication.promise import Promise, refuse_without_promise
+from psgraph.publication.publisher import Publisher
+from psgraph.service.audit_log import AuditLog
+from psgraph.service.clock import now_text
+from psgraph.service.database import Database
+from psgraph.service.inbox import Inbox
+from psgraph.service.methods import build_method
+from psgraph.service.permissions import Identity
+from psgraph.service.problems import Refusal
+from psgraph.service.rosters import StoredRoster
+from psgraph.service.schemas import NewStream
+from psgraph.service.shelf import Shelf
+from psgraph.service.ticks import Schedule
+
+__all__ = ["RELEASES", "Stream", "Streams"]
+
+RELEASES = "releases"
+_PERIODS_AHEAD = 100  # that the calendar must have
+_NAMED = "one per file, by the name declared with each snapshot"
+
+
+class Stream:
+    """One stream.
+
+    Attributes
+    ----------
+    terms
+        As it was created; public.
+    out
+        The directory of its releases.
+    home
+        The private directory of its node list, uploads and events.
+    inbox
+        Its accepted and unpublished private data.
+    lock
+        Held while data are accepted or taken for a timestamp.
+    sealed
+        How many timestamps are sealed, as far as the worker knows.
+    promise
+        What is promised of its releases.
+    measuring
+        The timestamp that the worker is publishing now.
+    trouble
+        Why the worker can't continue, in public words.
+    """
+
+    def __init__(
+        self, terms: NewStream, home: Path, out: Path, *, created: str, adopted: bool
+    ) -> None:
+        self.terms, self.home, self.out = terms, home, out
+        self.created, self.adopted = created, adopted
+        self.lock = threading.RLock()
+        self.shelf = Shelf(out)
+        self.roster = StoredRoster(home / "roster.parquet")
+        self.inbox = Inbox(home)
+        self.measuring: int | None = None
+        self.trouble: str | None = None
+        self.sealed, self.promise = self._read_ledger()
+
+    def _read_ledger(self) -> tuple[int, Promise]:
+        """Return how many timestamps are sealed, even if not all are released, and the promise."""
+        try:
+            with Ledger(ledger_at(self.out), writing=False) as ledger:
+                return ledger.sealed, Promise.under(ledger.terms)
+        except PsgraphError as error:
+            self.trouble = f"The ledger can't be read ({type(error).__name__})."
+            unknown = Caveat(None, "its ledger can't be read.")
+            return len(self.shelf.certificates()), Promise(self.guarantee, unknown)
+
+    @property
+    def name(self) -> str:
+        return self.terms.name
+
+    @property
+    def guarantee(self) -> WEventPrivacy:
+        return WEventPrivacy(self.terms.epsilon, self.terms.window)
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """Its ticks; None if a timestamp is published as soon as it is posted."""
+        terms = self.terms
+        if terms.period is None:
+            return None
+        return Schedule.begin(
+            terms.period, terms.timezone, terms.first_period, float(terms.delay_seconds)
+        )
+
+    @property
+    def statement(self) -> str | None:
+        """Where its times come from; None leaves it as the ledger of an adopted stream says."""
+        if self.schedule is not None:
+            return self.schedule.statement
+        return None if self.adopted else _NAMED
+
+
+class Streams:
+    """All streams of a service."""
+
+    def __init__(self, directory: Path, database: Database, audit: AuditLog) -> None:
+        self._directory, self._database, self._audit = directory, database, audit
+        self._lock = threading.Lock()
+        self._streams: dict[str, Stream] = {}
+        for terms, out, created, adopted in database.rows(
+            "SELECT terms, out, created, adopted FROM streams ORDER BY name"
+        ):
+            read = NewStream.model_validate_json(terms)
+            self._streams[read.name] = Stream(
+                read, self.home(read.name), Path(out), created=created, adopted=bool(adopted)
+            )
+
+    def home(self, name: str) -> Path:
+        """Return the private directory of a stream."""
+        return self._directory / "streams" / name
+
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(sorted(self._streams.values(), key=lambda each: each.name))
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def seen_by(self, identity: Identity) -> list[Stream]:
+        """Return the streams that exist for a caller."""
+        return [each for each in self if identity.sees(each.name, public=each.terms.public)]
+
+    def visible(self, name: str, identity: Identity) -> Stream:
+        """Return a stream by its name; refuse a hidden one as if it were not there."""
+        stream = self._streams.get(name)
+        if stream is not None and identity.sees(name, public=stream.terms.public):
+            return stream
+        if identity.role == "public":
+            raise Refusal(
+                401,
+                "unauthorised",
+                "There is no public stream of this name.",
+                "Send the header Authorization: Bearer TOKEN, or check the name.",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        raise Refusal(
+            404,
+            "not_found",
+            "There is no stream of this name for this token.",
+            "List the streams, or ask a curator for a token.",
+        )
+
+    def create(self, new: NewStream, by: Identity) -> Stream:
+        """Create a stream and begin its ledger, which fixes its guarantee."""
+        terms = _resolved(new)
+        guarantee = WEventPrivacy(terms.epsilon, terms.window)
+        method = build_method(terms.method, terms.parameters, guarantee)
+        refuse_without_promise(method, guarantee, seed=terms.seed, not_private=False)
+        with self._lock:
+            if terms.name in self._streams:
+                raise _taken()
+            home = self.home(terms.name)
+            make_directory(home, mode=0o700)
+            out = home / RELEASES
+            try:
+                Publisher(method, guarantee, out=out, seed=terms.seed).close()
+            except TermsChanged:  # a directory that another service left here
+                raise _taken() from None
+            return self._register(terms, out, by, adopted=False)
+
+    def adopt(self, terms: NewStream, out: Path, by: Identity) -> Stream:
+        """Register a stream whose ledger is already there."""
+        with self._lock:
+            if terms.name in self._streams:
+                raise _taken()
+            make_directory(self.home(terms.name), mode=0o700)
+            return self._register(terms, out.absolute(), by, adopted=True)
+
+    def _register(self, terms: NewStream, out: Path, by: Identity, *, adopted: bool) -> Stream:
+        created = now_text()
+        stream = Stream(terms, self.home(terms.name), out, created=created, adopted=adopted)
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO streams VALUES (?, ?, ?, ?, ?)",
+                (terms.name, terms.model_dump_json(), str(out), created, int(adopted)),
+            )
+            action = "adopt stream" if adopted else "create stream"
+            self._audit.add(by, action, stream=terms.name)
+        self._streams = {**self._streams, terms.name: stream}
+        return stream
+
+
+def _resolved(new: NewStream) -> NewStream:
+    """Check what belongs together, and fix the first period."""
+    if new.period is None:
+        unused = [
+            name
+            for name, given in (
+                ("first_period", new.first_period is not None),
+                ("timezone", new.timezone is not None),
+                ("delay_seconds", new.delay_seconds > 0),
+                ("missing", new.missing != "wait"),
+            )
+            if given
+        ]
+        if unused or new.source == "events":
+            what = unused[0] if unused else "source 'events'"
+            raise Refusal(422, "invalid", f"{what} needs a period.", "Give a period such as 1d.")
+        return new
+    try:
+        schedule = Schedule.begin(new.period, new.timezone, new.first_period)
+        schedule.due(_PERIODS_AHEAD)
+    except PsgraphError as error:
+        message, _, remedy = str(error).partition("\n")
+        raise Refusal(422, "invalid", message, remedy) from None
+    if (new.source == "events" or new.missing == "empty") and schedule.current() > 0:
+        raise Refusal(
+            422,
+            "invalid",
+            "The first period is over, so nothing could be posted for it.",
+            "Give a moment in the present period, or leave first_period out.",
+        )
+    return new.model_copy(update={"first_period": schedule.time(0)})
+
+
+def _taken() -> Refusal:
+    return Refusal(
+        409,
+        "name_taken",
+        "There is a stream of this name already.",
+        "Choose another name. The guarantee of a stream can't be changed.",
+    )

@@ -1,0 +1,163 @@
+"""Tokens: random secrets, hashed at rest, that expire and can be revoked.
+
+A token is ``psg_<id>_<secret>``. The id is public and finds the row; the secret has 256 random
+bits and is stored as an argon2 hash only. A secret that was checked once is remembered in memory,
+by its SHA-256, so that argon2 runs once per token and process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import threading
+from typing import Any, cast
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from psgraph.service.audit_log import AuditLog
+from psgraph.service.clock import after_days, now_text
+from psgraph.service.database import Database
+from psgraph.service.permissions import Identity, RoleName
+from psgraph.service.problems import Refusal
+from psgraph.service.schemas import NewToken, TokenCreated, TokenView
+
+__all__ = ["Tokens"]
+
+_FORM = re.compile(r"psg_([a-z0-9]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_COLUMNS = "id, role, label, streams, created, expires, revoked"
+_MOST_REMEMBERED = 10_000
+
+# The secret has 256 random bits, which no guessing reaches; a slow hash would only slow down the
+# service. These are the smallest parameters that argon2's authors still call useful.
+_HASHER = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1)
+_DUMMY = _HASHER.hash("no token has this secret")
+
+
+class Tokens:
+    """The tokens of a service."""
+
+    def __init__(self, database: Database, audit: AuditLog) -> None:
+        self._database, self._audit = database, audit
+        self._checked: dict[bytes, str] = {}  # SHA-256 of a token → its id
+        self._lock = threading.Lock()
+
+    def create(self, new: NewToken, by: Identity) -> TokenCreated:
+        """Make a token; the answer is the only place where its secret is shown."""
+        identifier = "".join(secrets.choice(_LETTERS) for _ in range(12))
+        token = f"psg_{identifier}_{secrets.token_urlsafe(32)}"
+        expires = None if new.expires_days is None else after_days(new.expires_days)
+        streams = None if new.streams is None else json.dumps(sorted(set(new.streams)))
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                (
+                    identifier,
+                    _HASHER.hash(token),
+                    new.role,
+                    new.label,
+                    streams,
+                    now_text(),
+                    expires,
+                ),
+            )
+            self._audit.add(by, f"create {new.role} token", outcome=identifier)
+        return TokenCreated(token=token, **self._view(identifier).model_dump())
+
+    def any_curator(self) -> bool:
+        """Whether there is a curator token that works."""
+        return any(
+            view.role == "curator" and view.streams is None and self._works(view)
+            for view in self.views()
+        )
+
+    def views(self) -> list[TokenView]:
+        """Return all tokens without their secrets, oldest first."""
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id")
+        return [_as_view(row) for row in rows]
+
+    def revoke(self, identifier: str, by: Identity) -> TokenView:
+        """Revoke a token, at once; refuse to revoke the last curator token."""
+        view = self._view(identifier)
+        if view.revoked is None:
+            with self._database.transaction() as connection:
+                connection.execute(
+                    "UPDATE tokens SET revoked = ? WHERE id = ?", (now_text(), identifier)
+                )
+                if view.role == "curator" and not self.any_curator():
+                    raise Refusal(
+                        409,
+                        "last_curator",
+                        "This is the last curator token that works.",
+                        "Create another curator token first.",
+                    )
+                self._audit.add(by, f"revoke {view.role} token", outcome=identifier)
+        return self._view(identifier)
+
+    # ---- checking ----
+
+    def recognised(self, token: str) -> Identity | None:
+        """Return the identity of a token that was checked before; None says nothing."""
+        identifier = self._checked.get(_sha256(token))
+        return None if identifier is None else self.identity(identifier)
+
+    def check(self, token: str) -> Identity | None:
+        """Return the identity of a token, None if there is no such token, by a slow hash.
+
+        Takes as long for an unknown id as for a wrong secret.
+        """
+        with self._lock:
+            known = self.recognised(token)
+            if known is not None:
+                return known
+            match = _FORM.fullmatch(token)
+            row = match and self._database.row("SELECT hash FROM tokens WHERE id = ?", (match[1],))
+            try:
+                _HASHER.verify(row[0] if row else _DUMMY, token if match else "")
+            except (Argon2Error, InvalidHashError):
+                return None
+            if not match or not row:
+                return None
+            if len(self._checked) >= _MOST_REMEMBERED:
+                self._checked.clear()
+            self._checked[_sha256(token)] = match[1]
+            return self.identity(match[1])
+
+    def identity(self, identifier: str) -> Identity | None:
+        """Return the identity of a token by its id, None if it is revoked or has expired."""
+        row = self._database.row(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (identifier,))
+        view = None if row is None else _as_view(row)
+        if view is None or not self._works(view):
+            return None
+        streams = None if view.streams is None else frozenset(view.streams)
+        return Identity(identifier, cast(RoleName, view.role), streams)
+
+    @staticmethod
+    def _works(view: TokenView) -> bool:
+        return view.revoked is None and (view.expires is None or view.expires > now_text())
+
+    def _view(self, identifier: str) -> TokenView:
+        row = self._database.row(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (identifier,))
+        if row is None:
+            raise Refusal(404, "not_found", "There is no such token.", "List the tokens.")
+        return _as_view(row)
+
+
+def _as_view(row: tuple[Any, ...]) -> TokenView:
+    identifier, role, label, streams, created, expires, revoked = row
+    return TokenView(
+        id=identifier,
+        role=role,
+        label=label,
+        streams=None if streams is None else json.loads(streams),
+        created=created,
+        expires=expires,
+        revoked=revoked,
+    )
+
+
+def _sha256(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()

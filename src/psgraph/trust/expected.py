@@ -1,0 +1,293 @@
+"""Error bars at no cost: how far releases can be trusted, from the releases alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from psgraph._runtime.html import card, grid, note, paragraph
+from psgraph._runtime.numbers import count, exact_decimal
+from psgraph.errors import DataError, InvalidArgument
+from psgraph.graph import SyntheticGraph
+from psgraph.methods.base import Method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.noise_effects import effects_of
+from psgraph.publication.reading import Releases, read_releases
+from psgraph.trust.calibration import load_calibration, method_calibration
+from psgraph.trust.intervals import Estimate, estimate_statistics
+from psgraph.trust.prediction import Prediction, predict_errors
+from psgraph.trust.reruns import check_effort, run_bootstrap
+from psgraph.trust.sampling import method_of
+from psgraph.trust.verdicts import Verdict, judge
+
+__all__ = ["ExpectedErrors", "ReleasesLike", "expected_errors"]
+
+ReleasesLike = str | PathLike[str] | Sequence[Release]
+
+REPETITIONS = 3
+LEAST_NODES = 50  # what predictions were checked on has about a hundred nodes or more
+FULL = 0.9  # share of node pairs that are edges, above which a graph can hardly change
+
+
+@dataclass(frozen=True)
+class ExpectedErrors:
+    """Predicted errors of releases, and intervals around their statistics.
+
+    Everything in it follows from public releases, so it is public too.
+
+    Attributes
+    ----------
+    method, guarantee
+        Of the releases.
+    releases, timestamps
+        How many releases there are, and how many of them were rerun before the time was up.
+    times
+        The times of the timestamps that were rerun, where they have any.
+    nodes
+        The number of nodes at each of them.
+    repetitions, seed
+        How often the releases were rerun, and from which seed.
+    errors
+        Predictions by name of metric.
+    statistics
+        Intervals by name of statistic.
+    verdicts
+        What analysts ask, and whether the releases answer it.
+    notes
+        What limits the predictions.
+    """
+
+    method: str
+    guarantee: WEventPrivacy
+    releases: int
+    timestamps: int
+    times: tuple[str | None, ...]
+    nodes: tuple[int, ...]
+    repetitions: int
+    seed: int
+    calibrated: bool
+    errors: Mapping[str, Prediction] = field(hash=False)
+    statistics: Mapping[str, Estimate] = field(hash=False)
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; a missing number is None."""
+        return {
+            "method": self.method,
+            "epsilon": exact_decimal(self.guarantee.epsilon),
+            "window": self.guarantee.window,
+            "releases": self.releases,
+            "timestamps": self.timestamps,
+            "times": list(self.times),
+            "repetitions": self.repetitions,
+            "seed": self.seed,
+            "calibrated": self.calibrated,
+            "errors": {name: each.to_dict() for name, each in self.errors.items()},
+            "statistics": {name: each.to_dict() for name, each in self.statistics.items()},
+            "verdicts": [each.to_dict() for each in self.verdicts],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Column headings and a row of text per metric: the prediction and its 90 % interval."""
+        rows: list[tuple[str, ...]] = [
+            (f"{each.words} {each.metric.arrow}", each.shown())
+            for each in self.errors.values()
+            if each.status == "unpredictable" or each.overall is not None
+        ]
+        return ("metric", "predicted, with 90 % interval"), rows
+
+    def _repr_html_(self) -> str:
+        columns, rows = self.table()
+        questions = [(each.question, each.answer, each.reason) for each in self.verdicts]
+        return card(
+            f"Expected errors of {count(self.timestamps, 'release')}",
+            grid(("question", "answered", "why"), questions, left=3),
+            grid(columns, rows, left=2),
+            *(paragraph(each) for each in self.notes[:1]),
+            *(note(each) for each in self.notes[1:]),
+        )
+
+
+def expected_errors(
+    releases: ReleasesLike,
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    repetitions: int = REPETITIONS,
+    progress: Callable[[], object] = lambda: None,
+) -> ExpectedErrors:
+    """Predict the errors of releases without the original: how far can they be trusted?
+
+    The method that made the releases is run on them again, as if they were the truth, with fresh
+    noise of the same size. What that changes is corrected by factors that were learned on public
+    streams. It needs no original, no ledger and no ε.
+
+    Parameters
+    ----------
+    releases
+        The directory of the releases, what `psgraph.read_releases` returned, or a list of
+        releases.
+    seed
+        The same seed and number of repetitions give the same numbers.
+    seconds
+        When to stop, at the latest after the timestamp in progress; None for all repetitions.
+    repetitions
+        How often the releases are rerun, at most.
+    progress
+        Called after every timestamp of every repetition.
+
+    Raises
+    ------
+    DataError
+        If there is no release, no edge or no room for more, fewer than 50 nodes, or more than one
+        method or guarantee.
+    VerificationFailed
+        If a release is not as it was published.
+
+    Examples
+    --------
+    >>> import psgraph as pg
+    >>> stream = pg.demo_stream(nodes=300, timestamps=2)
+    >>> with pg.Publisher(pg.TmF(), pg.WEventPrivacy("4", window=2)) as publisher:
+    ...     releases = list(publisher.publish_all(stream))
+    >>> found = expected_errors(releases, repetitions=1)
+    >>> found.method, found.timestamps, found.verdicts[-1].answer
+    ('tmf', 2, 'never')
+    """
+    check_effort(seed, seconds, repetitions)
+    found = _releases(releases)
+    certificates = _certificates(found)
+    method, guarantee = method_of(certificates)
+    _check_size(certificates)
+    bootstrap = run_bootstrap(
+        _Graphs(found),
+        method,
+        guarantee,
+        seed=seed,
+        repetitions=repetitions,
+        seconds=seconds,
+        progress=progress,
+    )
+    calibration = method_calibration(method)
+    used = certificates[: bootstrap.timestamps]
+    errors = predict_errors(bootstrap, calibration)
+    statistics = estimate_statistics(bootstrap, calibration, method, used)
+    return ExpectedErrors(
+        method=method.name,
+        guarantee=guarantee,
+        releases=len(certificates),
+        timestamps=bootstrap.timestamps,
+        times=tuple(each.time for each in used),
+        nodes=tuple(each.nodes for each in used),
+        repetitions=len(bootstrap.repetitions),
+        seed=seed,
+        calibrated=calibration is not None,
+        errors=errors,
+        statistics=statistics,
+        verdicts=judge(errors, statistics, noisy_degree=_noisy_degree(method, used[-1])),
+        notes=tuple(_notes(certificates, bootstrap.timestamps, calibrated=calibration is not None)),
+    )
+
+
+def _check_size(certificates: Sequence[Certificate]) -> None:
+    """Refuse releases on which reruns show nothing, because there is no room for an error.
+
+    A graph without edges stays empty, and one that noise has filled stays full: both look perfect.
+    """
+    if not any(each.edges for each in certificates):
+        raise DataError(
+            "no release has an edge, so running the method on them again shows nothing\n"
+            "Nothing can be said about how far they can be trusted."
+        )
+    most = max(each.nodes for each in certificates)
+    if most < LEAST_NODES:
+        raise DataError(
+            f"the releases have {count(most, 'node')}; predictions were checked on graphs of "
+            f"{LEAST_NODES} nodes or more\nNothing can be said about how far they can be trusted. "
+            "psgraph plan says how large the noise is."
+        )
+    if all(each.edges > FULL * each.nodes * (each.nodes - 1) / 2 for each in certificates):
+        raise DataError(
+            f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
+            "the method on them again shows nothing\n"
+            "Nothing can be said about how far they can be trusted."
+        )
+
+
+def _noisy_degree(method: Method[Any, Any], last: Certificate) -> float | None:
+    """Return the degree to which noise alone may lift a node; None if no degree is measured."""
+    nodes = max(last.nodes, 1)
+    rows = method.plan(last.guarantee, nodes=nodes)
+    found = effects_of(rows, last.guarantee, nodes=nodes, edges=last.edges).degree
+    return None if found is None else found[1]
+
+
+class _Graphs:
+    """The graphs of releases, read again whenever they are iterated."""
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        self._releases = releases
+
+    def __iter__(self) -> Iterator[SyntheticGraph]:
+        return (release.graph for release in self._releases)
+
+
+def _releases(releases: ReleasesLike) -> Sequence[Release]:
+    if isinstance(releases, str | PathLike):
+        return read_releases(releases)
+    if isinstance(releases, Releases):
+        return releases
+    if not isinstance(releases, list | tuple) or not all(
+        isinstance(each, Release) for each in releases
+    ):
+        raise InvalidArgument(
+            f"releases are a directory or a list of releases, not {type(releases).__name__}\n"
+            "Give the path of the directory, or what psgraph.read_releases(...) returned."
+        )
+    if not releases:
+        raise DataError("there is no release\nGive at least one.")
+    return releases
+
+
+def _certificates(releases: Sequence[Release]) -> Sequence[Certificate]:
+    if isinstance(releases, Releases):
+        return releases.certificates
+    return [release.certificate for release in releases]
+
+
+def _notes(
+    certificates: Sequence[Certificate], timestamps: int, *, calibrated: bool
+) -> Iterator[str]:
+    """Yield what limits the predictions, the most important first."""
+    last = certificates[-1]
+    if not calibrated:
+        yield (
+            f"Not calibrated: nothing is known about predictions for {last.method} with these "
+            "parameters. Reruns are too optimistic where a method is biased; true errors may be "
+            "several times as large."
+        )
+    else:
+        known = load_calibration()
+        epsilon, window = last.guarantee.epsilon, last.guarantee.window
+        budgets = [float(each) for each in known.epsilons]
+        if not (
+            min(budgets) <= epsilon <= max(budgets)
+            and min(known.windows) <= window <= max(known.windows)
+        ):
+            yield (
+                f"ε = {exact_decimal(epsilon)} with w = {window} is outside the range that "
+                f"predictions were checked in: ε from {min(budgets):g} to {max(budgets):g}, w "
+                f"from {min(known.windows)} to {max(known.windows)}."
+            )
+    if timestamps < len(certificates):
+        yield (
+            f"The time was up after {count(timestamps, 'timestamp')} of {len(certificates):,}; "
+            "later ones are not covered."
+        )
+    if not last.private:
+        yield f"These releases promise no privacy: {last.promise.text}"

@@ -1,0 +1,213 @@
+"""Intervals around the statistics of the releases themselves: where does the true value lie?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.trust.calibration import LEVEL, MethodCalibration, Shift
+from psgraph.trust.noise_scale import edge_margin
+from psgraph.trust.prediction import Range, Status
+from psgraph.trust.quantities import (
+    CURVE_DEGREES,
+    STATISTICS,
+    StatisticInfo,
+    curve_name,
+    degree_class,
+)
+from psgraph.trust.reruns import Bootstrap
+from psgraph.trust.scales import from_scale, to_scale
+
+if TYPE_CHECKING:
+    from psgraph.methods.base import Method
+    from psgraph.publication.certificate import Certificate
+
+__all__ = ["Estimate", "Features", "Source", "calibration_key", "estimate_statistics", "features"]
+
+Floats = NDArray[np.float64]
+Source = Literal["from the bootstrap", "from the noise scale"]
+
+_LEAST_SPREAD = 0.005  # on the scale of a statistic: reruns that never differ are no proof
+_KEYS = {curve_name(each): f"degree_curve_from_{degree_class(each)}" for each in CURVE_DEGREES}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic at every timestamp: as released, and where the true value should lie.
+
+    Attributes
+    ----------
+    released
+        Of the releases, exactly.
+    ranges
+        Of the original, with 90 % intervals; None where there is none.
+    source
+        What the ranges follow from.
+    others
+        Ranges from the other source, where there are any.
+    """
+
+    info: StatisticInfo
+    status: Status
+    source: Source
+    released: tuple[float | None, ...]
+    ranges: tuple[Range | None, ...]
+    others: tuple[Range | None, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return self.info.words
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "source": self.source,
+            "released": list(self.released),
+            "ranges": _listed(self.ranges),
+            **({"other_source": _listed(self.others)} if self.others else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Features:
+    """What reruns say about a statistic, on its scale.
+
+    Attributes
+    ----------
+    released, moved
+        At every timestamp: the released value, and by how much it lies above that of the reruns.
+    spread
+        The root mean square of that difference over all timestamps and reruns.
+    """
+
+    released: Floats
+    moved: Floats
+    spread: float
+
+
+def calibration_key(name: str) -> str:
+    """Return the name under which a statistic is calibrated; degree curves by class of degrees."""
+    return _KEYS.get(name, name)
+
+
+def features(bootstrap: Bootstrap, info: StatisticInfo) -> Features:
+    """Summarise what reruns do to a statistic."""
+    released = to_scale(_counted(bootstrap.released[info.name], info), info.scale)
+    reruns = [to_scale(each.statistics[info.name], info.scale) for each in bootstrap.repetitions]
+    moved = released - np.array(reruns)
+    there = moved[~np.isnan(moved)]
+    spread = float(np.sqrt(np.mean(there**2))) if there.size else 0.0
+    return Features(released, moved.mean(axis=0), max(spread, _LEAST_SPREAD))
+
+
+def _counted(values: Floats, info: StatisticInfo) -> Floats:
+    """Leave out counts of zero: reruns can't find what is not there."""
+    return np.where(values == 0, np.nan, values) if info.scale == "count" else values
+
+
+def estimate_statistics(
+    bootstrap: Bootstrap,
+    calibration: MethodCalibration | None,
+    method: Method[Any, Any],
+    certificates: Sequence[Certificate],
+) -> dict[str, Estimate]:
+    """Return intervals around every statistic of the releases."""
+    known: Mapping[str, Shift] = {} if calibration is None else calibration.statistics
+    found = {
+        name: _from_bootstrap(bootstrap, info, known.get(calibration_key(name)))
+        for name, info in STATISTICS.items()
+    }
+    found |= _descending([found[curve_name(degree)] for degree in CURVE_DEGREES])
+    shift = known.get("edges")
+    if shift is not None and shift.noise_form is not None:
+        edges = bootstrap.released["edges"]
+        margin = edge_margin(method, certificates[: edges.size], edges, shift.noise_form)
+        found["edges"] = _with_noise(found["edges"], edges, margin)
+    return found
+
+
+def _from_bootstrap(bootstrap: Bootstrap, info: StatisticInfo, shift: Shift | None) -> Estimate:
+    released = bootstrap.released[info.name]
+    shown = tuple(None if np.isnan(value) else float(value) for value in released)
+    nothing: tuple[Range | None, ...] = (None,) * released.size
+    source: Source = "from the bootstrap"
+    seen = features(bootstrap, info)
+    if shift is None:
+        # The reruns' own differences, reversed: as far as they fell below, the truth lies above.
+        reruns = [
+            to_scale(each.statistics[info.name], info.scale) for each in bootstrap.repetitions
+        ]
+        moved = seen.released - np.array(reruns)
+        there = moved[~np.isnan(moved)]
+        if not there.size:
+            return Estimate(info, "not calibrated", source, shown, nothing)
+        around = there - there.mean()
+        ends = (0.0, *np.quantile(around, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        ranges = _ranges(info, seen.released + there.mean(), ends)
+        return Estimate(info, "not calibrated", source, shown, ranges)
+    if not shift.usable:
+        return Estimate(info, "unpredictable", source, shown, nothing)
+    ends = tuple(each * seen.spread for each in (shift.middle, shift.low, shift.high))
+    ranges = _ranges(info, seen.released + shift.share * seen.moved, ends)
+    return Estimate(info, "calibrated", source, shown, ranges)
+
+
+def _ranges(
+    info: StatisticInfo, centres: Floats, ends: Sequence[float]
+) -> tuple[Range | None, ...]:
+    found: list[Range | None] = []
+    for centre in centres:
+        if np.isnan(centre):
+            found.append(None)
+            continue
+        value, low, high = from_scale(centre + np.array(ends), info.scale).tolist()
+        found.append(Range(value, low, high))
+    return tuple(found)
+
+
+def _descending(curve: Sequence[Estimate]) -> dict[str, Estimate]:
+    """Use that a degree curve never ascends: no interval ends above one of a smaller degree."""
+    most = [np.inf] * len(curve[0].ranges)
+    found = {}
+    for each in curve:
+        ranges = []
+        for at, band in enumerate(each.ranges):
+            if band is not None:
+                high = max(min(band.high, most[at]), band.low)
+                band, most[at] = Range(min(band.value, high), band.low, high), high
+            ranges.append(band)
+        found[each.info.name] = replace(each, ranges=tuple(ranges))
+    return found
+
+
+def _with_noise(estimate: Estimate, edges: Floats, margin: Floats) -> Estimate:
+    """Put the narrower of two intervals first; both were checked."""
+    ranges = tuple(
+        None if np.isnan(half) else Range(float(value), max(float(value - half), 0.0), value + half)
+        for value, half in zip(edges, margin, strict=True)
+    )
+    if any(each is None for each in ranges):
+        return estimate
+    if _width(ranges) > _width(estimate.ranges):
+        return replace(estimate, others=ranges)
+    return Estimate(
+        estimate.info,
+        "calibrated",
+        "from the noise scale",
+        estimate.released,
+        ranges,
+        estimate.ranges if any(estimate.ranges) else (),
+    )
+
+
+def _width(ranges: Sequence[Range | None]) -> float:
+    widths = [each.high - each.low for each in ranges if each is not None]
+    return float(np.mean(widths)) if widths else np.inf
+
+
+def _listed(ranges: Sequence[Range | None]) -> list[dict[str, float] | None]:
+    return [None if each is None else each.to_dict() for each in ranges]

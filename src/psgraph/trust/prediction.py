@@ -1,0 +1,175 @@
+"""Predicted errors with intervals, per timestamp and overall, from a bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.numbers import NO_VALUE
+from psgraph.metrics.groups import MetricInfo
+from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
+from psgraph.trust.quantities import ERRORS
+from psgraph.trust.reruns import Bootstrap
+from psgraph.trust.scales import from_scale, to_scale
+
+if TYPE_CHECKING:
+    from psgraph.trust.reruns import Series
+
+__all__ = ["UNPREDICTABLE", "Prediction", "Range", "Status", "mean_of", "predict_errors", "to_log"]
+
+Floats = NDArray[np.float64]
+#: ``calibrated``: corrected and checked. ``not calibrated``: as reruns have it, likely too
+#: optimistic. ``unpredictable``: predictions for this method were found to be wrong.
+Status = Literal["calibrated", "not calibrated", "unpredictable"]
+
+UNPREDICTABLE = "can't be predicted for this method"
+
+
+@dataclass(frozen=True)
+class Range:
+    """A prediction and its 90 % interval, in the unit of what is predicted."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, float]:
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The predicted error of the releases in one metric.
+
+    Attributes
+    ----------
+    overall
+        The mean over time; None where it can't be predicted or has no value.
+    over_time
+        Each timestamp, None where it can't be predicted or has no value.
+    rerun
+        The mean error of reruns, before any correction.
+    """
+
+    metric: MetricInfo
+    status: Status
+    overall: Range | None
+    over_time: tuple[Range | None, ...]
+    rerun: float | None
+
+    @property
+    def words(self) -> str:
+        return self.metric.words
+
+    def shown(self) -> str:
+        """The prediction with its interval, as text."""
+        if self.status == "unpredictable":
+            return UNPREDICTABLE
+        if self.overall is None:
+            return NO_VALUE
+        number, unit = self.metric.number, self.metric.unit
+        low, high = number(self.overall.low), number(self.overall.high)
+        return f"{number(self.overall.value)} ({low} to {high}) {unit}".strip()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "overall": None if self.overall is None else self.overall.to_dict(),
+            "over_time": [None if each is None else each.to_dict() for each in self.over_time],
+            "rerun": self.rerun,
+        }
+
+
+def to_log(metric: MetricInfo, values: Floats | float) -> Floats:
+    """Return errors on a logarithmic scale; where higher is better, what is missing to 1."""
+    numbers = np.asarray(values, dtype=np.float64)
+    return to_scale(1 - numbers if metric.better == "higher" else numbers, "log")
+
+
+def _from_log(metric: MetricInfo, values: Floats) -> Floats:
+    numbers = from_scale(values, "log")
+    return 1 - numbers if metric.better == "higher" else numbers
+
+
+def mean_of(values: Sequence[float] | Floats) -> float:
+    """The mean of the values that are there; NaN if none is."""
+    numbers = np.asarray(values, dtype=np.float64)
+    there = numbers[~np.isnan(numbers)]
+    return float(there.mean()) if there.size else float("nan")
+
+
+def predict_errors(
+    bootstrap: Bootstrap, calibration: MethodCalibration | None
+) -> dict[str, Prediction]:
+    """Predict every error; without a calibration, as the reruns have it."""
+    known: Mapping[str, Correction] = {} if calibration is None else calibration.errors
+    return {
+        name: _prediction(
+            info,
+            [each.errors for each in bootstrap.repetitions],
+            known.get(name),
+        )
+        for name, info in ERRORS.items()
+    }
+
+
+def _prediction(
+    metric: MetricInfo, reruns: Sequence[Series], correction: Correction | None
+) -> Prediction:
+    name = metric.name
+    at_each = np.array([each[name] for each in reruns])
+    raw = mean_of([mean_of(each) for each in at_each])
+    timestamps = at_each.shape[1]
+    if np.isnan(raw):
+        status: Status = "not calibrated" if correction is None else "calibrated"
+        return Prediction(metric, status, None, (None,) * timestamps, None)
+    if correction is None:
+        around = _quantiles(at_each.ravel())  # of a single timestamp, since reruns are few
+        return Prediction(
+            metric,
+            "not calibrated",
+            None if around is None else replace(around, value=raw),
+            tuple(_quantiles(column) for column in at_each.T),
+            raw,
+        )
+    if not correction.usable:
+        return Prediction(metric, "unpredictable", None, (None,) * timestamps, raw)
+    centre = correction.predict(to_log(metric, raw))
+    overall = _interval(metric, float(centre), correction.overall)
+    over_time: tuple[Range | None, ...] = (None,) * timestamps
+    if correction.usable_over_time:
+        over_time = tuple(
+            None
+            if np.isnan(value)
+            else _interval(
+                metric,
+                float(correction.predict(to_log(metric, value))),
+                correction.timestamp,
+            )
+            for value in (mean_of(column) for column in at_each.T)
+        )
+    return Prediction(metric, "calibrated", overall, over_time, raw)
+
+
+def _interval(metric: MetricInfo, centre: float, ends: tuple[float, float]) -> Range:
+    values = _from_log(metric, centre + np.array([0.0, *ends]))
+    least = -1.0 if metric.name == "degree_change_correlation" else 0.0
+    if metric.better == "higher":
+        values = np.clip(values, least, 1.0)
+    return Range(float(values[0]), float(values.min()), float(values.max()))
+
+
+def _quantiles(values: Floats) -> Range | None:
+    """The mean of a few values and the quantiles of all there are."""
+    there = values[~np.isnan(values)]
+    if not there.size:
+        return None
+    low, high = np.quantile(there, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Range(float(there.mean()), float(low), float(high))

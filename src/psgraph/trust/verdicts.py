@@ -1,0 +1,225 @@
+"""Which questions releases can answer: a verdict for each, from predicted errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp
+from typing import Literal
+
+from psgraph._runtime.numbers import count
+from psgraph.metrics.limits import Limits, limits_of
+from psgraph.trust.intervals import Estimate
+from psgraph.trust.prediction import UNPREDICTABLE, Prediction, Range
+from psgraph.trust.quantities import DEGREE_CLASSES
+
+__all__ = ["Answer", "Verdict", "judge"]
+
+#: Whether releases answer a question. ``unclear``: the interval is too wide to say.
+Answer = Literal["yes", "roughly", "unclear", "no", "unknown", "never"]
+
+_EDGES = Limits(0.1, 0.5)
+_HUBS = Limits(0.8, 0.5)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an analyst may ask, whether releases answer it, and why."""
+
+    question: str
+    answer: Answer
+    reason: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"question": self.question, "answer": self.answer, "reason": self.reason}
+
+
+def judge(
+    errors: Mapping[str, Prediction],
+    statistics: Mapping[str, Estimate],
+    *,
+    noisy_degree: float | None = None,
+) -> tuple[Verdict, ...]:
+    """Return a verdict for every question.
+
+    `noisy_degree` is the degree to which noise alone may lift a node, if that is known.
+
+    Predictions that are not calibrated are too optimistic: they can show that a question is not
+    answered, but not that it is.
+    """
+    calibrated = all(each.status != "not calibrated" for each in errors.values())
+    found = _judged(errors, statistics, noisy_degree)
+    return found if calibrated else tuple(_doubted(each) for each in found)
+
+
+def _doubted(verdict: Verdict) -> Verdict:
+    if verdict.answer not in ("yes", "roughly"):
+        return verdict
+    return replace(verdict, answer="unclear", reason=f"{verdict.reason} That is not calibrated.")
+
+
+def _judged(
+    errors: Mapping[str, Prediction],
+    statistics: Mapping[str, Estimate],
+    noisy_degree: float | None,
+) -> tuple[Verdict, ...]:
+    return (
+        _edge_count(statistics["edges"]),
+        _growth(statistics["edge_growth"]),
+        _hubs(errors["hubs_found"], noisy_degree),
+        _degrees_of_nodes(errors),
+        _by_metric(
+            "What does the degree distribution look like?",
+            errors["degree_divergence_smoothed"],
+            "The smoothed degree divergence",
+        ),
+        _communities(errors["modularity_error"], errors["adjusted_rand_index"]),
+        _by_metric(
+            "How often are neighbours of a node neighbours themselves?",
+            errors["clustering_error"],
+            "The clustering error",
+        ),
+        _by_metric(
+            "How many steps apart are nodes?",
+            errors["effective_diameter_error"],
+            "The error of the effective diameter",
+        ),
+        _by_metric(
+            "How quickly do relations change?",
+            errors["snapshot_overlap_error"],
+            "The error of the share of edges that persist",
+        ),
+        Verdict(
+            "Which single edges exist?",
+            "never",
+            "That is what the noise hides, at any ε and with any method. An edge of a release "
+            "says nothing certain about an edge of the original.",
+        ),
+    )
+
+
+def _answer(worse: float, better: float, limits: Limits) -> Answer:
+    """Compare the two ends of an interval with thresholds that ascend if lower is better."""
+    sign = 1 if limits.close < limits.fair else -1
+    if sign * worse <= sign * limits.close:
+        return "yes"
+    if sign * worse <= sign * limits.fair:
+        return "roughly"
+    return "unclear" if sign * better <= sign * limits.fair else "no"
+
+
+def _by_metric(question: str, prediction: Prediction, subject: str) -> Verdict:
+    if prediction.overall is None:
+        return _unknown(question, prediction)
+    answer = _answer(*_ends(prediction, prediction.overall), limits_of(prediction.metric))
+    return Verdict(question, answer, f"{subject} is predicted at {prediction.shown()}.")
+
+
+def _ends(prediction: Prediction, found: Range) -> tuple[float, float]:
+    """The worse end of an interval, then the better one."""
+    higher = prediction.metric.better == "higher"
+    return (found.low, found.high) if higher else (found.high, found.low)
+
+
+def _unknown(question: str, prediction: Prediction) -> Verdict:
+    words = prediction.words.capitalize()
+    if prediction.status == "unpredictable":
+        return Verdict(question, "unknown", f"{words}: {UNPREDICTABLE}.")
+    return Verdict(question, "unknown", f"{words} has no value in these releases.")
+
+
+def _edge_count(estimate: Estimate) -> Verdict:
+    question = "How many edges are there?"
+    found = [each for each in estimate.ranges if each is not None and each.value]
+    if not found:
+        return Verdict(question, "unknown", f"The {estimate.words}: {UNPREDICTABLE}.")
+    margin = _median([(each.high - each.low) / 2 / each.value for each in found])
+    return Verdict(
+        question,
+        _answer(margin, margin, _EDGES),
+        f"The true number lies within about {100 * margin:.2g} % of the estimate "
+        f"({estimate.source}).",
+    )
+
+
+def _growth(estimate: Estimate) -> Verdict:
+    question = "Is it denser than at the timestamp before?"
+    found = [each for each in estimate.ranges if each is not None]
+    if not found:
+        reason = (
+            f"The {estimate.words}: {UNPREDICTABLE}."
+            if estimate.status == "unpredictable"
+            else "There is only one release."
+        )
+        return Verdict(question, "unknown", reason)
+    clear = sum(1 for each in found if each.low > 0 or each.high < 0)
+    margin = exp(_median([(each.high - each.low) / 2 for each in found])) - 1
+    return Verdict(
+        question,
+        "yes" if clear == len(found) else "roughly" if clear else "no",
+        f"Changes of more than about {100 * margin:.2g} % stand out from noise; "
+        f"{clear:,} of {count(len(found), 'step')} are as large.",
+    )
+
+
+def _hubs(prediction: Prediction, noisy_degree: float | None) -> Verdict:
+    question = "Who are the hubs?"
+    beyond = (
+        ""
+        if noisy_degree is None
+        else f" Noise in one measurement lifts no node of mean degree beyond {noisy_degree:,.0f}, "
+        "with a probability of 95 % (from the noise scale)."
+    )
+    found = prediction.overall
+    if found is None:
+        unknown = _unknown(question, prediction)
+        return replace(unknown, reason=unknown.reason + beyond)
+    low, high, about = (10 * each for each in (found.low, found.high, found.value))
+    return Verdict(
+        question,
+        _answer(found.low, found.high, _HUBS),
+        f"Of the ten nodes of highest published degree, about {about:.0f} ({low:.0f} to "
+        f"{high:.0f}) are among the true ten.{beyond}",
+    )
+
+
+def _degrees_of_nodes(errors: Mapping[str, Prediction]) -> Verdict:
+    question = "How many neighbours has a given node?"
+    said, answers = [], []
+    for low, high in DEGREE_CLASSES:
+        prediction = errors[f"degree_error_from_{low}"]
+        found = prediction.overall
+        if found is None:
+            continue
+        answers.append(_answer(*_ends(prediction, found), limits_of(prediction.metric)))
+        size = f"{low} or more" if high is None else f"{low} to {high}"
+        said.append(f"degree {size}: {100 * found.value:.0f} %")
+    if not said:
+        return Verdict(question, "unknown", f"The degrees of nodes: {UNPREDICTABLE}.")
+    best = min(answers, key=("yes", "roughly", "unclear", "no").index)
+    answer: Answer = best if len({*answers}) == 1 or best in ("unclear", "no") else "roughly"
+    return Verdict(question, answer, f"Mean error of a published degree: {'; '.join(said)}.")
+
+
+def _communities(clear: Prediction, same: Prediction) -> Verdict:
+    question = "Are there communities, and who is in which?"
+    found = same.overall
+    if found is None:
+        return _unknown(question, same)
+    answer = _answer(found.low, found.high, limits_of(same.metric))
+    also = (
+        f" How clearly the graph splits (modularity error): {clear.shown()}."
+        if clear.overall is not None
+        else ""
+    )
+    return Verdict(
+        question,
+        answer,
+        f"The communities of releases agree with the true ones to {same.shown()} (adjusted Rand "
+        f"index; 0 is chance).{also}",
+    )
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]

@@ -1,0 +1,1 @@
+"""How good predicted errors are: cells, fitting of the factors, and the page."""

@@ -1,0 +1,141 @@
+"""Cells of the calibration: what reruns of a release show, beside the true errors.
+
+A cell publishes a data set once and treats the releases as an analyst would. Its values are those
+that predictions are fitted to and checked with. Names of values::
+
+    true|METRIC  first|METRIC              errors of releases, and of reruns, averaged over time
+    true|METRIC|i  first|METRIC|i          the same at one of a few timestamps
+    off|STATISTIC|i  moved|STATISTIC|i     true − released, and released − rerun
+    spread|STATISTIC                       root mean square of the latter
+    noise|FORM|i                           error of the edge count, in margins of that form
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._version import __version__
+from psgraph.methods.base import find_method
+from psgraph.metrics.facts import GraphFacts
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
+from psgraph.trust.intervals import features
+from psgraph.trust.noise_scale import NOISE_FORMS, edge_margin
+from psgraph.trust.prediction import mean_of, to_log
+from psgraph.trust.quantities import ERRORS, STATISTICS, Errors, Statistics
+from psgraph.trust.reruns import Bootstrap, run_bootstrap
+from psgraph.trust.scales import to_scale
+from psgraph_lab.experiments.cells import Cell, Originals, Outcome
+from psgraph_lab.experiments.needs import source_of
+from psgraph_lab.experiments.runner import machine, originals_of
+
+__all__ = ["CHOSEN", "REPETITIONS", "calibrate_cell", "run_calibration_cell"]
+
+Floats = NDArray[np.float64]
+
+REPETITIONS = 2  # reruns of a release
+CHOSEN = 3  # timestamps of which values are kept
+
+
+def calibrate_cell(cell: Cell, groups: tuple[str, ...], directory: Path | None) -> Outcome:
+    """Run a cell in a process of its own."""
+    del groups  # all are computed
+    return Outcome(
+        cell,
+        values=run_calibration_cell(cell, originals_of(cell, directory)),
+        version=__version__,
+        machine=machine(),
+        source=source_of(cell.method),
+    )
+
+
+def run_calibration_cell(cell: Cell, originals: Originals) -> dict[str, float]:
+    """Publish a data set, rerun the method on its releases, and compare both with the truth.
+
+    Examples
+    --------
+    >>> from psgraph.streams.demo import demo_stream
+    >>> stream = Originals.of(demo_stream(nodes=300, timestamps=2))
+    >>> values = run_calibration_cell(Cell("demo", "tmf", "4", 2, 0), stream)
+    >>> values["true|density_error"] < 0.5, values["first|density_error"] < 0.5
+    (True, True)
+    """
+    method = find_method(cell.method)(**dict(cell.parameters))
+    guarantee = WEventPrivacy(cell.epsilon, window=cell.window)
+    publisher = Publisher(method, guarantee, seed=cell.seed)
+    releases = list(publisher.publish_all(originals.snapshots))
+    graphs = [release.graph for release in releases]
+    bootstrap = run_bootstrap(graphs, method, guarantee, seed=cell.seed, repetitions=REPETITIONS)
+    chosen = _chosen(len(graphs))
+    true_errors = _series(_errors(originals.facts, [GraphFacts(graph) for graph in graphs]))
+    true_statistics = _series(_statistics(originals.facts))
+    values = _error_values(bootstrap, true_errors, chosen)
+    values |= _statistic_values(bootstrap, true_statistics, chosen)
+    edges = bootstrap.released["edges"]
+    for form in NOISE_FORMS:
+        margin = edge_margin(method, [each.certificate for each in releases], edges, form)
+        for number, at in enumerate(chosen):
+            off = abs(true_statistics["edges"][at] - edges[at])
+            values[f"noise|{form}|{number}"] = off / margin[at]
+    return {name: value for name, value in values.items() if np.isfinite(value)}
+
+
+def _error_values(
+    bootstrap: Bootstrap, true: Mapping[str, Floats], chosen: Sequence[int]
+) -> dict[str, float]:
+    values = {}
+    for name, info in ERRORS.items():
+        first = [each.errors[name] for each in bootstrap.repetitions]
+        overall = {
+            "true": mean_of(true[name]),
+            "first": mean_of([mean_of(each) for each in first]),
+        }
+        for kind, value in overall.items():
+            values[f"{kind}|{name}"] = float(to_log(info, value))
+        for number, at in enumerate(chosen):
+            values[f"true|{name}|{number}"] = float(to_log(info, true[name][at]))
+            rerun = mean_of([each[at] for each in first])
+            values[f"first|{name}|{number}"] = float(to_log(info, rerun))
+    return values
+
+
+def _statistic_values(
+    bootstrap: Bootstrap, true: Mapping[str, Floats], chosen: Sequence[int]
+) -> dict[str, float]:
+    values = {}
+    for name, info in STATISTICS.items():
+        seen = features(bootstrap, info)
+        off = to_scale(true[name], info.scale) - seen.released
+        values[f"spread|{name}"] = seen.spread
+        for number, at in enumerate(chosen):
+            values[f"off|{name}|{number}"] = float(off[at])
+            values[f"moved|{name}|{number}"] = float(seen.moved[at])
+    return values
+
+
+def _chosen(timestamps: int) -> tuple[int, ...]:
+    """The last timestamp, the middle one and one near the beginning, each once."""
+    return tuple(dict.fromkeys((timestamps - 1, timestamps // 2, min(1, timestamps - 1))))[:CHOSEN]
+
+
+def _errors(
+    truth: Sequence[GraphFacts], made: Sequence[GraphFacts]
+) -> Iterator[Mapping[str, float]]:
+    errors = Errors()
+    for pair in zip(truth, made, strict=True):
+        yield errors.compute(*pair)
+
+
+def _statistics(graphs: Sequence[GraphFacts]) -> Iterator[Mapping[str, float]]:
+    statistics = Statistics()
+    for facts in graphs:
+        yield statistics.compute(facts)
+
+
+def _series(rows: Iterator[Mapping[str, float]]) -> dict[str, Floats]:
+    found = list(rows)
+    return {name: np.array([row[name] for row in found]) for name in found[0]}

@@ -1,0 +1,134 @@
+"""The audit log: append-only, chained, and without private data for auditors."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+
+import pytest
+
+from psgraph.errors import LedgerError
+from psgraph.service.audit_log import SERVICE, AuditLog
+from psgraph.service.database import MIGRATIONS, Database
+from tests.service.offline import Offline, edges
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(tmp_path / "service.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def log(database):
+    log = AuditLog(database)
+    for number in range(5):
+        log.add(SERVICE, f"action {number}", stream="calls" if number % 2 else "mails")
+    return log
+
+
+def without_triggers(database) -> sqlite3.Connection:
+    connection = sqlite3.connect(database.path, isolation_level=None)
+    connection.execute("DROP TRIGGER audit_keeps")
+    connection.execute("DROP TRIGGER audit_stays")
+    return connection
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM audit", "UPDATE audit SET digest = ''"])
+def test_entries_can_be_neither_changed_nor_deleted(log, database, change):
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        database.write(change)
+    assert log.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE audit SET content = replace(content, '2', '3') WHERE number = 2", "2 was changed"),
+        ("DELETE FROM audit WHERE number = 2", "2 is missing"),
+        ("DELETE FROM audit WHERE number = 4", "entries were removed"),
+    ],
+)
+def test_a_change_behind_its_back_is_found(log, database, change, problem):
+    head = log.head()
+    without_triggers(database).execute(change)
+    found = log.verify(known_head=head)
+    assert not found.ok
+    assert problem in found.problem
+
+
+def test_a_head_that_was_noted_stays_part_of_the_chain(log):
+    head = log.head()
+    log.add(SERVICE, "more")
+    assert log.verify(known_head=head).ok
+    assert not log.verify(known_head="f" * 64).ok
+
+
+def test_pages_are_newest_first_and_can_be_limited_to_streams(log):
+    assert [each.number for each in log.entries(limit=2)] == [4, 3]
+    assert [each.number for each in log.entries(before=3, limit=9)] == [2, 1, 0]
+    assert [each.number for each in log.entries(streams=["calls"])] == [3, 1]
+    assert (log.count("main"), log.count("main", streams=["calls"])) == (5, 2)
+
+
+def test_a_newer_database_is_refused(tmp_path):
+    Database(tmp_path / "file", (*MIGRATIONS, "CREATE TABLE more (x)")).close()
+    with pytest.raises(LedgerError, match="newer version"):
+        Database(tmp_path / "file")
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    (tmp_path / "file").write_bytes(b"something else" * 100)
+    with pytest.raises(LedgerError, match="can't be opened"):
+        Database(tmp_path / "file")
+
+
+def test_a_failed_transaction_leaves_nothing(database):
+    with suppress(ZeroDivisionError), database.transaction():
+        database.write("INSERT INTO streams VALUES ('a', '', '', '', 0)")
+        assert database.rows("SELECT * FROM streams")
+        raise ZeroDivisionError
+    assert not database.rows("SELECT * FROM streams")
+
+
+# ---- what auditors see ----
+
+
+def test_every_private_access_is_recorded(tmp_path, monkeypatch):
+    offline = Offline(tmp_path / "service", monkeypatch)
+    offline.create(keep_originals_days=1)
+    headers = {"Content-Type": "text/csv"}
+    offline.call("POST", "/streams/calls/preview", content=edges(), headers=headers)
+    offline.post(0, edges())
+    offline.post(0, edges())
+    offline.post(0, edges(2))
+    offline.post(1, b"u,v\n1,nobody\n")
+    offline.publish()
+    offline.call("GET", "/streams/calls/comparison")
+    entries = offline.call("GET", "/audit-log").json()["entries"]
+    offline.close()
+    done = [(each["action"], each["timestamp"], each["outcome"]) for each in entries[::-1]][3:]
+    assert done == [
+        ("preview", None, "done"),
+        ("post snapshot", 0, "accepted"),
+        ("post snapshot", 0, "known"),
+        ("post snapshot", 0, "other_data"),
+        ("post snapshot", 1, "unreadable"),
+        ("release", 0, "released"),
+        ("compare", None, "done"),
+    ]
+
+
+def test_an_auditor_does_not_see_how_often_events_were_posted(tmp_path, monkeypatch):
+    offline = Offline(tmp_path / "service", monkeypatch)
+    offline.create(source="events", period="1d", first_period="2026-05-28")
+    auditor = offline.call("POST", "/tokens", json={"role": "auditor"}).json()["token"]
+    before = offline.call("GET", "/audit-log", token=auditor).content
+    for number in range(3):
+        rows = f"u,v,time\n1,{2 + number},2026-05-28T21:00:00Z\n".encode()
+        assert offline.events(f"post-000{number}", rows).status_code == 202
+    assert offline.call("GET", "/audit-log", token=auditor).content == before
+    assert offline.call("GET", "/audit-log?log=events", token=auditor).status_code == 403
+    assert offline.call("GET", "/audit-log?log=events").json()["total"] == 3
+    offline.close()

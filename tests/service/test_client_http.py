@@ -1,0 +1,227 @@
+"""How the client behaves when the network or the server does not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import psgraph.client.http as transport
+from psgraph.client import Client
+from psgraph.client.http import Http
+from psgraph.errors import AccessDenied, DataError, InvalidArgument, ServiceError
+
+Reply = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def scripted(*replies: Reply) -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
+    """A server that gives these replies in order, the last one for ever; with what it was sent."""
+    seen: list[tuple[str, str, bytes]] = []
+    left = list(replies)
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_one_request(self) -> None:
+            super().handle_one_request()
+            self.close_connection = True
+
+        def _answer(self) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            seen.append((self.command, self.path, self.rfile.read(length)))
+            (left.pop(0) if len(left) > 1 else left[0])(self)
+
+        do_GET = do_POST = do_PUT = do_DELETE = _answer
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def says(status: int, content: object, **headers: str) -> Reply:
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return reply
+
+
+def hangs_up(handler: BaseHTTPRequestHandler) -> None:
+    handler.connection.close()
+
+
+def breaks_off(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b"half")
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """No test waits; what it would have waited."""
+    taken: list[float] = []
+    monkeypatch.setattr(transport.time, "sleep", taken.append)
+    return taken
+
+
+BUSY = says(503, {"error": "unavailable", "message": "busy", "remedy": "wait"})
+
+
+def test_a_get_is_repeated_after_a_lost_connection(pauses: list[float]) -> None:
+    with scripted(hangs_up, BUSY, says(200, {"ok": 1})) as (address, seen):
+        assert Http(address).json("GET", "/x") == {"ok": 1}
+    assert len(seen) == 3
+    assert len(pauses) == 2
+
+
+def test_attempts_and_pauses_are_bounded(pauses: list[float]) -> None:
+    with (
+        scripted(says(503, {}, Retry_After="86400")) as (address, seen),
+        pytest.raises(ServiceError),
+    ):
+        Http(address).json("GET", "/x")
+    assert len(seen) == 5
+    assert pauses == [30.0] * 4
+
+
+def test_a_request_that_may_count_twice_is_sent_once() -> None:
+    with scripted(hangs_up) as (address, seen), pytest.raises(ServiceError, match="can't be reac"):
+        Http(address).json("POST", "/x", body=b"{}")
+    assert len(seen) == 1
+
+
+def test_an_upload_is_repeated_whole(tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_bytes(b"u,v\n" + b"1,2\n" * 50_000)
+    accepted = says(202, {"state": "accepted", "stream": "calls", "timestamp": 0})
+    with scripted(hangs_up, accepted) as (address, seen):
+        assert Client(address, "secret").push("calls", 0, file).state == "accepted"
+    assert [each[2] for each in seen] == [file.read_bytes()] * 2
+
+
+def test_a_refusal_before_the_upload_is_complete_is_understood(tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_bytes(b"u,v\n" + b"1,2\n" * 4_000_000)
+
+    class Impatient(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            says(413, {"error": "too_large", "message": "Too large.", "remedy": "Send less."})(self)
+            self.close_connection = True
+            self.connection.settimeout(2)
+            while self.rfile.read1(1 << 20):  # what is on its way, so that the answer arrives
+                pass
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Impatient)
+    server.daemon_threads = True
+    threading.Thread(target=server.handle_request, daemon=True).start()
+    client = Client(f"http://127.0.0.1:{server.server_address[1]}", "secret")
+    with pytest.raises(ServiceError, match=r"Too large\.\nSend less\.") as caught:
+        client.push("calls", 0, file)
+    server.server_close()
+    assert (caught.value.status, caught.value.code) == (413, "too_large")
+
+
+def test_a_download_that_breaks_off_is_repeated_and_nothing_is_mixed(tmp_path: Path) -> None:
+    target = tmp_path / "graph.part"
+    with scripted(breaks_off, says(200, b"all of it")) as (address, _):
+        found = Http(address).download("/x", target)
+    assert target.read_bytes() == b"all of it"
+    assert found == hashlib.sha256(b"all of it").hexdigest()
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_token_that_is_not_enough_is_an_access_denied(status: int) -> None:
+    told = {"error": "forbidden", "message": "Not this role.", "remedy": "Use a curator's."}
+    with scripted(says(status, told)) as (address, seen), pytest.raises(AccessDenied) as caught:
+        Client(address, "secret").streams()
+    assert str(caught.value) == "Not this role.\nUse a curator's."
+    assert len(seen) == 1
+
+
+def test_a_redirect_is_not_followed_and_the_token_stays() -> None:
+    with scripted(says(200, [])) as (elsewhere, seen):
+        moved = says(307, b"", Location=f"{elsewhere}/api/v1/streams")
+        with scripted(moved) as (address, _), pytest.raises(ServiceError, match="answered 307"):
+            Client(address, "secret").streams()
+    assert seen == []
+
+
+def test_what_a_server_writes_can_not_control_the_terminal() -> None:
+    told = {"error": "x", "message": "\x1b]0;gotcha\x07\x1b[2J", "remedy": "\r\x00"}
+    with scripted(says(400, told)) as (address, _), pytest.raises(ServiceError) as caught:
+        Client(address, "secret").streams()
+    assert not [each for each in str(caught.value) if not each.isprintable() and each != "\n"]
+
+
+@pytest.mark.parametrize("content", [b"<html>", b"\xff", {"unexpected": 1}, [{"name": "calls"}]])
+def test_an_answer_that_is_not_the_services_is_named_as_such(content: object) -> None:
+    with scripted(says(200, content)) as (address, _), pytest.raises(ServiceError):
+        Client(address, "secret").streams()
+
+
+@pytest.mark.parametrize("address", ["http://192.0.2.1:8765", "http://psgraph.example.org"])
+def test_a_token_is_never_sent_unencrypted_over_a_network(address: str) -> None:
+    with pytest.raises(InvalidArgument, match="unencrypted"):
+        Client(address, "secret")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "psgraph.example.org",
+        "ftp://x",
+        "https://",
+        "https://me:secret@x",
+        "https://x:0x",
+        "https://x?a=1",
+    ],
+)
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(InvalidArgument, match="https://host:port") as caught:
+        Client(address, "secret")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a\r\nX-Injected: 1", "tökén"])
+def test_a_token_that_would_break_the_header_is_refused(token: str) -> None:
+    with pytest.raises(InvalidArgument, match="token") as caught:
+        Client("http://127.0.0.1:1", token)
+    assert not token or token not in str(caught.value)
+
+
+def test_a_name_can_not_leave_its_place_in_the_address() -> None:
+    missing = says(404, {"error": "not_found", "message": "Nothing there.", "remedy": "Look."})
+    with scripted(missing) as (address, seen), pytest.raises(ServiceError, match="Nothing there"):
+        Client(address, "secret").stream("../tokens?x=1#y\r\n")
+    assert [path for _, path, _ in seen] == ["/api/v1/streams/..%2Ftokens%3Fx%3D1%23y%0D%0A"]
+
+
+def test_no_file_and_other_files_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    client = Client("http://127.0.0.1:1", "secret")
+    with pytest.raises(InvalidArgument, match="neither CSV nor Parquet"):
+        client.push("calls", 0, tmp_path / "edges.xlsx")
+    with pytest.raises(DataError, match="can't be read"):
+        client.push("calls", 0, tmp_path / "missing.csv")
