@@ -19,7 +19,7 @@ from psgraph import read_stream
 from psgraph.errors import DataError, InvalidArgument, OutputError, OutsideRoster, RosterError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
-from psgraph.stores import Store, external_sort, new_store, open_store
+from psgraph.stores import Store, new_store, open_store
 from psgraph.stores.manifest import MANIFEST, _digest
 from psgraph.streams.preparing import prepare
 
@@ -121,7 +121,7 @@ def test_an_edge_outside_the_roster_is_refused(tmp_path):
 
 def test_a_full_disk_is_noticed_before_it_is_full(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)._replace(free=1000)
-    monkeypatch.setattr(external_sort.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     with pytest.raises(OutputError, match="not enough disk"):
         stored(tmp_path / "store", run_keys=60)
     assert not (tmp_path / "store").exists()

@@ -12,6 +12,6 @@ A store holds private edges: only its owner can enter the directory.
 """
 
 from psgraph.stores.reading import Store, is_store, open_store
-from psgraph.stores.writing import StoreWriter, new_store
+from psgraph.stores.writing import SnapshotWriter, StoreWriter, new_store
 
-__all__ = ["Store", "StoreWriter", "is_store", "new_store", "open_store"]
+__all__ = ["SnapshotWriter", "Store", "StoreWriter", "is_store", "new_store", "open_store"]

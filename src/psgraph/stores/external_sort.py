@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.scratch import check_space
 from psgraph._runtime.sorting import sort_keys
-from psgraph.errors import OutputError
 from psgraph.graph.parts import ranges
 
-__all__ = ["RUN_KEYS", "ExternalSort", "check_space"]
+__all__ = ["RUN_KEYS", "ExternalSort"]
 
 RUN_KEYS = 1 << 22
-_SPARE_BYTES = 1 << 26
 
 Integers = NDArray[np.int64]
 
@@ -93,17 +91,6 @@ class ExternalSort:
 
     def _run(self, number: int) -> Path:
         return self._directory / f"run-{number:05d}"
-
-
-def check_space(directory: Path, wanted: int) -> None:
-    """Refuse to fill a disk up."""
-    free = shutil.disk_usage(directory).free
-    if free < wanted + _SPARE_BYTES:
-        raise OutputError(
-            f"not enough disk: {free / 1e9:.2f} GB are free beside the store\n"
-            "Preparing needs about 16 bytes for every edge of the largest snapshot, and then 8 "
-            "for every edge. Free some space, or choose another disk."
-        )
 
 
 def _distinct(keys: Integers) -> Integers:

@@ -53,7 +53,7 @@ class Store:
 
     def __iter__(self) -> Iterator[Snapshot]:
         for entry in self.manifest.snapshots:
-            yield self._snapshot(entry)
+            yield self.snapshot(entry)
 
     def roster(self, entry: StoredEntry) -> Roster:
         """Read the roster of a snapshot; refuse one that was changed."""
@@ -69,7 +69,8 @@ class Store:
         self._roster = read_nodes(content, path)
         return self._roster
 
-    def _snapshot(self, entry: StoredEntry) -> Snapshot:
+    def snapshot(self, entry: StoredEntry) -> Snapshot:
+        """Return a snapshot; its edges are read when an engine asks for a part."""
         parts = StoredParts(
             self.path, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower
         )

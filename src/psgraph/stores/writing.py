@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from psgraph._runtime.folder import new_folder
+from psgraph._runtime.scratch import check_space
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Dropped, Positions, Roster, Snapshot
 from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.graph.parts import PART_NODES
-from psgraph.stores.external_sort import RUN_KEYS, ExternalSort, check_space
+from psgraph.stores.external_sort import RUN_KEYS, ExternalSort
 from psgraph.stores.manifest import MANIFEST, Manifest, PartFile, StoredEntry
 from psgraph.stores.parts import EDGES, LOWER, StoredParts, write_part
 
@@ -50,18 +51,20 @@ class StoreWriter:
     ----------
     times, held_back
         What the manifest says about the stream; set them before the block ends.
+    entries
+        The snapshots that are written.
     """
 
     def __init__(self, directory: Path, *, part_nodes: int, run_keys: int) -> None:
         self.directory, self.part_nodes, self.run_keys = directory, part_nodes, run_keys
         self.times: str | None = None
         self.held_back: str | None = None
-        self._entries: list[StoredEntry] = []
+        self.entries: list[StoredEntry] = []
         self._nodes: dict[str, str] = {}
         (directory / "nodes").mkdir()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def begin(self, roster: Roster, *, time: str | None) -> SnapshotWriter:
         """Begin the next snapshot."""
@@ -75,7 +78,7 @@ class StoreWriter:
 
     def record(self, entry: StoredEntry) -> None:
         """Record a snapshot whose files are written."""
-        self._entries.append(entry)
+        self.entries.append(entry)
 
     def write_nodes(self, roster: Roster) -> str:
         """Write a node list, unless it is there; returns the SHA-256 of its file."""
@@ -86,10 +89,13 @@ class StoreWriter:
             self._nodes[roster.digest] = sha256
         return self._nodes[roster.digest]
 
+    def manifest(self) -> Manifest:
+        """Return what the store holds so far."""
+        return Manifest(self.part_nodes, self.times, self.held_back, tuple(self.entries))
+
     def write_manifest(self) -> None:
         """Write the manifest, with which the store is complete."""
-        manifest = Manifest(self.part_nodes, self.times, self.held_back, tuple(self._entries))
-        (self.directory / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        (self.directory / MANIFEST).write_text(self.manifest().to_json(), encoding="utf-8")
 
 
 class SnapshotWriter:
