@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from psgraph.graph import Snapshot
+    from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.privacy.mechanisms.exponential import Scores
 
 __all__ = ["BlockCounts", "Blocks", "Edges", "Engine"]
@@ -143,4 +143,8 @@ class Engine(Protocol):
         rng: np.random.Generator,
     ) -> Edges:
         """Add or remove edges where degrees are off most, to exactly `edge_count` edges."""
+        ...
+
+    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
+        """Encode each part of a released graph as a Parquet file, in order, when asked for."""
         ...

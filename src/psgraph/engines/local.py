@@ -20,10 +20,11 @@ from psgraph.engines.pairs import pair_count
 from psgraph.engines.parallel import mapped, summed, thread_count
 from psgraph.engines.repair import repair_edges
 from psgraph.engines.sampling import sample_block_keys
+from psgraph.graph.formats.edges import encode_part
 from psgraph.privacy.mechanisms.exponential import Scores
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot
+    from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.graph.parts import EdgeParts, Pairs, Rows
 
 __all__ = ["LocalEngine"]
@@ -145,6 +146,10 @@ class LocalEngine:
             edge_count=edge_count,
             rng=rng,
         )
+
+    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
+        tasks = [partial(encode_part, read, graph.roster) for read in graph.parts.edges()]
+        return mapped(tasks, threads=self.threads)
 
 
 @dataclass(frozen=True)

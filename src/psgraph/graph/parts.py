@@ -18,7 +18,7 @@ from psgraph._runtime.adjacency import adjacency
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.normalising import Positions
 
-__all__ = ["PART_NODES", "EdgeParts", "MemoryParts", "Pairs", "Rows", "ranges"]
+__all__ = ["PART_NODES", "EdgeParts", "MemoryParts", "Pairs", "Rows", "degrees", "ranges"]
 
 PART_NODES = 1 << 17
 
@@ -76,6 +76,19 @@ def ranges(nodes: int, part_nodes: int = PART_NODES) -> Iterator[tuple[int, int]
     """
     for first in range(0, nodes, part_nodes):
         yield first, min(first + part_nodes, nodes)
+
+
+def degrees(parts: EdgeParts, nodes: int) -> Integers:
+    """Count the neighbours of every node, one part in memory at a time.
+
+    >>> degrees(MemoryParts(np.array([0, 1]), np.array([1, 2]), nodes=3, part_nodes=1), 3)
+    array([1, 2, 1])
+    """
+    total = np.zeros(nodes, dtype=np.int64)
+    for read in parts.edges():
+        for ends in read():
+            total += np.bincount(ends, minlength=nodes)
+    return total
 
 
 class MemoryParts(Frozen):

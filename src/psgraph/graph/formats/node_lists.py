@@ -43,7 +43,7 @@ def encode_table(table: Any) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def decode_table(content: bytes, path: Path) -> Any:
+def decode_table(content: bytes | memoryview, path: Path) -> Any:
     """Decode a Parquet file; what Arrow says about its content is not passed on."""
     try:
         return pq.read_table(pa.BufferReader(content))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "column_positions",
+    "edge_columns",
     "from_columns",
     "from_table",
     "is_text",
@@ -42,11 +43,15 @@ def to_arrow(graph: Graph) -> pa.Table:
     >>> to_arrow(SyntheticGraph(Roster("abc"), [0], [1])).to_pylist()
     [{'u': 'a', 'v': 'b'}]
     """
-    if graph.roster.strings:
-        ids = graph.roster.arrow_ids
-        return pa.table({"u": ids.take(as_arrow(graph.u)), "v": ids.take(as_arrow(graph.v))})
-    heads, tails = graph.to_ids()
-    return pa.table({"u": as_arrow(heads), "v": as_arrow(tails)})
+    return edge_columns(graph.roster, graph.u, graph.v)
+
+
+def edge_columns(roster: Roster, u: Positions, v: Positions) -> pa.Table:
+    """Look up the ids of edges given as positions; columns ``u`` and ``v``."""
+    if roster.strings:
+        ids = roster.arrow_ids
+        return pa.table({"u": ids.take(as_arrow(u)), "v": ids.take(as_arrow(v))})
+    return pa.table({"u": as_arrow(roster.ids[u]), "v": as_arrow(roster.ids[v])})
 
 
 def to_pandas(graph: Graph) -> pandas.DataFrame:
