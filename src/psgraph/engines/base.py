@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from psgraph.graph import Snapshot, SyntheticGraph
+    from psgraph.graph.parts import EdgeParts
     from psgraph.privacy.mechanisms.exponential import Scores
 
-__all__ = ["BlockCounts", "Blocks", "Edges", "Engine"]
+__all__ = ["BlockCounts", "Blocks", "Edges", "Engine", "Model", "PairCounts"]
 
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -49,8 +50,26 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class PairCounts:
+    """Exactly `counts` distinct edges, uniformly chosen, between each pair of different blocks.
+
+    A count is at most the number of pairs of nodes between the two blocks, and no pair of blocks
+    is listed twice.
+    """
+
+    labels: Labels
+    heads: Labels
+    tails: Labels
+    counts: Integers
+
+
+Model = Blocks | PairCounts
+"""A random graph that an engine can sample."""
+
+
+@dataclass(frozen=True)
 class Edges:
-    """Generated edges: positions ``u < v`` in ascending order of (u, v)."""
+    """All edges of a graph in memory: positions ``u < v`` in ascending order of (u, v)."""
 
     u: NDArray[np.int32]
     v: NDArray[np.int32]
@@ -58,10 +77,10 @@ class Edges:
 
 class Engine(Protocol):
     """Edge-sized work. The first seven verbs read private edges; their results may only go into
-    a mechanism. The others work on what has been released.
+    a mechanism. The last three work on what has been released.
 
-    Each of the first six is a sum or a map over the parts of a snapshot, so that it needs memory
-    for the nodes and a few parts. What it returns does not depend on the parts, nor on how many
+    All but `adjacency` are sums and maps over the parts of a graph, so that they need memory for
+    the nodes and a few parts. What they return does not depend on the parts, nor on how many
     threads or workers there are.
     """
 
@@ -116,33 +135,28 @@ class Engine(Protocol):
         """
         ...
 
-    def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
-        """A graph of independent edges; the parts must not have a pair of nodes in common."""
-        ...
+    def sample(self, *models: Model, seed: int) -> EdgeParts:
+        """Draw the edges of all models, which must not have a pair of nodes in common.
 
-    def sample_pairs(
-        self,
-        labels: Labels,
-        heads: Labels,
-        tails: Labels,
-        counts: Integers,
-        *,
-        rng: np.random.Generator,
-    ) -> Edges:
-        """For each pair of different blocks, exactly `counts` distinct edges, uniformly chosen."""
+        What is drawn for a block depends on `seed`, the place of its model in the list and the
+        block: not on threads, workers or parts, nor on a task being repeated.
+        """
         ...
 
     def repair(
         self,
-        edges: Edges,
+        parts: EdgeParts,
         *,
         labels: Labels,
         inner_degrees: Floats,
         outer_degrees: Floats,
         edge_count: int,
-        rng: np.random.Generator,
-    ) -> Edges:
-        """Add or remove edges where degrees are off most, to exactly `edge_count` edges."""
+        seed: int,
+    ) -> EdgeParts:
+        """Add or remove edges where degrees are off most, to exactly `edge_count` edges.
+
+        `edge_count` is at most the number of pairs of nodes. `parts` come from `sample`.
+        """
         ...
 
     def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,27 +12,24 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import counting
-from psgraph.engines.base import BlockCounts, Blocks, Edges, Floats, Integers, Labels
-from psgraph.engines.distinct import distinct_pair_keys
+from psgraph.engines.base import BlockCounts, Integers, Labels
 from psgraph.engines.merging import count_common, merge_counts
 from psgraph.engines.pairs import pair_count
 from psgraph.engines.parallel import mapped, summed, thread_count
-from psgraph.engines.repair import repair_edges
-from psgraph.engines.sampling import sample_block_keys
-from psgraph.graph.formats.edges import encode_part
+from psgraph.engines.released import Released
+from psgraph.engines.threads import ThreadRunner
 from psgraph.privacy.mechanisms.exponential import Scores
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot, SyntheticGraph
+    from psgraph.graph import Snapshot
     from psgraph.graph.parts import EdgeParts, Pairs, Rows
 
 __all__ = ["LocalEngine"]
 
 MOST_CELLS = 1 << 24  # that are written down one by one, by every thread
-SMALL = 1 << 16  # nodes; below, starting threads costs more than it saves
 
 
-class LocalEngine:
+class LocalEngine(Released):
     """Edge-sized work on this machine: parts are read and counted by all cores.
 
     See `psgraph.engines.base.Engine`.
@@ -46,6 +42,7 @@ class LocalEngine:
 
     def __init__(self, *, threads: int | None = None) -> None:
         self.threads = thread_count() if threads is None else threads
+        super().__init__(ThreadRunner(threads=self.threads))
 
     def edge_count(self, snapshot: Snapshot) -> int:
         return snapshot.parts.edge_count
@@ -106,51 +103,6 @@ class LocalEngine:
     def adjacency(self, snapshot: Snapshot) -> tuple[Integers, NDArray[np.int32]]:
         return counting.adjacency(*snapshot.parts.whole(), len(snapshot.roster))
 
-    def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
-        nodes = max(part.labels.size for part in parts)
-        bits = max(nodes - 1, 1).bit_length()
-        with ThreadPoolExecutor(2) as pool:
-            run = pool.map if nodes > SMALL else map
-            keys = np.concatenate(
-                [sample_block_keys(part, bits=bits, rng=rng, run=run) for part in parts]
-            )
-        return _edges(keys, bits)
-
-    def sample_pairs(
-        self,
-        labels: Labels,
-        heads: Labels,
-        tails: Labels,
-        counts: Integers,
-        *,
-        rng: np.random.Generator,
-    ) -> Edges:
-        bits = max(labels.size - 1, 1).bit_length()
-        return _edges(distinct_pair_keys(labels, heads, tails, counts, bits=bits, rng=rng), bits)
-
-    def repair(
-        self,
-        edges: Edges,
-        *,
-        labels: Labels,
-        inner_degrees: Floats,
-        outer_degrees: Floats,
-        edge_count: int,
-        rng: np.random.Generator,
-    ) -> Edges:
-        return repair_edges(
-            edges,
-            labels=labels,
-            inner_degrees=inner_degrees,
-            outer_degrees=outer_degrees,
-            edge_count=edge_count,
-            rng=rng,
-        )
-
-    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
-        tasks = [partial(encode_part, read, graph.roster) for read in graph.parts.edges()]
-        return mapped(tasks, threads=self.threads)
-
 
 @dataclass(frozen=True)
 class _CommunityScores:
@@ -171,11 +123,3 @@ class _CommunityScores:
             rows.first,
             *counting.community_counts(rows.starts, rows.neighbours, self.labels, self.communities),
         )
-
-
-def _edges(keys: Integers, bits: int) -> Edges:
-    """Keys ``u << bits | v`` as sorted edges."""
-    keys = sort_keys(keys, largest=(1 << 2 * bits) - 1)
-    u = (keys >> bits).astype(np.int32)
-    v = (keys & ((1 << bits) - 1)).astype(np.int32)
-    return Edges(u, v)
