@@ -66,7 +66,7 @@ def command(source: Source, to: Path, part_nodes: int, as_json: bool) -> None:
             source.path,
             to,
             part_nodes=part_nodes,
-            progress=lambda _done, _length: advance(),
+            progress=lambda _: advance(),
             **source.reading(),
         )
     if made.held_back is not None:

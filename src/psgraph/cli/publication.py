@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from psgraph.graph import Snapshot
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.publisher import Publisher
+    from psgraph.streams.overflow import Overflow
 
 __all__ = ["Tally", "publish_source"]
-
-#: Nodes and edges, of all snapshots together, up to which a stream is kept in memory.
-MOST_HELD = 1 << 21
 
 
 @dataclass
@@ -113,12 +111,13 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
     """
     from psgraph._runtime.memory import keep_freed_memory
     from psgraph._runtime.timing import phase, stopwatch
+    from psgraph.streams.overflow import Overflow
 
     keep_freed_memory()
     tally = Tally()
-    with stopwatch() as seconds:
+    with stopwatch() as seconds, Overflow() as overflow:
         with phase("total"), phase("read"), waiting("Checking the input …"):
-            snapshots, length, tally.times, tally.held_back = _checked(source)
+            snapshots, length, tally.times, tally.held_back = _checked(source, overflow)
         with (
             phase("total"),
             compile_notice(),
@@ -143,31 +142,24 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
     return tally
 
 
-def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
+def _checked(
+    source: Source, overflow: Overflow
+) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
-    A short stream is kept in memory meanwhile; a long one will be read a second time. A store was
-    checked when it was prepared.
+    It is read once, however large it is. A store was checked when it was prepared.
     """
-    length = size = 0
-    held: list[Snapshot] | None = []
-    stream = source.open()
+    stream = source.open(overflow)
     if stream.prepared:
         tell_of_input(stream)
         return stream, stream.length or 0, stream.times, stream.held_back
-    for snapshot in stream:
-        length += 1
-        size += snapshot.parts.edge_count + len(snapshot.roster)
-        if size > MOST_HELD:
-            held = None
-        elif held is not None:
-            held.append(snapshot)
+    snapshots = overflow.read(stream)
     tell_of_input(stream)
-    if not length and stream.held_back is not None:
+    if not len(snapshots) and stream.held_back is not None:
         raise DataError(
             "no period of the input is over, so there is nothing to publish yet\n"
             "Run the command again later, or publish it as it is with --close-last."
         )
-    if not length:
+    if not len(snapshots):
         raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    return stream if held is None else held, length, stream.times, stream.held_back
+    return snapshots, len(snapshots), stream.times, stream.held_back

@@ -17,6 +17,7 @@ from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph.streams import Stream
+    from psgraph.streams.gathering import SnapshotStore
 
 __all__ = [
     "Checked",
@@ -229,12 +230,12 @@ class Source:
                 "Give --every as well."
             )
 
-    def open(self) -> Stream:
+    def open(self, store: SnapshotStore | None = None) -> Stream:
         """Read the roster and the head of INPUT; snapshots are read while iterating."""
         from psgraph.streams import read_stream
 
         silence_warnings()
-        return read_stream(self.path, **self.reading())
+        return read_stream(self.path, store=store, **self.reading())
 
     def reading(self) -> dict[str, Any]:
         """Return the options of `psgraph.read_stream`."""

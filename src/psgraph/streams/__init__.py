@@ -10,9 +10,10 @@ from typing import Any
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
-from psgraph.stores import StoreWriter, is_store
+from psgraph.stores import is_store
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
+from psgraph.streams.gathering import SnapshotStore
 from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.reading import Reading
@@ -50,7 +51,7 @@ def read_stream(
     unknown_nodes_to: str | PathLike[str] | None = None,
     gaps: str | None = None,
     close_last: bool = False,
-    store: StoreWriter | None = None,
+    store: SnapshotStore | None = None,
 ) -> Stream:
     """Read a stream of snapshots, one at a time: memory does not grow with its length.
 
@@ -128,7 +129,7 @@ def read_stream(
         With `every`: publish the last period although it is not over.
     store
         Where the edges of snapshots are written while they are read; see `psgraph.prepare`. They
-        stay in memory unless given.
+        stay in memory unless given. The source is then read once.
 
     Returns
     -------
@@ -186,7 +187,14 @@ def read_stream(
                 table, nodes, times=declared, time_label=time_label, reading=reading
             )
         span = Span.parse(start, until, every=period, close_last=close_last)
-        return event_stream(table, nodes, span=span, cumulative=cumulative, reading=reading)
+        return event_stream(
+            table,
+            nodes,
+            span=span,
+            cumulative=cumulative,
+            reading=reading,
+            once=store is not None,
+        )
 
     given_for_rows = [
         name

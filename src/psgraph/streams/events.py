@@ -34,6 +34,7 @@ def event_stream(
     span: Span,
     cumulative: bool = False,
     reading: Reading | None = None,
+    once: bool = False,
 ) -> Stream:
     """Cut an event table into one snapshot per period.
 
@@ -41,9 +42,10 @@ def event_stream(
     events outside those are refused. The last period is held back unless it is over. A period
     without events gives an empty snapshot, unless gaps are refused. A snapshot's time is the
     first moment of its period, and a roster that changes over time is looked up at that moment.
+    With `once` the table is read a single time.
     """
     reading = Reading() if reading is None else reading  # it collects bad rows
-    source = _Source(table, nodes, span, reading)
+    source = _Source(table, nodes, span, reading, once=once)
     every = span.every
 
     def snapshots() -> Iterator[Snapshot]:
@@ -104,7 +106,10 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
 class _Source:
     """An event table and how to read it."""
 
-    def __init__(self, table: TableFile, nodes: Nodes, span: Span, reading: Reading) -> None:
+    def __init__(
+        self, table: TableFile, nodes: Nodes, span: Span, reading: Reading, *, once: bool
+    ) -> None:
+        self._once = once
         self._table, self._nodes, self._span, self._bad = table, nodes, span, reading.bad
         self._refuse_gaps = reading.gaps == "refuse"
         ends, self._time = _find(table, reading, declared=span.closed)
@@ -157,9 +162,13 @@ class _Source:
         stream.hold_back(span.held_back(last_event))
 
     def _events(self) -> Iterator[Events]:
-        """Yield events in the order of their periods."""
+        """Yield events in the order of their periods.
+
+        To find out whether a table is sorted, it has to be read. One that is to be read once is
+        sorted in any case.
+        """
         if self._sorted is None:
-            self._sorted = self._is_sorted()
+            self._sorted = not self._once and self._is_sorted()
         if not self._sorted:
             return in_order(self._read())
         return (events for rows in self._read() for events in rows.pieces())

@@ -7,11 +7,13 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Positions, Roster, Snapshot
 from psgraph.graph.formats.tables import column_positions
-from psgraph.stores import StoreWriter
 
-__all__ = ["Gathering", "InMemory", "InStore"]
+__all__ = ["EdgeWriter", "Gathering", "InMemory", "InStore", "SnapshotStore"]
+
+#: Rows whose ids are looked up together: a look-up may have to go over the whole roster.
+LOOKED_UP = 1 << 20
 
 
 Prepare = Callable[[pa.ChunkedArray, pa.ChunkedArray], tuple[pa.ChunkedArray, pa.ChunkedArray]]
@@ -26,6 +28,22 @@ class Gathering(Protocol):
 
     def snapshot(self) -> Snapshot:
         """Build the snapshot of all rows added."""
+        ...
+
+
+class EdgeWriter(Protocol):
+    """Takes the edges of one snapshot as positions, and makes the snapshot of them."""
+
+    def add(self, a: Positions, b: Positions) -> None: ...
+
+    def finish(self) -> Snapshot: ...
+
+
+class SnapshotStore(Protocol):
+    """Where readers write edges to: `psgraph.stores.StoreWriter`, or `Overflow`."""
+
+    def begin(self, roster: Roster, *, time: str | None) -> EdgeWriter:
+        """Begin the next snapshot."""
         ...
 
 
@@ -63,14 +81,27 @@ class InStore:
     """
 
     def __init__(
-        self, store: StoreWriter, roster: Roster, *, time: str | None, prepare: Prepare
+        self, store: SnapshotStore, roster: Roster, *, time: str | None, prepare: Prepare
     ) -> None:
         self._roster, self._prepare = roster, prepare
         self._writer = store.begin(roster, time=time)
+        self._heads: list[pa.Array] = []
+        self._tails: list[pa.Array] = []
+        self._rows = 0
 
     def add(self, heads: pa.Array, tails: pa.Array) -> None:
-        columns = self._prepare(pa.chunked_array([heads]), pa.chunked_array([tails]))
-        self._writer.add(*column_positions(*columns, self._roster))
+        self._heads.append(heads)
+        self._tails.append(tails)
+        self._rows += len(heads)
+        if self._rows >= LOOKED_UP:
+            self._look_up()
 
     def snapshot(self) -> Snapshot:
+        if self._rows:
+            self._look_up()
         return self._writer.finish()
+
+    def _look_up(self) -> None:
+        columns = self._prepare(pa.chunked_array(self._heads), pa.chunked_array(self._tails))
+        self._heads, self._tails, self._rows = [], [], 0
+        self._writer.add(*column_positions(*columns, self._roster))

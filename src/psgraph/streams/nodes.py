@@ -18,8 +18,7 @@ from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
 from psgraph.graph.ids import ID_TYPES, IdType
 from psgraph.graph.roster import as_roster
-from psgraph.stores import StoreWriter
-from psgraph.streams.gathering import Gathering, InMemory, InStore
+from psgraph.streams.gathering import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
 from psgraph.streams.unknown_nodes import UnknownNodes
 
@@ -48,7 +47,7 @@ class Nodes:
     declared: Declared | None
     ids: IdType = "auto"
     unknown: UnknownNodes | None = None
-    store: StoreWriter | None = None
+    store: SnapshotStore | None = None
 
     @classmethod
     def choose(
@@ -59,7 +58,7 @@ class Nodes:
         *,
         ids: str = "auto",
         unknown_to: str | PathLike[str] | None = None,
-        store: StoreWriter | None = None,
+        store: SnapshotStore | None = None,
     ) -> Nodes:
         """Read what the user declared; contradictions are refused."""
         if ids not in ID_TYPES:

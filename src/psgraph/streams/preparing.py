@@ -38,7 +38,7 @@ def prepare(
     to: str | PathLike[str],
     *,
     part_nodes: int = PART_NODES,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Callable[[int], object] | None = None,
     **reading: Any,
 ) -> Prepared:
     """Write a stream to a store, which `read_stream` and all commands take instead of the input.
@@ -57,8 +57,7 @@ def prepare(
     part_nodes
         Node positions in a part. Memory for publishing grows with the edges of a part.
     progress
-        Called after every snapshot with the number of snapshots written and the number in the
-        stream, which is None if that is unknown.
+        Called after every snapshot with the number of snapshots written.
     **reading
         Options of `read_stream`: ``roster``, ``every``, ``times`` and so on.
 
@@ -85,7 +84,7 @@ def prepare(
             nodes = max(nodes, len(snapshot.roster))
             parts = max(parts, -(-len(snapshot.roster) // part_nodes))
             if progress is not None:
-                progress(done, stream.length)
+                progress(done)
         if not len(store):
             raise DataError("the input has no snapshot\nGive at least one timestamp.")
         store.times, store.held_back = stream.times, stream.held_back
