@@ -1,0 +1,118 @@
+"""Publishing from a store, with the seconds of every verb of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any, cast
+
+from psgraph._runtime.memory import peak_bytes
+from psgraph.engines.base import Engine
+from psgraph.engines.local import LocalEngine
+from psgraph.stores import open_store
+from psgraph_lab.bench.cases import Case
+from psgraph_lab.bench.timing import time_case
+
+__all__ = ["TimedEngine", "time_store"]
+
+
+def time_store(
+    case: Case, store: Path, scratch: Path, *, engine: str, workers: int | None
+) -> dict[str, Any]:
+    """Time publishing a store like `psgraph_lab.bench.timing.time_case`.
+
+    Parameters
+    ----------
+    engine
+        ``"local"`` or ``"dask"``.
+    workers
+        Threads of the local engine, or worker processes; as many as cores unless given.
+
+    Returns
+    -------
+    dict
+        Also ``verbs``, seconds by verb over all passes divided by their number, ``parts``, and
+        ``worker_peak_bytes`` of the largest worker process.
+    """
+    entry = open_store(store).manifest.snapshots[0]
+    with _opened(engine, workers) as opened:
+        timed = TimedEngine(opened)
+        found = time_case(case, store, scratch, engine=cast("Engine", timed))
+        client = getattr(opened, "client", None)
+        workers_peak = max(client.run(peak_bytes).values()) if client is not None else None
+    return {
+        **found,
+        "edges": sum(file.rows for file in entry.edges),
+        "parts": len(entry.edges),
+        "verbs": {verb: took / case.repeats for verb, took in timed.seconds.items()},
+        "worker_peak_bytes": workers_peak,
+    }
+
+
+@contextmanager
+def _opened(engine: str, workers: int | None) -> Iterator[Any]:
+    if engine == "local":
+        yield LocalEngine(threads=workers)
+        return
+    opened = import_module("psgraph.engines.dask").DaskEngine(workers=workers)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+class TimedEngine:
+    """Passes every call on to an engine and adds up how long the driver waits for each verb.
+
+    What a verb returns to be read later, part by part, is counted while it is read. Private
+    values pass through unchanged and unseen.
+
+    Attributes
+    ----------
+    seconds
+        Seconds by verb.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.seconds: dict[str, float] = {}
+
+    def __getattr__(self, verb: str) -> Any:
+        attribute = getattr(self._engine, verb)
+        if verb.startswith("_") or not callable(attribute):
+            return attribute
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            begin = perf_counter()
+            result = attribute(*arguments, **options)
+            self._add(verb, perf_counter() - begin)
+            lazy = verb in ("community_scores", "encode")
+            return _Watched(result, self, verb) if lazy else result
+
+        return timed
+
+    def _add(self, verb: str, seconds: float) -> None:
+        self.seconds[verb] = self.seconds.get(verb, 0.0) + seconds
+
+
+class _Watched:
+    """An iterable whose items are counted while they are waited for."""
+
+    def __init__(self, items: Any, engine: TimedEngine, verb: str) -> None:
+        self._items, self._engine, self._verb = items, engine, verb
+
+    def __iter__(self) -> Iterator[Any]:
+        begin = perf_counter()
+        items = iter(self._items)
+        while True:
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                self._engine._add(self._verb, perf_counter() - begin)
+            yield item
+            begin = perf_counter()
