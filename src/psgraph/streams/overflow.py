@@ -40,7 +40,7 @@ class Overflow:
     Parameters
     ----------
     most
-        Rows and nodes that are kept in memory.
+        Rows and nodes that are kept in memory; `MOST_HELD` unless given.
     run_keys
         Edges that are sorted in memory at once.
 
@@ -53,8 +53,9 @@ class Overflow:
     [(0, 4), (4, 5), (7, 8)]
     """
 
-    def __init__(self, *, most: int = MOST_HELD, run_keys: int = RUN_KEYS) -> None:
-        self._most, self._run_keys = most, run_keys
+    def __init__(self, *, most: int | None = None, run_keys: int = RUN_KEYS) -> None:
+        self._most = MOST_HELD if most is None else most
+        self._run_keys = run_keys
         self._size = 0
         self._rosters: set[str] = set()
         self._scratch = ExitStack()
