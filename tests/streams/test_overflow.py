@@ -141,9 +141,9 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(forms, place):
 
 def test_a_place_that_can_not_be_used_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
-    with pytest.raises(OutputError, match=r"nowhere: No such file.*\n.*TMPDIR"):
-        with scratch.scratch_directory():
-            pass
+    refusal = pytest.raises(OutputError, match=r"nowhere: No such file.*\n.*TMPDIR")
+    with refusal, scratch.scratch_directory():
+        pass
 
 
 def test_without_a_chosen_place_large_files_stay_out_of_memory(monkeypatch):
@@ -158,9 +158,9 @@ def test_a_full_disk_is_noticed_before_it_is_full(forms, form, place, monkeypatc
     monkeypatch.setattr("psgraph.graph.formats.text.BLOCK_BYTES", 1 << 5)
     usage = shutil.disk_usage(place)._replace(free=1000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(OutputError, match="not enough disk: 0.00 GB are free"):
-        with Overflow(most=0, run_keys=1) as overflow:
-            overflow.read(read_stream(path, store=overflow, **reading))
+    refusal = pytest.raises(OutputError, match=r"not enough disk: 0\.00 GB are free")
+    with refusal, Overflow(most=0, run_keys=1) as overflow:
+        overflow.read(read_stream(path, store=overflow, **reading))
     assert list(place.iterdir()) == []
 
 
