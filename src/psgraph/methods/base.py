@@ -141,8 +141,11 @@ class Method(ABC, Generic[Measurement, State]):
         Whether `measure` holds all edges of a snapshot in memory on one machine, instead of
         asking an engine for sums over parts of them. Publishing from a store says so first.
     distribution_version
-        Incremented when a new version of the method draws from other distributions than the
-        previous one: a ledger begun under another version is refused.
+        Incremented when ledgers begun with an earlier version of the method must not be
+        continued, because what they hold would be read as something else; they are refused. A
+        change that keeps the promise, and reads old measurements and states as they were meant,
+        leaves it alone: sealed values stay sealed, and later timestamps are measured by the new
+        version, which their certificates name. proofs/seal-and-replay.md, invariant C.
     """
 
     name: ClassVar[str]
