@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psgraph.engines import local
+from psgraph.engines import private
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.parallel import mapped, summed
@@ -71,7 +71,7 @@ def test_edges_are_counted(engine, cut):
 def test_edges_per_pair_of_blocks(engine, cut, inside, most_cells, monkeypatch):
     snapshot = random_snapshot(2)
     expected = PLAIN.block_counts(snapshot, LABELS, BLOCKS, inside=inside)
-    monkeypatch.setattr(local, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(private, "MOST_CELLS", most_cells)
     found = engine.block_counts(cut(snapshot), LABELS, BLOCKS, inside=inside)
     assert found.size == expected.size
     assert found.cells.tolist() == expected.cells.tolist()

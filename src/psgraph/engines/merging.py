@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines import counting
+from psgraph.engines.running import Job
+from psgraph.graph.parts import ranges
 
 if TYPE_CHECKING:
-    from psgraph.graph.parts import EdgeParts
+    from psgraph.graph.parts import EdgeParts, Pairs
 
-__all__ = ["count_common", "merge_counts"]
+__all__ = ["common_job", "merge_counts"]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
-Edges = tuple[Positions, Positions]
+Read = Callable[[], "Pairs"]
 
 
 def merge_counts(pieces: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
@@ -39,41 +41,47 @@ def merge_counts(pieces: Sequence[tuple[Integers, Integers]]) -> tuple[Integers,
     return cells[begins], np.add.reduceat(counts, begins) if cells.size else nothing
 
 
-def count_common(one: EdgeParts, other: EdgeParts, where: Positions | None) -> int:
-    """Count the edges in both of two graphs; a few parts are in memory at a time.
+def common_job(one: EdgeParts, other: EdgeParts, where: Positions | None) -> Job:
+    """Count the edges in both of two graphs: a task for every part of `one`, to be added up.
 
     `where` gives the positions in `one` of the nodes of the other graph, −1 for none. Rosters
     are sorted by id, so that the edges are still in order at their new positions.
     """
-    common = 0
-    ours, theirs = _parts(one), _moved(_parts(other), where)
-    here, there = next(ours, None), next(theirs, None)
-    while here is not None and there is not None:
-        common += counting.common_edges(*here, *there)
-        # The side that ends first can't have more in common with the other's present part.
-        if _last(here) <= _last(there):
-            here = next(ours, None)
-        else:
-            there = next(theirs, None)
-    return common
+    theirs = [
+        (read, *_moved_range(first, last, where))
+        for read, (first, last) in zip(other.edges(), _ranges(other), strict=True)
+    ]
+    items = [
+        (read, [other for other, begin, end in theirs if begin < last and first < end])
+        for read, (first, last) in zip(one.edges(), _ranges(one), strict=True)
+    ]
+    return Job(_count_common, items, (where,))
 
 
-def _parts(parts: EdgeParts) -> Iterator[Edges]:
-    for read in parts.edges():
-        part = read()
-        if part.u.size:
-            yield part.u, part.v
+def _ranges(parts: EdgeParts) -> list[tuple[int, int]]:
+    return list(ranges(parts.nodes, parts.part_nodes))
 
 
-def _moved(parts: Iterable[Edges], where: Positions | None) -> Iterator[Edges]:
-    for u, v in parts:
-        if where is not None:
-            u, v = where[u], where[v]
-            known = (u >= 0) & (v >= 0)
-            u, v = u[known], v[known]
-        if u.size:
-            yield u, v
+def _moved_range(first: int, last: int, where: Positions | None) -> tuple[int, int]:
+    """Where a range of nodes of the other graph is in this one."""
+    if where is None:
+        return first, last
+    known = where[first:last][where[first:last] >= 0]
+    return (int(known[0]), int(known[-1]) + 1) if known.size else (0, 0)
 
 
-def _last(edges: Edges) -> tuple[int, int]:
-    return int(edges[0][-1]), int(edges[1][-1])
+def _count_common(item: tuple[Read, Sequence[Read]], where: Positions | None) -> int:
+    read, others = item
+    if not others:
+        return 0
+    here = read()
+    return sum(counting.common_edges(*here, *_moved(other(), where)) for other in others)
+
+
+def _moved(edges: Pairs, where: Positions | None) -> tuple[Positions, Positions]:
+    u, v = edges
+    if where is None:
+        return u, v
+    u, v = where[u], where[v]
+    known = (u >= 0) & (v >= 0)
+    return u[known], v[known]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,19 +68,21 @@ def summed(
     return first
 
 
-def mapped(tasks: Sequence[Callable[[], Result]], *, threads: int) -> Iterator[Result]:
+def mapped(tasks: Iterable[Callable[[], Result]], *, threads: int) -> Iterator[Result]:
     """Yield the results of tasks in order, with at most `threads` of them computed ahead.
 
     >>> list(mapped([lambda: 1, lambda: 2, lambda: 3], threads=2))
     [1, 2, 3]
     """
-    if min(threads, len(tasks)) <= 1:
-        yield from (task() for task in tasks)
+    left = iter(tasks)
+    several = list(islice(left, 2))
+    if min(threads, len(several)) <= 1:
+        yield from (task() for task in chain(several, left))
         return
     with ThreadPoolExecutor(threads) as pool:
         running: deque[Future[Result]] = deque()
         try:
-            for task in tasks:
+            for task in chain(several, left):
                 running.append(pool.submit(task))
                 if len(running) > threads:
                     yield running.popleft().result()

@@ -1,8 +1,8 @@
-"""What an engine has to bring for work on released edges: a way to run tasks.
+"""What an engine has to bring: a way to run tasks.
 
-`psgraph.engines.released` says what is done with every part; a runner says where. The functions it
-is given stand at the top of a module, and they, their items and what they share can be pickled. A
-task may run anywhere and again after a failure: it gives the same result.
+`psgraph.engines.private` and `released` say what is done with every part; a runner says where. The
+functions it is given stand at the top of a module, and they, their items and what they share can
+be pickled. A task may run anywhere and again after a failure: it gives the same result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Job(NamedTuple):
 
 
 class Runner(Protocol):
-    """Runs tasks over the parts of released graphs.
+    """Runs tasks over the parts of graphs.
 
     Attributes
     ----------
@@ -46,6 +46,13 @@ class Runner(Protocol):
         """Return sums over all items: ``work(item, *shared, *sums)`` adds to the arrays `sums`.
 
         The arrays have the lengths `sizes` and begin at zero.
+        """
+        ...
+
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        """Return what `combine` makes of the results. Combining in steps has to give the same.
+
+        `combine` gets at least one result, in the order of the items.
         """
         ...
 

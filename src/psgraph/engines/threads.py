@@ -1,19 +1,17 @@
-"""Running tasks on released edges with threads; more than one part goes to scratch files."""
+"""Running tasks with threads; more than one part goes to scratch files."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.assembling import sorted_edges, split_keys
-from psgraph.engines.parallel import summed
+from psgraph.engines.parallel import mapped, summed
 from psgraph.engines.running import Job
 from psgraph.engines.scratch import Scratch, ScratchFile, ScratchParts
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
@@ -21,6 +19,8 @@ from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 __all__ = ["ThreadRunner"]
 
 Integers = NDArray[np.int64]
+
+_LARGE = 1 << 27  # integers; every thread needs sums of its own, so that larger ones have one
 
 
 class ThreadRunner:
@@ -38,31 +38,19 @@ class ThreadRunner:
         self.threads, self.part_nodes = threads, part_nodes
 
     def map(self, job: Job) -> Iterator[Any]:
-        items = iter(job.items)
-        first = list(islice(items, 2))
-        if self.threads <= 1 or len(first) < 2:  # a thread for one task would only cost
-            yield from (job.work(item, *job.shared) for item in chain(first, items))
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            running: deque[Future[Any]] = deque()
-            try:
-                for item in chain(first, items):
-                    running.append(pool.submit(job.work, item, *job.shared))
-                    if len(running) > self.threads:
-                        yield running.popleft().result()
-                while running:
-                    yield running.popleft().result()
-            finally:
-                for each in running:
-                    each.cancel()
+        tasks = (partial(job.work, item, *job.shared) for item in job.items)
+        return mapped(tasks, threads=self.threads)
 
     def sum(self, job: Job, *, sizes: Sequence[int]) -> tuple[Integers, ...]:
         return summed(
             [partial(_itself, item) for item in job.items],
             lambda: tuple(np.zeros(size, dtype=np.int64) for size in sizes),
             lambda item, *sums: job.work(item, *job.shared, *sums),
-            threads=self.threads,
+            threads=self.threads if sum(sizes) <= _LARGE else 1,
         )
+
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        return combine(list(self.map(job)))
 
     def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
         parts = len(list(ranges(nodes, self.part_nodes)))

@@ -51,6 +51,16 @@ class EdgeParts(Protocol):
     """
 
     @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        ...
+
+    @property
+    def part_nodes(self) -> int:
+        """Node positions in the range of a part; the last range may be shorter."""
+        ...
+
+    @property
     def edge_count(self) -> int:
         """The number of edges; private if the graph is."""
         ...
