@@ -177,6 +177,7 @@ class Source:
 
     def __post_init__(self) -> None:
         if self.roster is None and not self.roster_from_edges and not self.prepared:
+            self._refuse_unfinished_store()
             raise click.UsageError(
                 "who are the nodes? That must not be guessed from private edges. Give one of\n"
                 "  --roster FILE         the public list of nodes, also of those without an edge\n"
@@ -202,6 +203,13 @@ class Source:
     def prepared(self) -> bool:
         """Whether INPUT is a store, which knows its nodes. Imports nothing heavy."""
         return (Path(self.path) / "psgraph-store.json").is_file()
+
+    def _refuse_unfinished_store(self) -> None:
+        """Say that a store is not complete, instead of asking for a roster it does not need."""
+        if Path(self.path).is_dir():
+            from psgraph.stores import refuse_unfinished
+
+            refuse_unfinished(Path(self.path))
 
     def _refuse_options_of_rosters(self) -> None:
         if self.roster is None and (self.roster_column or self.roster_no_header):

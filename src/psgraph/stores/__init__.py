@@ -11,7 +11,15 @@ Ranges are a public number of node positions each. A snapshot of one range has n
 A store holds private edges: only its owner can enter the directory.
 """
 
-from psgraph.stores.reading import Store, is_store, open_store
+from psgraph.stores.reading import Store, is_store, open_store, refuse_unfinished
 from psgraph.stores.writing import SnapshotWriter, StoreWriter, new_store
 
-__all__ = ["SnapshotWriter", "Store", "StoreWriter", "is_store", "new_store", "open_store"]
+__all__ = [
+    "SnapshotWriter",
+    "Store",
+    "StoreWriter",
+    "is_store",
+    "new_store",
+    "open_store",
+    "refuse_unfinished",
+]

@@ -89,15 +89,20 @@ class Manifest:
             raise DataError(f"{path} is not the manifest of a store\n{AGAIN}")
         version = fields.pop("version", None)
         if version != VERSION:
+            newer = isinstance(version, int) and version > VERSION
+            remedy = "Install the newer psgraph that wrote it, or prepare" if newer else "Prepare"
             raise DataError(
-                f"{store} is a store of version {version}, and this psgraph reads version "
-                f"{VERSION}\n{AGAIN}"
+                f"{store} is a store of format {version!r}, and this psgraph reads format "
+                f"{VERSION}\n{remedy} the store again: psgraph prepare."
             )
         known = fields.pop("sha256", None)
         if known != _digest({"format": FORMAT, "version": VERSION, **fields}):
             raise DataError(f"{path} was changed after the store was prepared\n{AGAIN}")
-        snapshots = tuple(_entry(entry) for entry in fields.pop("snapshots"))
-        return cls(snapshots=snapshots, **fields)
+        try:
+            snapshots = tuple(_entry(entry) for entry in fields.pop("snapshots"))
+            return cls(snapshots=snapshots, **fields)
+        except (KeyError, TypeError):
+            raise DataError(f"{path} is not the manifest of a store\n{AGAIN}") from None
 
 
 AGAIN = "Prepare the store again: psgraph prepare."

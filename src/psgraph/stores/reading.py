@@ -12,7 +12,7 @@ from psgraph.graph.formats.node_lists import read_nodes
 from psgraph.stores.manifest import AGAIN, MANIFEST, Manifest, StoredEntry
 from psgraph.stores.parts import StoredParts
 
-__all__ = ["Store", "is_store", "open_store"]
+__all__ = ["Store", "is_store", "open_store", "refuse_unfinished"]
 
 
 def is_store(path: Path) -> bool:
@@ -21,6 +21,21 @@ def is_store(path: Path) -> bool:
         return (path / MANIFEST).is_file()
     except (OSError, ValueError):
         return False
+
+
+def refuse_unfinished(path: Path) -> None:
+    """Refuse a directory with the files of a store and no manifest, which is written last."""
+    try:
+        unfinished = not is_store(path) and (path / "nodes").is_dir()
+        unfinished = unfinished and any((path / "000000").glob("edges-*"))
+    except (OSError, ValueError):
+        return
+    if unfinished:
+        raise DataError(
+            f"{path} is a store that is not complete: {MANIFEST} is missing\n"
+            "It was left by a run that was killed, or only a part of it was copied. Remove it, "
+            "and prepare the store again: psgraph prepare."
+        )
 
 
 def open_store(path: Path) -> Store:

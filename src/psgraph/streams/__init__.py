@@ -10,7 +10,7 @@ from typing import Any
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
-from psgraph.stores import is_store
+from psgraph.stores import is_store, refuse_unfinished
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
 from psgraph.streams.gathering import SnapshotStore
@@ -218,6 +218,7 @@ def read_stream(
     if is_store(Path(source)):
         _refuse_options([*given_for_rows, *(["every"] if period else tables_only)], "a store")
         return store_stream(Path(source), nodes)
+    refuse_unfinished(Path(source))
     nodes.require()
     if source == STANDARD_INPUT:
         saved = save_standard_input()

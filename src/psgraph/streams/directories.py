@@ -94,6 +94,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         description=description,
         times=FILE_TIMES,
         bad_rows=reading.bad,
+        nodes=nodes.count,
     )
 
 

@@ -61,6 +61,7 @@ def event_stream(
         description=f"{table.name}, every {every}" + (", cumulative" if cumulative else ""),
         times=span.statement() + kept,
         bad_rows=reading.bad,
+        nodes=nodes.count,
     )
     return stream
 

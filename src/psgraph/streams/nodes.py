@@ -125,6 +125,11 @@ class Nodes:
         assert self.roster is not None
         return self.roster
 
+    @property
+    def count(self) -> int | None:
+        """How many nodes are on the roster at any time; None unless one was given."""
+        return None if self.roster is None else len(self.everyone)
+
     def at(self, time: str | None) -> Roster | None:
         """Return the roster at a time, or None unless one was given."""
         return self.roster.at(time) if isinstance(self.roster, TimedRoster) else self.roster

@@ -94,7 +94,7 @@ class Overflow:
         return self.disk.entries[-1]
 
     def fits(self, size: int) -> bool:
-        """Whether so many rows and nodes more can be kept in memory."""
+        """Whether `size` more rows and nodes can be kept in memory."""
         return self._size + size <= self._most
 
     @property

@@ -28,6 +28,7 @@ def store_stream(path: Path, nodes: Nodes) -> Stream:
         description=f"{path.name or path}, prepared",
         times=store.manifest.times,
         prepared=True,
+        nodes=max((entry.nodes for entry in store.manifest.snapshots), default=None),
     )
     stream.held_back = store.manifest.held_back
     return stream

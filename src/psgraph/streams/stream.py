@@ -30,6 +30,9 @@ class Stream:
         What happens to rows that can't be read.
     prepared
         Whether all of it was read and checked before, when a store was prepared.
+    nodes
+        How many nodes were declared, of all rosters if they change; None if the rosters
+        are read off the edges or come with the snapshots.
 
     Attributes
     ----------
@@ -54,11 +57,13 @@ class Stream:
         times: str | None = None,
         bad_rows: BadRows | None = None,
         prepared: bool = False,
+        nodes: int | None = None,
     ) -> None:
         self._snapshots, self._length = snapshots, length
         self.description = description
         self.times = times
         self.prepared = prepared
+        self.nodes = nodes
         self.held_back: str | None = None
         self._bad_rows = bad_rows or BadRows()
         self._warned = False

@@ -70,6 +70,7 @@ def table_stream(
         description=table.name,
         times=statement,
         bad_rows=reading.bad,
+        nodes=nodes.count,
     )
 
 
