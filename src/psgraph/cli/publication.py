@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.reading import tell_of_input
@@ -14,6 +14,7 @@ from psgraph.errors import DataError
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
+    from psgraph.methods.base import Method
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.overflow import Overflow
@@ -101,11 +102,15 @@ class Tally:
             )
 
 
-def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
+def publish_source(
+    source: Source, method: Method[Any, Any], begin: Callable[[], Publisher]
+) -> Tally:
     """Publish all of a source.
 
     Parameters
     ----------
+    method
+        What it is published with.
     begin
         Opens the publisher. Called when the input is known to be sound, since it may write.
     """
@@ -117,7 +122,7 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
     tally = Tally()
     with stopwatch() as seconds, Overflow() as overflow:
         with phase("total"), phase("read"), waiting("Checking the input …"):
-            snapshots, length, tally.times, tally.held_back = _checked(source, overflow)
+            snapshots, length, tally.times, tally.held_back = _checked(source, method, overflow)
         with (
             phase("total"),
             compile_notice(),
@@ -143,13 +148,17 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
 
 
 def _checked(
-    source: Source, overflow: Overflow
+    source: Source, method: Method[Any, Any], overflow: Overflow
 ) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
     It is read once, however large it is. A store was checked when it was prepared.
     """
+    from psgraph.methods.memory import memory_note
+
     stream = source.open(overflow)
+    if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared):
+        note(told)
     if stream.prepared:
         tell_of_input(stream)
         return stream, stream.length or 0, stream.times, stream.held_back

@@ -98,12 +98,7 @@ def command(
         "large_epsilon": large_epsilon,
     }
     check_history(**arguments)
-    if source.prepared and chosen.needs_all_edges:
-        note(
-            f"Method {chosen.name} holds all edges of a snapshot in memory; psgraph reads a store "
-            "part by part."
-        )
-    tally = publish_source(source, partial(Publisher, **arguments))
+    tally = publish_source(source, chosen, partial(Publisher, **arguments))
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log
         note(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -10,6 +11,7 @@ from typing import Any
 from psgraph._runtime.paths import as_path
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.memory import memory_note
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import Releases, read_releases
@@ -66,6 +68,8 @@ def publish(
     directory = as_path(out, "out")
     with Overflow() as overflow:
         stream = read_stream(source, store=overflow, **reading)
+        if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
+            warnings.warn(told, stacklevel=2)
         with Publisher(
             chosen,
             guarantee,
