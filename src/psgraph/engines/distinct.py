@@ -27,7 +27,7 @@ Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 
 
-def pair_job(model: PairCounts, *, key: int, most_edges: int = TASK_EDGES) -> Job:
+def pair_job(model: PairCounts, *, key: int, task_edges: int = TASK_EDGES) -> Job:
     """Return tasks that draw keys ``u << 32 | v`` for some pairs of blocks each.
 
     >>> labels = np.array([0, 0, 1], dtype=np.int32)
@@ -39,7 +39,7 @@ def pair_job(model: PairCounts, *, key: int, most_edges: int = TASK_EDGES) -> Jo
     nodes = np.arange(model.labels.size)
     _, ordered = group_nodes(model.labels.astype(np.int64), nodes)
     begins = np.append(0, np.bincount(model.labels).cumsum())
-    items = cuts(model.counts.astype(np.float64), most_edges)
+    items = cuts(model.counts.astype(np.float64), task_edges)
     shared = (ordered.astype(np.int32), begins, model.heads, model.tails, model.counts, key)
     return Job(_draw, items, shared)
 

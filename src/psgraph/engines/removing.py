@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
-from psgraph.engines.counter_based import derived_key, keyed_exponential
+from psgraph.engines.counter_based import keyed_exponential
 from psgraph.engines.running import Job, Runner
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ Read = Callable[[], Any]
 
 _BINS = 1 << 20
 _BIN_SHIFT = 43  # the highest 20 of the 63 bits of a positive number
+_LEAST = 1e-6  # fraction of its edges that a node keeps
 _LAST = 2.0**500  # priorities of edges that nobody has too many of, below all others
 
 
@@ -41,8 +42,7 @@ def with_fewer(
     degrees: Integers,
     wanted: Floats,
     labels: Positions,
-    seed: int,
-    number: int,
+    key: int,
     runner: Runner,
 ) -> EdgeParts:
     """Remove `surplus` edges, where degrees are further above those wanted rather than nearer.
@@ -51,13 +51,13 @@ def with_fewer(
     ----------
     degrees, wanted
         Inside, then outside, of all nodes.
-    number
-        Of the round: priorities are drawn again in each.
+    key
+        For the priorities; another one in every round.
     """
-    if surplus == 0:
-        return parts
-    weights = np.maximum(degrees - wanted, 0) / np.maximum(degrees, 1)
-    shared = (labels, weights, derived_key(seed, number))
+    # Both ends would keep the fraction wanted / degree of their edges if each edge were kept
+    # with the product of these fractions.
+    stays = np.clip(wanted / np.maximum(degrees, 1), _LEAST, 1.0)
+    shared = (labels, -np.log(stays), key)
     (histogram,) = runner.sum(Job(_add_histogram, parts.edges(), shared), sizes=(_BINS,))
     below = histogram.cumsum()
     last_bin = int(np.searchsorted(below, surplus))

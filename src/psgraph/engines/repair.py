@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.adding import with_more
+from psgraph.engines.counter_based import derived_key
 from psgraph.engines.counting import add_split_degrees
 from psgraph.engines.removing import with_fewer
 from psgraph.engines.running import Job, Runner
@@ -27,8 +28,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
 
-SHARES = (0.6, 0.5, 1.0)
-"""What each round removes of the edges that are left to remove; then degrees are counted again."""
+ROUND = 8
+"""At most one in so many edges is removed before degrees are counted again."""
 
 
 def repaired(
@@ -49,13 +50,19 @@ def repaired(
     if missing > 0:
         lack: Floats = wanted - _degrees(parts, labels, runner)
         return with_more(parts, missing, lack=lack, labels=labels, seed=seed, runner=runner)
-    for number, share in enumerate(SHARES):
-        surplus = int(np.ceil((parts.edge_count - edge_count) * share))
-        degrees = _degrees(parts, labels, runner)
+    number = 0
+    while parts.edge_count > edge_count:
+        surplus = min(parts.edge_count - edge_count, -(-parts.edge_count // ROUND))
         parts = with_fewer(
-            parts, surplus, degrees=degrees, wanted=wanted, labels=labels, seed=seed,
-            number=number, runner=runner,
-        )  # fmt: skip
+            parts,
+            surplus,
+            degrees=_degrees(parts, labels, runner),
+            wanted=wanted,
+            labels=labels,
+            key=derived_key(seed, number),
+            runner=runner,
+        )
+        number += 1
     return parts
 
 

@@ -33,6 +33,8 @@ __all__ = ["TASK_EDGES", "block_job", "cuts"]
 
 TASK_EDGES = 1 << 20
 """Edges to expect of one task."""
+PIECE_EDGES = 1 << 20
+"""Edges to expect of one stream of random numbers: another number would draw other graphs."""
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -86,7 +88,9 @@ class Pieces(NamedTuple):
     number: Integers
 
 
-def block_job(blocks: Blocks, *, key: int, most_edges: int = TASK_EDGES) -> Job:
+def block_job(
+    blocks: Blocks, *, key: int, task_edges: int = TASK_EDGES, piece_edges: int = PIECE_EDGES
+) -> Job:
     """Return tasks that draw the edges of some blocks each.
 
     They give keys ``u << 32 | v`` with u < v, in no particular order. What the edges of a piece
@@ -96,16 +100,18 @@ def block_job(blocks: Blocks, *, key: int, most_edges: int = TASK_EDGES) -> Job:
     ----------
     key
         64 bits from the sealed seed.
-    most_edges
-        Edges to expect of one task. A block with more is cut into pieces.
+    task_edges
+        Edges to expect of one task.
+    piece_edges
+        A block that expects more is cut into pieces.
     """
     communities = int(blocks.labels.max()) + 1 if blocks.labels.size else 0
     classes = _classes(blocks.weights, blocks.labels, communities)
     totals = np.bincount(blocks.labels, weights=blocks.weights, minlength=communities)
     expected = blocks.rates * totals[blocks.heads] * totals[blocks.tails]
-    pieces, expected = _pieces(blocks, classes, expected, most_edges)
+    pieces, expected = _pieces(blocks, classes, expected, piece_edges)
     shared = (classes, blocks.heads, blocks.tails, blocks.rates, pieces, key)
-    return Job(_draw, cuts(expected, most_edges), shared)
+    return Job(_draw, cuts(expected, task_edges), shared)
 
 
 def cuts(expected: Floats, most: int) -> list[tuple[int, int]]:
