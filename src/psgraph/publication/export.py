@@ -27,7 +27,7 @@ from psgraph.publication.export_readme import readme
 from psgraph.publication.reading import Releases
 from psgraph.publication.releases import ReleaseDirectory
 
-__all__ = ["FORMATS", "Contents", "check_format", "graphml_lines", "write_folder"]
+__all__ = ["FORMATS", "Contents", "check_format", "csv_chunks", "graphml_lines", "write_folder"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,10 @@ def _copy_releases(contents: Contents, folder: Path) -> None:
     """Copy graphs, certificates and node lists, checking each digest once more."""
     there, copy = ReleaseDirectory(contents.releases.path), ReleaseDirectory(folder)
     for certificate in contents.certificates:
-        copy.graph_path(certificate.timestamp).write_bytes(there.graph(certificate))
+        for file in there.graph(certificate):
+            to = folder / file.path.relative_to(there.path)
+            to.parent.mkdir(exist_ok=True)
+            to.write_bytes(file.read())
         text = certificate.to_json()
         copy.certificate_path(certificate.timestamp).write_text(text, encoding="utf-8")
         digest = certificate.nodes_sha256
@@ -144,8 +147,16 @@ def _write_csv(contents: Contents, folder: Path) -> None:
     """Write ``csv/NNNNNN.csv``, columns u and v."""
     (folder / "csv").mkdir()
     for certificate in contents.certificates:
-        edges = contents.releases.edges(certificate.timestamp)
-        pa.csv.write_csv(edges, folder / "csv" / f"{certificate.timestamp:06d}.csv")
+        with (folder / "csv" / f"{certificate.timestamp:06d}.csv").open("wb") as file:
+            file.writelines(csv_chunks(contents.releases, certificate.timestamp))
+
+
+def csv_chunks(releases: Releases, timestamp: int) -> Iterator[bytes]:
+    """Yield the edges of a release as CSV, columns u and v, for one file after the other."""
+    for number, edges in enumerate(releases.edge_tables(timestamp)):
+        sink = pa.BufferOutputStream()
+        pa.csv.write_csv(edges, sink, pa.csv.WriteOptions(include_header=number == 0))
+        yield sink.getvalue()
 
 
 def _write_graphml(contents: Contents, folder: Path) -> None:
@@ -171,8 +182,9 @@ def graphml_lines(graph: SyntheticGraph) -> Iterator[str]:
     yield '<graph edgedefault="undirected">\n'
     for name in names:
         yield f"<node id={name}/>\n"
-    for u, v in zip(names[graph.u], names[graph.v], strict=True):
-        yield f"<edge source={u} target={v}/>\n"
+    for read in graph.parts.edges():
+        for u, v in zip(*(names[ends] for ends in read()), strict=True):
+            yield f"<edge source={u} target={v}/>\n"
     yield "</graph>\n</graphml>\n"
 
 
@@ -193,24 +205,29 @@ def _write_combined(contents: Contents, folder: Path) -> None:
     writer: pq.ParquetWriter | None = None
     try:
         for certificate in contents.certificates:
-            edges = contents.releases.edges(certificate.timestamp)
-            rows = edges.num_rows
-            table = edges.add_column(0, "t", pa.array([certificate.timestamp] * rows, pa.int64()))
-            table = table.add_column(1, "time", pa.array([certificate.time] * rows, pa.string()))
-            if writer is None:
-                writer = pq.ParquetWriter(
-                    folder / "edges.parquet", table.schema, compression="zstd"
-                )
-            elif rows and table.schema != writer.schema:
-                raise DataError(
-                    "ids are integers at some timestamps and text at others\n"
-                    "Such releases can't be combined. Export as parquet, csv or graphml."
-                )
-            if rows:
-                writer.write_table(table)
+            for edges in contents.releases.edge_tables(certificate.timestamp):
+                table = _with_times(edges, certificate)
+                if writer is None:
+                    writer = pq.ParquetWriter(
+                        folder / "edges.parquet", table.schema, compression="zstd"
+                    )
+                elif table.num_rows and table.schema != writer.schema:
+                    raise DataError(
+                        "ids are integers at some timestamps and text at others\n"
+                        "Such releases can't be combined. Export as parquet, csv or graphml."
+                    )
+                if table.num_rows:
+                    writer.write_table(table)
     finally:
         if writer is not None:
             writer.close()
+
+
+def _with_times(edges: Any, certificate: Certificate) -> Any:
+    """Add the columns t and time in front."""
+    rows = edges.num_rows
+    timed = edges.add_column(0, "t", pa.array([certificate.timestamp] * rows, pa.int64()))
+    return timed.add_column(1, "time", pa.array([certificate.time] * rows, pa.string()))
 
 
 FORMATS: dict[str, Callable[[Contents, Path], None]] = {

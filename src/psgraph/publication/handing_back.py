@@ -8,8 +8,8 @@ from psgraph.errors import VerificationFailed
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method
 from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.graph_reading import read_graph
 from psgraph.publication.history import History, Seal
-from psgraph.publication.parquet import read_graph
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.synthesis import Synthesis
 
@@ -41,11 +41,9 @@ class HandingBack:
 
     def _read(self, directory: ReleaseDirectory, timestamp: int, snapshot: Snapshot) -> Release:
         certificate = directory.certificate(timestamp)
-        content = directory.graph(certificate)
+        files = directory.graph(certificate)
         self._check(certificate)
-        path = directory.graph_path(timestamp)
-        graph = read_graph(content, path, roster=snapshot.roster, time=certificate.time)
-        return Release(graph, certificate)
+        return Release(read_graph(files, certificate, snapshot.roster), certificate)
 
     @staticmethod
     def _node_list_is_there(directory: ReleaseDirectory, certificate: Certificate) -> bool:
@@ -56,11 +54,7 @@ class HandingBack:
         """Synthesise a release again; write it if it came out as it was."""
         previous = self._history.previous_certificate(seal.timestamp)
         state = self._state_after(seal.timestamp)
-        release, files = self._synthesis.release(seal, state, previous)
-        self._check(release.certificate)
-        if self._directory is not None and files is not None:
-            self._directory.write(files.graph, files.nodes, release.certificate)
-        return release
+        return self._synthesis.release(seal, state, previous, self._check)
 
     def _check(self, certificate: Certificate) -> None:
         if certificate.digest != self._history.certificate_of(certificate.timestamp):

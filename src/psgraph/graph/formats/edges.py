@@ -14,7 +14,7 @@ from psgraph.graph.formats.node_lists import decode_table, encode_table
 from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.parts import Pairs
 
-__all__ = ["edge_bytes", "edge_table", "encode_part", "is_ascending", "read_pairs"]
+__all__ = ["edge_bytes", "edge_table", "encode_part", "read_pairs"]
 
 
 def edge_bytes(roster: Roster, pairs: Pairs) -> memoryview:
@@ -57,17 +57,13 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
         raise DataError(f"{path}: {error}") from None
     if u.size and min(int(u.min()), int(v.min())) < 0:
         raise _outside(path)
-    if not is_ascending(u, v):
+    if not _is_ascending(u, v):
         raise DataError(f"{path} lists its edges in another order than a release does")
     return Pairs(u, v)
 
 
-def is_ascending(u: Positions, v: Positions) -> bool:
-    """Whether edges are in normal form: ``u < v``, in ascending order, none twice.
-
-    >>> is_ascending(np.array([0, 0, 1]), np.array([1, 2, 2]))
-    True
-    """
+def _is_ascending(u: Positions, v: Positions) -> bool:
+    """Whether edges are in normal form: ``u < v``, in ascending order, none twice."""
     keys = u.astype(np.int64) << 32 | v
     return bool(np.all(u < v) and np.all(keys[1:] > keys[:-1]))
 
