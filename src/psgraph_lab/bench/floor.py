@@ -50,20 +50,17 @@ def recorded_draws() -> Iterator[Draws]:
 def written_files(out: Path, timestamps: Iterable[int]) -> list[list[Path]]:
     """Return the Parquet files of some timestamps, as they were written together.
 
-    That is a graph with its node list, if that is new, or one part of a large graph.
+    That is the node list, if it is new, with the graph or its first part; or a further part.
     """
     directory, known = ReleaseDirectory(out), set[str]()
     written: list[list[Path]] = []
     for timestamp in timestamps:
-        nodes = directory.certificate(timestamp).nodes_sha256
+        certificate = directory.certificate(timestamp)
+        nodes = certificate.nodes_sha256
         assert nodes is not None
         new = [] if nodes in known else [directory.nodes_path(nodes)]
-        graph = directory.graph_path(timestamp)
-        parts = graph.with_suffix("")
-        if parts.is_dir():
-            written += [new, *([part] for part in sorted(parts.glob("*.parquet")))]
-        else:
-            written.append([*new, graph])
+        first, *more = [file.path for file in directory.graph(certificate)]
+        written += [[*new, first], *([part] for part in more)]
         known.add(nodes)
     return written
 

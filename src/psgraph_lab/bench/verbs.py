@@ -34,22 +34,32 @@ def time_store(
     Returns
     -------
     dict
-        Also ``verbs``, seconds by verb over all passes divided by their number, ``parts``, and
-        ``worker_peak_bytes`` of the largest worker process.
+        Also ``verbs``, the mean seconds by verb, and ``parts``. With Dask ``moved``, tasks and
+        bytes by verb over all passes, and ``worker_peak_bytes`` of the largest worker.
     """
     entry = open_store(store).manifest.snapshots[0]
     with _opened(engine, workers) as opened:
         timed = TimedEngine(opened)
         found = time_case(case, store, scratch, engine=cast("Engine", timed))
-        client = getattr(opened, "client", None)
-        workers_peak = max(client.run(peak_bytes).values()) if client is not None else None
+        cluster = _cluster_facts(opened) if engine == "dask" else {}
     return {
         **found,
         "edges": sum(file.rows for file in entry.edges),
         "parts": len(entry.edges),
         "verbs": {verb: took / case.repeats for verb, took in timed.seconds.items()},
-        "worker_peak_bytes": workers_peak,
+        **cluster,
     }
+
+
+def _cluster_facts(engine: Any) -> dict[str, Any]:
+    """Return what a cluster moved, by verb over all passes, and its memory."""
+    moved: dict[str, dict[str, int]] = {}
+    for call in engine.statistics.verbs:
+        totals = moved.setdefault(call.verb, {"tasks": 0, "to_driver": 0, "to_workers": 0})
+        totals["tasks"] += call.tasks
+        totals["to_driver"] += call.bytes_to_driver
+        totals["to_workers"] += call.bytes_to_workers
+    return {"moved": moved, "worker_peak_bytes": max(engine.client.run(peak_bytes).values())}
 
 
 @contextmanager
@@ -57,11 +67,8 @@ def _opened(engine: str, workers: int | None) -> Iterator[Any]:
     if engine == "local":
         yield LocalEngine(threads=workers)
         return
-    opened = import_module("psgraph.engines.dask").DaskEngine(workers=workers)
-    try:
+    with import_module("psgraph.engines.dask").DaskEngine(workers=workers) as opened:
         yield opened
-    finally:
-        opened.close()
 
 
 class TimedEngine:

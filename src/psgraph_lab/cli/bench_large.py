@@ -135,6 +135,12 @@ def show_large(report: dict[str, Any]) -> None:
     optional = ("engine", "floor CPU s", "CPU s", "floor")
     print_tables(fitted(columns, cells, left=2, width=console.width, optional=optional))
     for row in report["cases"]:
+        if "worker_peak_bytes" in row:
+            sent = sum(verb["to_driver"] for verb in row["moved"].values())
+            console.print(
+                f"{row['title']}: {sent / 1e9:.2f} GB to the driver, largest worker "
+                f"{row['worker_peak_bytes'] / 1e9:.2f} GB"
+            )
         spent = {**row["seconds"], **{f"[{verb}]": took for verb, took in row["verbs"].items()}}
         parts = (f"{name} {took:.2f}" for name, took in spent.items() if name not in _SUMS)
         console.print(f"{row['title']}: {', '.join(parts)}", markup=False)
@@ -169,6 +175,6 @@ def show_engines(report: dict[str, Any]) -> None:
     print_tables(fitted(columns, cells, left=2, width=console.width, optional=("case",)))
     console.print(
         "The faster of two passes. psgraph also checks the digest of every file. Peak: of the "
-        "process that asks, and with Dask of its largest worker.",
+        "process that asks, or of its largest Dask worker.",
         style="dim",
     )
