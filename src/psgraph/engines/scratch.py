@@ -18,7 +18,7 @@ from psgraph.errors import OutputError
 from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import MemoryParts, Pairs, Rows
 
-__all__ = ["Scratch", "ScratchFile", "ScratchParts"]
+__all__ = ["ReleasedParts", "Scratch", "ScratchFile"]
 
 Integers = NDArray[np.int64]
 
@@ -76,18 +76,26 @@ class ScratchFile:
         return self.write(*sorted_edges(keys, first=first, nodes=nodes))
 
 
-class ScratchParts:
-    """Released edges, one scratch file for every range of `part_nodes` node positions."""
+class ReleasedParts:
+    """Released edges, kept somewhere else: a function for every range of `part_nodes` nodes.
+
+    The functions are of `ScratchFile` here; an engine with workers leaves parts there.
+    """
 
     def __init__(
-        self, files: Sequence[ScratchFile], *, nodes: int, part_nodes: int, edge_count: int
+        self,
+        reads: Sequence[Callable[[], Pairs]],
+        *,
+        nodes: int,
+        part_nodes: int,
+        edge_count: int,
     ) -> None:
-        self.files = tuple(files)
+        self.reads = tuple(reads)
         self.nodes, self.part_nodes, self.edge_count = nodes, part_nodes, edge_count
 
-    def edges(self) -> tuple[ScratchFile, ...]:
+    def edges(self) -> tuple[Callable[[], Pairs], ...]:
         """Return a function for every part."""
-        return self.files
+        return self.reads
 
     def rows(self) -> list[Callable[[], Rows]]:
         """Return a function for every range of nodes; needs all edges in memory."""
@@ -99,7 +107,7 @@ class ScratchParts:
 
     @cached_property
     def _whole(self) -> Pairs:
-        parts = [read() for read in self.files]
+        parts = [read() for read in self.reads]
         return Pairs(
             np.concatenate([part.u for part in parts]), np.concatenate([part.v for part in parts])
         )

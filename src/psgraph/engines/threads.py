@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psgraph.engines.assembling import sorted_edges, split_keys
 from psgraph.engines.parallel import mapped, summed
 from psgraph.engines.running import Job
-from psgraph.engines.scratch import Scratch, ScratchFile, ScratchParts
+from psgraph.engines.scratch import ReleasedParts, Scratch, ScratchFile
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 
 __all__ = ["ThreadRunner"]
@@ -80,10 +80,10 @@ class ThreadRunner:
         scratch = Scratch()
         return [ScratchFile(scratch, number) for number in range(parts)]
 
-    def _parts(self, job: Job, files: Sequence[ScratchFile], nodes: int) -> ScratchParts:
+    def _parts(self, job: Job, files: Sequence[ScratchFile], nodes: int) -> ReleasedParts:
         """Return files that `job` fills; its tasks return how many edges they wrote."""
         edge_count = sum(self.map(job))
-        return ScratchParts(files, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count)
+        return ReleasedParts(files, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count)
 
 
 def _itself(item: Any) -> Any:
