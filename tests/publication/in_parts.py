@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from psgraph.graph.parts import MemoryParts
 from psgraph.methods.tmf import TmF
 
 PART_NODES = 5
+NODES = 17
+NAMES = [f"part-0000{number}.parquet" for number in range(4)]
 
 
 def cut(graph: SyntheticGraph, part_nodes: int = PART_NODES) -> SyntheticGraph:
@@ -44,3 +48,40 @@ def digest_by_hand(directory: Path) -> str:
         ["sha256sum", *names], cwd=directory, capture_output=True, check=True
     ).stdout
     return hashlib.sha256(printed).hexdigest()
+
+
+def _swap(graph: Path) -> None:
+    graph.joinpath(NAMES[1]).rename(graph / "other")
+    graph.joinpath(NAMES[2]).rename(graph / NAMES[1])
+    graph.joinpath("other").rename(graph / NAMES[2])
+
+
+def change_a_byte(graph: Path) -> None:
+    """Change a part of a graph."""
+    content = bytearray(graph.joinpath(NAMES[2]).read_bytes())
+    content[len(content) // 2] ^= 1
+    graph.joinpath(NAMES[2]).write_bytes(content)
+
+
+def _replace_by_a_file(graph: Path) -> None:
+    content = graph.joinpath(NAMES[0]).read_bytes()
+    shutil.rmtree(graph)
+    graph.with_suffix(".parquet").write_bytes(content)
+
+
+#: What can be done to the directory of a graph.
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "swapped": _swap,
+    "a byte": change_a_byte,
+    "missing": lambda graph: graph.joinpath(NAMES[1]).unlink(),
+    "the last one missing": lambda graph: graph.joinpath(NAMES[-1]).unlink(),
+    "one more": lambda graph: shutil.copy(graph / NAMES[0], graph / "part-00004.parquet"),
+    "something else": lambda graph: graph.joinpath("notes.txt").write_text("mine"),
+    "renamed": lambda graph: graph.joinpath(NAMES[0]).rename(graph / "part-0.parquet"),
+    "of another timestamp": lambda graph: shutil.copy(
+        graph.with_name("000001") / NAMES[0], graph / NAMES[0]
+    ),
+    "all missing": shutil.rmtree,
+    "a file beside it": lambda graph: shutil.copy(graph / NAMES[0], graph.with_suffix(".parquet")),
+    "a file instead": _replace_by_a_file,
+}

@@ -24,11 +24,19 @@ from psgraph.publication.encoding import encoded
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
 from psgraph.publication.verification import verify
-from tests.publication.in_parts import InParts, cut, digest_by_hand, tree
+from tests.publication.in_parts import (
+    CHANGES,
+    NAMES,
+    NODES,
+    InParts,
+    change_a_byte,
+    cut,
+    digest_by_hand,
+    tree,
+)
 
 GUARANTEE = pg.WEventPrivacy("60", window=3)
-ROSTER = Roster([f"node {number:02d}" for number in range(17)])
-NAMES = [f"part-0000{number}.parquet" for number in range(4)]
+ROSTER = Roster([f"node {number:02d}" for number in range(NODES)])
 
 
 def stream(length: int = 2) -> list[Snapshot]:
@@ -128,41 +136,6 @@ def test_parts_are_encoded_one_after_the_other(tmp_path: Path) -> None:
 # ---- nothing is changed unnoticed ----
 
 
-def _swap(graph: Path) -> None:
-    graph.joinpath(NAMES[1]).rename(graph / "other")
-    graph.joinpath(NAMES[2]).rename(graph / NAMES[1])
-    graph.joinpath("other").rename(graph / NAMES[2])
-
-
-def _change(graph: Path) -> None:
-    content = bytearray(graph.joinpath(NAMES[2]).read_bytes())
-    content[len(content) // 2] ^= 1
-    graph.joinpath(NAMES[2]).write_bytes(content)
-
-
-def _replace_by_a_file(graph: Path) -> None:
-    content = graph.joinpath(NAMES[0]).read_bytes()
-    shutil.rmtree(graph)
-    graph.with_suffix(".parquet").write_bytes(content)
-
-
-CHANGES: dict[str, Callable[[Path], object]] = {
-    "swapped": _swap,
-    "a byte": _change,
-    "missing": lambda graph: graph.joinpath(NAMES[1]).unlink(),
-    "the last one missing": lambda graph: graph.joinpath(NAMES[-1]).unlink(),
-    "one more": lambda graph: shutil.copy(graph / NAMES[0], graph / "part-00004.parquet"),
-    "something else": lambda graph: graph.joinpath("notes.txt").write_text("mine"),
-    "renamed": lambda graph: graph.joinpath(NAMES[0]).rename(graph / "part-0.parquet"),
-    "of another timestamp": lambda graph: shutil.copy(
-        graph.with_name("000001") / NAMES[0], graph / NAMES[0]
-    ),
-    "all missing": shutil.rmtree,
-    "a file beside it": lambda graph: shutil.copy(graph / NAMES[0], graph.with_suffix(".parquet")),
-    "a file instead": _replace_by_a_file,
-}
-
-
 @pytest.mark.parametrize("ledger", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
 def test_verify_and_readers_find_what_was_done_to_parts(
@@ -180,7 +153,7 @@ def test_verify_and_readers_find_what_was_done_to_parts(
 
 def test_a_part_that_is_changed_while_it_is_being_read(out: Path) -> None:
     graph = read_releases(out)[1].graph
-    _change(out / "000001")
+    change_a_byte(out / "000001")
     with pytest.raises(VerificationFailed, match=r"part-00002\.parquet was changed"):
         graph.to_edges()
 
@@ -211,7 +184,7 @@ def test_what_is_there_is_handed_back_part_by_part(out: Path) -> None:
 
 
 def test_a_damaged_directory_is_never_replaced(out: Path) -> None:
-    _change(out / "000001")
+    change_a_byte(out / "000001")
     changed = tree(out)
     with pytest.raises(VerificationFailed, match="000001"):
         publish(out)

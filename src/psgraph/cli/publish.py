@@ -72,8 +72,8 @@ def command(
     psgraph prepare wrote needs none of the options of INPUT.
 
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
-    every timestamp, and the node lists in DIR/nodes. All of INPUT is checked before the first
-    release is made. The same command continues an interrupted run and spends nothing twice.
+    every timestamp, and the node lists in DIR/nodes. With more than 131,072 nodes NNNNNN is a
+    directory of Parquet parts. All of INPUT is checked before the first release is made. The same command continues an interrupted run and spends nothing twice.
 
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
@@ -171,7 +171,13 @@ def _new(tally: Tally) -> str:
 
 
 def _files(out: Path, last: int) -> str:
-    first = out / "000000.parquet"
+    first = out / _graph_name(out, 0)
     if not last:
         return f"{first}, with its certificate 000000.json"
-    return f"{first} … {last:06d}.parquet, each with a .json certificate"
+    return f"{first} … {_graph_name(out, last)}, each with a .json certificate"
+
+
+def _graph_name(out: Path, timestamp: int) -> str:
+    """The file of a graph, or the directory of its parts."""
+    name = f"{timestamp:06d}"
+    return name if (out / name).is_dir() else f"{name}.parquet"

@@ -156,7 +156,7 @@ def csv_chunks(releases: Releases, timestamp: int) -> Iterator[bytes]:
     for number, edges in enumerate(releases.edge_tables(timestamp)):
         sink = pa.BufferOutputStream()
         pa.csv.write_csv(edges, sink, pa.csv.WriteOptions(include_header=number == 0))
-        yield sink.getvalue()
+        yield sink.getvalue().to_pybytes()
 
 
 def _write_graphml(contents: Contents, folder: Path) -> None:
