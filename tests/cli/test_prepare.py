@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from psgraph.cli import run
 
 from .commands import psgraph_here
 
@@ -53,6 +58,25 @@ def test_nothing_is_charged_when_a_part_is_missing(store, tmp_path):
     assert done.code == 1
     assert "edges-00001.parquet is missing" in done.err
     assert not (tmp_path / "out").exists()
+
+
+class Terminal(StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_number_of_rows_is_shown_on_a_terminal_only(inputs, tmp_path, monkeypatch):
+    reading = ("prepare", inputs["csv"], "--roster", inputs["roster"], "--to")
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Terminal()
+    with redirect_stderr(screen):
+        assert run([*map(str, reading), str(tmp_path / "one")]) == 0
+    rows = len(inputs["csv"].read_text().splitlines()) - 1
+    assert f"Preparing {rows:,} rows" in re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+    piped = psgraph_here(*reading, tmp_path / "other")
+    assert f"{rows:,}" not in piped.text
 
 
 def test_a_file_of_bad_rows_has_to_be_outside_the_store(inputs, tmp_path):

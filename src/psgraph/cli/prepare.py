@@ -12,7 +12,7 @@ from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
 from psgraph.cli.help import Command
 from psgraph.cli.reading import check_private_file, silence_warnings
-from psgraph.cli.screen import facts, note, print_json, progress, results
+from psgraph.cli.screen import facts, note, print_json, reading, results
 from psgraph.cli.shared import Source, json_option, source_options
 
 __all__ = ["command"]
@@ -61,14 +61,8 @@ def command(source: Source, to: Path, part_nodes: int, as_json: bool) -> None:
     check_private_file("--bad-rows-to", source.bad_rows_to, to)
     check_private_file("--unknown-nodes-to", source.unknown_nodes_to, to)
     silence_warnings()
-    with progress("Preparing") as advance:
-        made = prepare(
-            source.path,
-            to,
-            part_nodes=part_nodes,
-            progress=lambda _: advance(),
-            **source.reading(),
-        )
+    with reading("Preparing"):
+        made = prepare(source.path, to, part_nodes=part_nodes, **source.reading())
     if made.held_back is not None:
         note(held_back_note(made.held_back))
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.reading import tell_of_input
-from psgraph.cli.screen import compile_notice, note, progress, waiting
+from psgraph.cli.screen import compile_notice, note, progress, reading
 from psgraph.cli.shared import Source
 from psgraph.errors import DataError
 
@@ -121,7 +121,7 @@ def publish_source(
     keep_freed_memory()
     tally = Tally()
     with stopwatch() as seconds, Overflow() as overflow:
-        with phase("total"), phase("read"), waiting("Checking the input …"):
+        with phase("total"), phase("read"), reading("Checking the input"):
             snapshots, length, tally.times, tally.held_back = _checked(source, method, overflow)
         with (
             phase("total"),

@@ -147,6 +147,7 @@ class Held:
 
     def __init__(self, snapshots: list[Snapshot | StoredEntry], disk: StoreWriter | None) -> None:
         self._waiting, self._length = deque(snapshots), len(snapshots)
+        self._disk = disk
         self._store = None if disk is None else Store(disk.directory, disk.manifest())
 
     def __len__(self) -> int:
@@ -160,8 +161,9 @@ class Held:
         if isinstance(kept, Snapshot):
             return kept
         assert self._store is not None
+        assert self._disk is not None
         snapshot = self._store.snapshot(kept)
-        _remove_with(snapshot, self._store.path)
+        _remove_with(snapshot, self._disk.directory)
         return snapshot
 
 
