@@ -61,12 +61,14 @@ def _new(place: Path) -> tuple[Path, int]:
                 f"no temporary files can be written to {place}: {error.strerror or 'I/O error'}\n"
                 "Set TMPDIR to a directory on a disk with enough space."
             ) from None
-        lock = os.open(path, os.O_RDONLY)
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
-            return path, lock
-        os.close(lock)  # another run took it for an abandoned one before it was locked
+        # Another run may take it for an abandoned one before it is locked.
+        with suppress(FileNotFoundError):
+            lock = os.open(path, os.O_RDONLY)
+            with suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if path.exists():
+                return path, lock
+            os.close(lock)
 
 
 def _clear_away(place: Path) -> None:
