@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, cast
 
 from psgraph._runtime.memory import peak_bytes
@@ -34,8 +34,9 @@ def time_store(
     Returns
     -------
     dict
-        Also ``verbs``, the mean seconds by verb, and ``parts``. With Dask ``moved``, tasks and
-        bytes by verb over all passes, and ``worker_peak_bytes`` of the largest worker.
+        Also ``verbs`` and ``verbs_cpu``, the mean seconds by verb, and ``parts``. With Dask
+        ``moved``, tasks and bytes by verb over all passes, and ``worker_peak_bytes`` of the
+        largest worker.
     """
     entry = open_store(store).manifest.snapshots[0]
     with _opened(engine, workers) as opened:
@@ -46,9 +47,14 @@ def time_store(
         **found,
         "edges": sum(file.rows for file in entry.edges),
         "parts": len(entry.edges),
-        "verbs": {verb: took / case.repeats for verb, took in timed.seconds.items()},
+        "verbs": _mean(timed.seconds, case.repeats),
+        "verbs_cpu": _mean(timed.cpu_seconds, case.repeats),
         **cluster,
     }
+
+
+def _mean(totals: dict[str, float], passes: int) -> dict[str, float]:
+    return {name: total / passes for name, total in totals.items()}
 
 
 def _cluster_facts(engine: Any) -> dict[str, Any]:
@@ -74,18 +80,21 @@ def _opened(engine: str, workers: int | None) -> Iterator[Any]:
 class TimedEngine:
     """Passes every call on to an engine and adds up how long the driver waits for each verb.
 
+    Processor time is that of all threads of this process meanwhile.
+
     What a verb returns to be read later, part by part, is counted while it is read. Private
     values pass through unchanged and unseen.
 
     Attributes
     ----------
-    seconds
-        Seconds by verb.
+    seconds, cpu_seconds
+        Elapsed and processor time by verb.
     """
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self.seconds: dict[str, float] = {}
+        self.cpu_seconds: dict[str, float] = {}
 
     def __getattr__(self, verb: str) -> Any:
         attribute = getattr(self._engine, verb)
@@ -93,16 +102,22 @@ class TimedEngine:
             return attribute
 
         def timed(*arguments: Any, **options: Any) -> Any:
-            begin = perf_counter()
-            result = attribute(*arguments, **options)
-            self._add(verb, perf_counter() - begin)
+            with self.waiting(verb):
+                result = attribute(*arguments, **options)
             lazy = verb in ("community_scores", "encode")
             return _Watched(result, self, verb) if lazy else result
 
         return timed
 
-    def _add(self, verb: str, seconds: float) -> None:
-        self.seconds[verb] = self.seconds.get(verb, 0.0) + seconds
+    @contextmanager
+    def waiting(self, verb: str) -> Iterator[None]:
+        """Add the time of the block to a verb."""
+        begin, cpu = perf_counter(), process_time()
+        try:
+            yield
+        finally:
+            self.seconds[verb] = self.seconds.get(verb, 0.0) + perf_counter() - begin
+            self.cpu_seconds[verb] = self.cpu_seconds.get(verb, 0.0) + process_time() - cpu
 
 
 class _Watched:
@@ -112,14 +127,11 @@ class _Watched:
         self._items, self._engine, self._verb = items, engine, verb
 
     def __iter__(self) -> Iterator[Any]:
-        begin = perf_counter()
         items = iter(self._items)
         while True:
             try:
-                item = next(items)
+                with self._engine.waiting(self._verb):
+                    item = next(items)
             except StopIteration:
                 return
-            finally:
-                self._engine._add(self._verb, perf_counter() - begin)
             yield item
-            begin = perf_counter()
