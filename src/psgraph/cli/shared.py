@@ -201,8 +201,8 @@ class Source:
 
     @property
     def prepared(self) -> bool:
-        """Whether INPUT is a store, which knows its nodes. Imports nothing heavy."""
-        return (Path(self.path) / "psgraph-store.json").is_file()
+        """Whether INPUT is a store, which knows its nodes; an address always is one."""
+        return "://" in self.path or (Path(self.path) / "psgraph-store.json").is_file()
 
     def _refuse_unfinished_store(self) -> None:
         """Say that a store is not complete, instead of asking for a roster it does not need."""

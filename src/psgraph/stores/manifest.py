@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from psgraph.errors import DataError
+from psgraph.stores.places import Place
 
 __all__ = ["MANIFEST", "Manifest", "PartFile", "StoredEntry"]
 
@@ -76,7 +76,7 @@ class Manifest:
         return json.dumps({**fields, "sha256": _digest(fields)}, indent=1) + "\n"
 
     @classmethod
-    def read(cls, store: Path) -> Manifest:
+    def read(cls, store: Place) -> Manifest:
         """Read the manifest of a store; refuse one that was changed."""
         path = store / MANIFEST
         try:

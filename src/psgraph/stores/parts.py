@@ -19,6 +19,7 @@ from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import Pairs, Rows, ranges
 from psgraph.stores.manifest import AGAIN, PartFile
+from psgraph.stores.places import Place
 
 __all__ = ["StoredParts", "read_part", "write_part"]
 
@@ -27,19 +28,19 @@ EDGES, LOWER = ("u", "v"), ("v", "u")
 
 @dataclass(frozen=True)
 class StoredParts:
-    """Edges on disk. Every file is checked against its digest when it is read.
+    """Edges in files. Every file is checked against its digest when it is read.
 
     Attributes
     ----------
     store
-        The directory of the store.
+        Where the store is.
     nodes, part_nodes
         The number of nodes, and of node positions in a range.
     edge_files, lower_files
         The files by range of the smaller and of the larger end.
     """
 
-    store: Path
+    store: Place
     nodes: int
     part_nodes: int
     edge_files: tuple[PartFile, ...]
@@ -91,7 +92,7 @@ def write_part(path: Path, names: tuple[str, str], keys: NDArray[np.int64]) -> P
     return PartFile(name, keys.size, hashlib.sha256(content).hexdigest())
 
 
-def read_part(store: Path, file: PartFile, names: tuple[str, str]) -> tuple[Positions, Positions]:
+def read_part(store: Place, file: PartFile, names: tuple[str, str]) -> tuple[Positions, Positions]:
     """Read the two columns of a part, in the order of `names`.
 
     Raises
@@ -121,12 +122,12 @@ def read_part(store: Path, file: PartFile, names: tuple[str, str]) -> tuple[Posi
     return first, second
 
 
-def _read_edges(store: Path, file: PartFile) -> Pairs:
+def _read_edges(store: Place, file: PartFile) -> Pairs:
     return Pairs(*read_part(store, file, EDGES))
 
 
 def _read_rows(
-    store: Path, edges: PartFile, lower: PartFile | None, between: tuple[int, int]
+    store: Place, edges: PartFile, lower: PartFile | None, between: tuple[int, int]
 ) -> Rows:
     first, last = between
     u, v = read_part(store, edges, EDGES)

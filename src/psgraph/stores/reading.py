@@ -11,12 +11,13 @@ from psgraph.graph import Dropped, Roster, Snapshot
 from psgraph.graph.formats.node_lists import read_nodes
 from psgraph.stores.manifest import AGAIN, MANIFEST, Manifest, StoredEntry
 from psgraph.stores.parts import StoredParts
+from psgraph.stores.places import Place, existing_files
 
 __all__ = ["Store", "is_store", "open_store", "refuse_unfinished"]
 
 
-def is_store(path: Path) -> bool:
-    """Whether a path is a directory with a manifest. Cheap; reads nothing."""
+def is_store(path: Place) -> bool:
+    """Whether a place is a directory with a manifest. Cheap; reads nothing."""
     try:
         return (path / MANIFEST).is_file()
     except (OSError, ValueError):
@@ -38,13 +39,17 @@ def refuse_unfinished(path: Path) -> None:
         )
 
 
-def open_store(path: Path) -> Store:
+def open_store(path: Place) -> Store:
     """Read the manifest of a store and check that all its files are there."""
     manifest = Manifest.read(path)
-    for entry in manifest.snapshots:
-        for file in (*entry.edges, *entry.lower):
-            if not (path / file.name).is_file():
-                raise DataError(f"{path / file.name} is missing\n{AGAIN}")
+    names = [file.name for entry in manifest.snapshots for file in (*entry.edges, *entry.lower)]
+    try:
+        existing = existing_files(path, names)
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or 'I/O error'}") from None
+    for name in names:
+        if name not in existing:
+            raise DataError(f"{path / name} is missing\n{AGAIN}")
     return Store(path, manifest)
 
 
@@ -54,12 +59,12 @@ class Store:
     Attributes
     ----------
     path
-        The directory.
+        Where it is.
     manifest
         What it holds.
     """
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Place, manifest: Manifest) -> None:
         self.path, self.manifest = path, manifest
         self._roster: Roster | None = None
 

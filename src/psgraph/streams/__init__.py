@@ -11,6 +11,7 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.stores import is_store, refuse_unfinished
+from psgraph.stores.places import Address, as_place
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
 from psgraph.streams.gathering import SnapshotStore
@@ -215,9 +216,10 @@ def read_stream(
         unusable = [*(["time_label"] if time_label is not None else []), *given_for_rows]
         _refuse_options(["every"] if period is not None else unusable, "a list of graphs")
         return iterable_stream(source, nodes, times=declared)
-    if is_store(Path(source)):
+    place = as_place(source)
+    if isinstance(place, Address) or is_store(place):
         _refuse_options([*given_for_rows, *(["every"] if period else tables_only)], "a store")
-        return store_stream(Path(source), nodes)
+        return store_stream(place, nodes)
     refuse_unfinished(Path(source))
     nodes.require()
     if source == STANDARD_INPUT:

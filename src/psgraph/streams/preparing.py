@@ -13,6 +13,7 @@ from psgraph._runtime.paths import as_path
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import is_store, new_store
+from psgraph.stores.places import as_place
 from psgraph.streams import read_stream
 from psgraph.streams.stream import Stream
 
@@ -70,7 +71,7 @@ def prepare(
     (2, 1, Stream(store, prepared))
     """
     path = as_path(to, "to")
-    if isinstance(source, str | PathLike) and is_store(Path(source)):
+    if isinstance(source, str | PathLike) and is_store(as_place(source)):
         raise InvalidArgument(f"{source} is a store already\nUse it as it is.")
     check_target(path)
     loops = duplicates = nodes = parts = 0

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from psgraph.errors import InvalidArgument, RosterError
 from psgraph.stores import Store, open_store
+from psgraph.stores.places import Place
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
 
 __all__ = ["store_stream"]
 
 
-def store_stream(path: Path, nodes: Nodes) -> Stream:
+def store_stream(path: Place, nodes: Nodes) -> Stream:
     """Read the snapshots of a store; their edges stay on disk until they are needed."""
     store = open_store(path)
     if nodes.from_edges or nodes.declared == "nodes":

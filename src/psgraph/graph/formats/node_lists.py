@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ def nodes_bytes(roster: Roster) -> memoryview:
     return encode_table(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
 
 
-def read_nodes(content: bytes, path: Path) -> Roster:
+def read_nodes(content: bytes, path: object) -> Roster:
     """Decode a node list."""
     table = decode_table(content, path)
     declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
@@ -43,7 +42,7 @@ def encode_table(table: Any) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def decode_table(content: bytes | memoryview, path: Path) -> Any:
+def decode_table(content: bytes | memoryview, path: object) -> Any:
     """Decode a Parquet file; what Arrow says about its content is not passed on."""
     try:
         return pq.read_table(pa.BufferReader(content))
