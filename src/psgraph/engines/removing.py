@@ -29,8 +29,8 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
 Read = Callable[[], Any]
 
-_BINS = 1 << 20
-_BIN_SHIFT = 43  # the highest 20 of the 63 bits of a positive number
+_BINS = 1 << 16
+_BIN_SHIFT = 47  # the highest 16 of the 63 bits of a positive number
 _LEAST = 1e-6  # fraction of its edges that a node keeps
 _LAST = 2.0**500  # priorities of edges that nobody has too many of, below all others
 
