@@ -38,7 +38,7 @@ ChoiceConstant = Literal["tight", "reference"]
 STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}
 """How much of its ε the community choice uses: all of it, or half as in the published code."""
 
-MOST_SUPERNODES = 4096
+MOST_SUPERNODES = 2048
 """Super-nodes at most, so that the work on pairs of them does not grow with the graph."""
 
 
