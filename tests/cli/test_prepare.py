@@ -23,7 +23,13 @@ def store(inputs: dict[str, Path], tmp_path: Path) -> Path:
     reading = (inputs["csv"], "--roster", inputs["roster"], "--part-nodes", 16)
     done = psgraph_here("prepare", *reading, "--to", path, "--json")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["parts"] == 4
+    assert json.loads(done.out) == {
+        "path": str(path),
+        "timestamps": 3,
+        "nodes": 60,
+        "parts": 4,
+        "held_back": None,
+    }
     return path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -34,8 +33,8 @@ __all__ = ["command"]
     "--to",
     metavar="STORE",
     required=True,
-    type=click.Path(path_type=Path),
-    help="The new directory. It appears whole or not at all, and only you can enter it.",
+    help="The new directory, or an address (s3://…). It appears whole or not at all; a directory "
+    "only you can enter.",
 )
 @click.option(
     "--part-nodes",
@@ -46,7 +45,7 @@ __all__ = ["command"]
     help="Nodes per part: publishing needs memory for the edges of a few parts.",
 )
 @json_option
-def command(source: Source, to: Path, part_nodes: int, as_json: bool) -> None:
+def command(source: Source, to: str, part_nodes: int, as_json: bool) -> None:
     """Read INPUT once and write it to STORE, de-duplicated, sorted and cut into parts.
 
     INPUT may be larger than memory: sorting uses temporary files beside STORE, about 16 bytes for
@@ -58,15 +57,17 @@ def command(source: Source, to: Path, part_nodes: int, as_json: bool) -> None:
     from psgraph.streams.preparing import prepare
     from psgraph.streams.stream import held_back_note
 
-    check_private_file("--bad-rows-to", source.bad_rows_to, to)
-    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, to)
+    check_private_file("--bad-rows-to", source.bad_rows_to, Path(to))
+    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, Path(to))
     silence_warnings()
     with reading("Preparing"):
         made = prepare(source.path, to, part_nodes=part_nodes, **source.reading())
     if made.held_back is not None:
         note(held_back_note(made.held_back))
     if as_json:
-        print_json({**asdict(made), "path": str(made.path)})
+        # What was dropped depends on the edges; JSON ends up in logs.
+        shown = ("timestamps", "nodes", "parts", "held_back")
+        print_json({"path": str(made.path), **{name: getattr(made, name) for name in shown}})
         return
     rows = [
         ("Nodes", f"{made.nodes:,}"),
