@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from psgraph._version import __version__
 from psgraph.errors import VerificationFailed
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method
@@ -54,7 +55,18 @@ class HandingBack:
         """Synthesise a release again; write it if it came out as it was."""
         previous = self._history.previous_certificate(seal.timestamp)
         state = self._state_after(seal.timestamp)
-        return self._synthesis.release(seal, state, previous, self._check)
+        return self._synthesis.release(seal, state, previous, self._check_made_again)
+
+    def _check_made_again(self, certificate: Certificate) -> None:
+        known = certificate.digest == self._history.certificate_of(certificate.timestamp)
+        if not known and certificate.version != __version__:
+            raise VerificationFailed(
+                f"files of timestamp {certificate.timestamp} are missing, and this version of "
+                f"psgraph ({__version__}) would make others than version {certificate.version}, "
+                "which published it\nRestore them from a backup, or let that version make them "
+                "again. Nothing was measured."
+            )
+        self._check(certificate)
 
     def _check(self, certificate: Certificate) -> None:
         if certificate.digest != self._history.certificate_of(certificate.timestamp):
