@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,39 +11,17 @@ from psgraph.engines.local import LocalEngine
 from psgraph.engines.parallel import mapped, summed
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.parts import MemoryParts
-from psgraph.stores import new_store, open_store
+from tests.engines.cluster import in_memory, on_disk, random_snapshot
 
 NODES, BLOCKS = 90, 6
-ENGINES = {
-    "one thread": lambda: LocalEngine(threads=1),
-    "three threads": lambda: LocalEngine(threads=3),
-}
+ENGINES = ["one thread", "three threads", "dask"]
 
 
-def random_snapshot(seed: int, *, nodes: int = NODES, edges: int = 400) -> Snapshot:
-    return Snapshot(
-        Roster.range(nodes), *np.random.default_rng(seed).integers(0, nodes, (2, edges))
-    )
-
-
-def in_memory(snapshot: Snapshot, part_nodes: int) -> Snapshot:
-    u, v = snapshot.parts.whole()
-    parts = MemoryParts(u, v, nodes=len(snapshot.roster), part_nodes=part_nodes)
-    return Snapshot.from_parts(snapshot.roster, parts)
-
-
-def on_disk(snapshot: Snapshot, part_nodes: int, directory: Path) -> Snapshot:
-    path = directory / f"store-{part_nodes}-{len(list(directory.iterdir()))}"
-    with new_store(path, part_nodes=part_nodes) as store:
-        store.add(snapshot)
-    (stored,) = open_store(path)
-    return stored
-
-
-@pytest.fixture(params=list(ENGINES))
+@pytest.fixture(params=ENGINES)
 def engine(request) -> Engine:
-    return ENGINES[request.param]()
+    if request.param == "dask":
+        return request.getfixturevalue("dask_engine")
+    return LocalEngine(threads=1 if request.param == "one thread" else 3)
 
 
 @pytest.fixture(params=["memory, 100", "memory, 7", "disk, 100", "disk, 7", "disk, 1"])

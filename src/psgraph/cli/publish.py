@@ -37,6 +37,7 @@ __all__ = ["command"]
         "psgraph publish 'days/*.txt.gz' --roster-from-edges --epsilon 1 --window 7 --out releases",
         "psgraph publish calls.csv --every 1mo --roster staff.csv --epsilon 1/2 --window 12 "
         "--out out",
+        "psgraph publish s3://bucket/store --engine dask --epsilon 1 --window 5 --out releases",
     ],
 )
 @config_option()
@@ -48,6 +49,20 @@ __all__ = ["command"]
     default="exact",
     show_default=True,
     help="Who draws the Laplace noise: psgraph's exact sampler, or the OpenDP library (slow).",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Where edges are counted and drawn: this process, or a Dask cluster. The releases are "
+    "the same.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --engine dask: the scheduler of a running cluster, tls://HOST:PORT. Otherwise "
+    "psgraph starts worker processes on this machine.",
 )
 @json_option
 def command(
@@ -61,6 +76,8 @@ def command(
     noise: str,
     not_private: bool,
     large_epsilon: bool,
+    engine: str,
+    scheduler: str | None,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -73,16 +90,20 @@ def command(
 
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
     every timestamp, and the node lists in DIR/nodes. With more than 131,072 nodes NNNNNN is a
-    directory of Parquet parts. All of INPUT is checked before the first release is made. The same command continues an interrupted run and spends nothing twice.
+    directory of Parquet parts. All of INPUT is checked before the first release is made. The
+    same command continues an interrupted run and spends nothing twice.
 
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
     """
+    from psgraph.engines.choosing import open_engine
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.statements import window_in_time
 
+    if scheduler is not None and engine != "dask":
+        raise click.UsageError("--scheduler is for --engine dask\nGive both, or neither.")
     check_private_file("--bad-rows-to", source.bad_rows_to, out)
     check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     guarantee = WEventPrivacy(epsilon, window=window)
@@ -98,7 +119,8 @@ def command(
         "large_epsilon": large_epsilon,
     }
     check_history(**arguments)
-    tally = publish_source(source, chosen, partial(Publisher, **arguments))
+    with open_engine(engine, scheduler=scheduler) as opened:
+        tally = publish_source(source, chosen, partial(Publisher, engine=opened, **arguments))
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log
         note(

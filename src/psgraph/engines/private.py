@@ -41,7 +41,7 @@ class Private:
         where = None
         if previous.roster is not snapshot.roster and previous.roster != snapshot.roster:
             where = snapshot.roster.positions(previous.roster.ids)
-        return sum(self.runner.map(common_job(snapshot.parts, previous.parts, where)))
+        return int(self.runner.reduce(common_job(snapshot.parts, previous.parts, where), sum))
 
     def block_counts(
         self, snapshot: Snapshot, labels: Labels, blocks: int, *, inside: bool

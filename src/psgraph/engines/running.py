@@ -52,7 +52,7 @@ class Runner(Protocol):
     def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
         """Return what `combine` makes of the results. Combining in steps has to give the same.
 
-        `combine` gets at least one result, in the order of the items.
+        The order of the results, which `combine` gets in a list, must not matter.
         """
         ...
 

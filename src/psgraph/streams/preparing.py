@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from psgraph._runtime.folder import check_target
 from psgraph._runtime.paths import as_path
+from psgraph._runtime.scratch import scratch_directory
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import is_store, new_store
-from psgraph.stores.places import as_place
+from psgraph.stores.copying import check_free, copy_store
+from psgraph.stores.places import Place, as_place
 from psgraph.streams import read_stream
 from psgraph.streams.stream import Stream
 
@@ -24,7 +26,7 @@ __all__ = ["Prepared", "prepare"]
 class Prepared:
     """What a store holds. `self_loops`, `duplicates` and `skipped` are for the curator only."""
 
-    path: Path
+    path: Place
     timestamps: int
     nodes: int
     parts: int
@@ -54,7 +56,8 @@ def prepare(
     source
         What `read_stream` takes.
     to
-        The new directory.
+        The new directory, or an address that fsspec knows (``s3://…``): then the store is
+        written to temporary files first, and copied.
     part_nodes
         Node positions in a part. Memory for publishing grows with the edges of a part.
     progress
@@ -70,7 +73,22 @@ def prepare(
     >>> made.timestamps, made.duplicates, read_stream(made.path)
     (2, 1, Stream(store, prepared))
     """
-    path = as_path(to, "to")
+    if not isinstance(to, str | PathLike) or isinstance(place := as_place(to), Path):
+        return _prepare(source, as_path(to, "to"), part_nodes, progress, reading)
+    check_free(place)
+    with scratch_directory() as scratch:
+        made = _prepare(source, scratch / "store", part_nodes, progress, reading)
+        copy_store(scratch / "store", place)
+    return replace(made, path=place)
+
+
+def _prepare(
+    source: Any,
+    path: Path,
+    part_nodes: int,
+    progress: Callable[[int], object] | None,
+    reading: Mapping[str, Any],
+) -> Prepared:
     if isinstance(source, str | PathLike) and is_store(as_place(source)):
         raise InvalidArgument(f"{source} is a store already\nUse it as it is.")
     check_target(path)

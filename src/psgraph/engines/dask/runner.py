@@ -87,6 +87,8 @@ class DaskRunner:
 
     def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
         groups = self._groups(job, 2)
+        if not groups:
+            return combine([])
         pieces = [self._submit(tasks.reduced, group, combine) for group in groups]
         return self._reduced(pieces, tasks.combined, combine)
 
