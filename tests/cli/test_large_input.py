@@ -236,3 +236,16 @@ def test_a_method_that_needs_all_edges_says_so_before_it_reads_them(
 def test_a_method_that_reads_in_parts_says_nothing(store, tmp_path):
     done = psgraph_here("publish", store, *GUARANTEE, "--out", tmp_path / "out")
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_large_roster_is_enough_for_such_a_method_to_say_so(tmp_path):
+    nodes, inbox = tmp_path / "nodes.csv", tmp_path / "inbox"
+    nodes.write_text("id\n" + "".join(f"{node}\n" for node in range((1 << 17) + 1)))
+    inbox.mkdir()
+    arguments = ("--roster", nodes, "--epsilon", 2, "--window", 3, "--out", tmp_path / "out")
+    watched = psgraph_here("watch", inbox, *arguments, "--once")
+    assert (watched.code, "holds all edges of a snapshot" in watched.err) == (0, True)
+    table = tmp_path / "edges.csv"
+    table.write_text("t,u,v\n0,1,2\n0,1,x\n")
+    refused = psgraph_here("publish", table, *arguments)
+    assert (refused.code, "holds all edges of a snapshot" in refused.err) == (1, True)
