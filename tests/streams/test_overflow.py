@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import shutil
 from collections.abc import Iterator
@@ -160,6 +161,19 @@ def test_a_full_disk_is_noticed_before_it_is_full(forms, form, place, monkeypatc
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     refusal = pytest.raises(OutputError, match=r"not enough disk: 0\.00 GB are free")
     with refusal, Overflow(most=0, run_keys=1) as overflow:
+        overflow.read(read_stream(path, store=overflow, **reading))
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["table", "roster from edges"])
+def test_a_disk_that_fails_is_no_fault_of_psgraph(forms, form, place, monkeypatch):
+    def failing(*_: object) -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    path, reading = forms[form]
+    monkeypatch.setattr("psgraph.stores.writing.write_part", failing)
+    refusal = pytest.raises(OutputError, match=r"Disk quota exceeded\n.*TMPDIR")
+    with refusal, Overflow(most=0) as overflow:
         overflow.read(read_stream(path, store=overflow, **reading))
     assert list(place.iterdir()) == []
 

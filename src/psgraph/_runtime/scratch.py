@@ -15,7 +15,7 @@ from pathlib import Path
 
 from psgraph.errors import OutputError
 
-__all__ = ["check_space", "scratch_directory", "scratch_place"]
+__all__ = ["check_space", "scratch_directory", "scratch_place", "writing_scratch"]
 
 _PREFIX = "psgraph-scratch-"
 _LARGE = Path("/var/tmp")  # by convention for large files; /tmp is often kept in memory
@@ -50,6 +50,21 @@ def scratch_directory() -> Iterator[Path]:
     finally:
         shutil.rmtree(path, ignore_errors=True)
         os.close(lock)
+
+
+@contextmanager
+def writing_scratch() -> Iterator[None]:
+    """Say what to do if temporary files can't be written inside the block."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"temporary files can't be written to {scratch_place()}: "
+            f"{error.strerror or 'I/O error'}\n"
+            "Free some space there, or set TMPDIR to a directory on another disk."
+        ) from None
 
 
 def _new(place: Path) -> tuple[Path, int]:

@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from psgraph._runtime.scratch import scratch_directory
+from psgraph._runtime.scratch import scratch_directory, writing_scratch
 from psgraph.graph import Positions, Roster, Snapshot
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
@@ -90,7 +90,8 @@ class Overflow:
                 self._size += size
                 self._rosters.add(roster.digest)
                 return snapshot
-            self.disk.add(snapshot)
+            with writing_scratch():
+                self.disk.add(snapshot)
         return self.disk.entries[-1]
 
     def fits(self, size: int) -> bool:
@@ -119,15 +120,15 @@ class OverflowWriter:
         """Add edges as positions of their ends."""
         self._roster.refuse_outside(a, b, time=self._time)
         self._rows += a.size
-        if self._disk is None and not self._overflow.fits(self._rows):
-            self._disk = self._overflow.disk.begin(self._roster, time=self._time)
+        self._gathered.append((a, b))
+        if self._disk is None and self._overflow.fits(self._rows):
+            return
+        with writing_scratch():
+            if self._disk is None:
+                self._disk = self._overflow.disk.begin(self._roster, time=self._time)
             for ends in self._gathered:
                 self._disk.add(*ends)
-            self._gathered = []
-        if self._disk is not None:
-            self._disk.add(a, b)
-        else:
-            self._gathered.append((a, b))
+        self._gathered = []
 
     def finish(self) -> Snapshot:
         """Return the snapshot of all edges added."""
@@ -136,7 +137,8 @@ class OverflowWriter:
             ends = zip((nothing, nothing), *self._gathered, strict=True)
             self._gathered = []
             return Snapshot(self._roster, *map(np.concatenate, ends), time=self._time)
-        snapshot = self._disk.finish()
+        with writing_scratch():
+            snapshot = self._disk.finish()
         if not self._overflow.reads_ahead:
             _remove_with(snapshot, self._overflow.disk.directory)
         return snapshot
