@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import socket
 
 import numpy as np
@@ -27,7 +28,9 @@ from tests.engines.cluster import (
     small_parts,
 )
 
-GUARANTEE = WEventPrivacy("4", window=2)
+GUARANTEE = WEventPrivacy("20", window=2)
+
+STREAMS = 17  # for each number of workers
 
 
 def published(engine, method: str, stream, seed: int) -> list[SyntheticGraph]:
@@ -43,15 +46,14 @@ def resized(request, dask_engine) -> DaskEngine:
     return dask_engine
 
 
-@pytest.mark.parametrize("seeds", [range(17)], ids=["17 streams"])
-def test_random_streams_give_the_same_graphs(resized, seeds, tmp_path):
+def test_random_streams_give_the_same_graphs(resized, tmp_path):
     workers = len(resized.client.nthreads())
-    for seed in seeds:
+    for seed in range(STREAMS):
         rng = np.random.default_rng([workers, seed])
         nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
-        stored, released = int(rng.choice([5, 16, 100])), int(rng.choice([12, 16, 40]))
+        stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 5)) + 1
         snapshots = [
-            random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(0, 5 * nodes)))
+            random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
             for at in range(length)
         ]
         method = ["psgraph", "privgraph", "ldpgen"][seed % 3]
@@ -63,7 +65,7 @@ def test_random_streams_give_the_same_graphs(resized, seeds, tmp_path):
             assert found == expected, (workers, seed, method)
 
 
-@pytest.mark.parametrize("tasks", [2, 12, 24, 50], ids="at task {}".format)
+@pytest.mark.parametrize("tasks", [2, 12, 30], ids="at task {}".format)
 def test_a_worker_that_dies_changes_nothing(dask_engine, tmp_path, tasks):
     out, count = tmp_path / "out", tmp_path / "count"
     count.mkdir()
@@ -73,18 +75,17 @@ def test_a_worker_that_dies_changes_nothing(dask_engine, tmp_path, tasks):
         snapshot = on_disk(random_snapshot(5), 16, tmp_path)
         with Publisher(choose_method("psgraph"), GUARANTEE, out=out, engine=dask_engine) as one:
             one.publish(snapshot)
-            assert (one.spending.timestamps, str(one.spending.spent)) == (1, "2")
+            assert (one.spending.timestamps, str(one.spending.spent)) == (1, "10")
     finally:
         dask_engine.client.unregister_worker_plugin(plugin.name)
     assert count.with_suffix(".dead").exists()
     files = {path.name: path.read_bytes() for path in (out / "000000").iterdir()}
     assert len(files) == -(-90 // PART_NODES)
-    again = tmp_path / "again"
-    with Publisher(
-        choose_method("psgraph"), GUARANTEE, ledger=one.ledger, out=again, engine=local_engine()
-    ) as other:
-        assert other.spending == one.spending
-    assert {path.name: path.read_bytes() for path in (again / "000000").iterdir()} == files
+    shutil.rmtree(out / "000000")
+    with Publisher(choose_method("psgraph"), GUARANTEE, out=out, engine=local_engine()) as other:
+        other.publish(snapshot)  # sealed: made again from the ledger, for nothing
+        assert other.spending.timestamps == 1
+    assert {path.name: path.read_bytes() for path in (out / "000000").iterdir()} == files
 
 
 def test_a_task_that_runs_twice_changes_nothing(dask_engine, monkeypatch):
@@ -121,17 +122,13 @@ def test_every_verb_is_timed_and_its_bytes_are_counted(dask_engine):
 
 
 def test_labels_are_sent_once(dask_engine):
-    snapshot = on_disk_free(random_snapshot(9, nodes=3000, edges=3000))
+    snapshot = random_snapshot(9, nodes=3000, edges=3000)
     labels = np.arange(3000, dtype=np.int32)
     dask_engine.statistics.clear()
     for _ in range(2):
         dask_engine.block_counts(snapshot, labels, 3000, inside=True)
     first, second = (each.bytes_to_workers for each in dask_engine.statistics.verbs)
     assert first - second == pytest.approx(labels.nbytes, abs=500)
-
-
-def on_disk_free(snapshot):
-    return in_memory(snapshot, 3000)
 
 
 # ---- who can see what ----

@@ -104,6 +104,11 @@ def command(
 
     if scheduler is not None and engine != "dask":
         raise click.UsageError("--scheduler is for --engine dask\nGive both, or neither.")
+    if scheduler is not None and not source.prepared:
+        raise click.UsageError(
+            "the workers of a scheduler read a store, and INPUT is none\n"
+            "Prepare it in a shared directory, or at an address: psgraph prepare --to s3://…"
+        )
     check_private_file("--bad-rows-to", source.bad_rows_to, out)
     check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     guarantee = WEventPrivacy(epsilon, window=window)

@@ -80,9 +80,11 @@ class Manifest:
         """Read the manifest of a store; refuse one that was changed."""
         path = store / MANIFEST
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
+            content = path.read_bytes()
         except OSError as error:
             raise DataError(f"{path} can't be read: {error.strerror or 'I/O error'}") from None
+        try:
+            fields = json.loads(content)
         except ValueError:
             fields = None
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:

@@ -57,10 +57,6 @@ class Address:
             files, path = url_to_fs(self.text)
             return bytes(files.cat_file(path))
 
-    def read_text(self, encoding: str) -> str:
-        """Return the text that the file holds."""
-        return self.read_bytes().decode(encoding)
-
     def write_bytes(self, content: bytes) -> None:
         """Write a file; on an object store it appears whole or not at all."""
         with _errors() as url_to_fs:

@@ -53,12 +53,13 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
 
 
 @contextmanager
-def connect(address: str, seconds: float = CONNECT_SECONDS) -> Iterator[Client]:
+def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
     """Connect to a scheduler, and check that its workers run the same code as this process."""
     require_dask()
     import dask
     from distributed import Client
 
+    seconds = CONNECT_SECONDS if seconds is None else seconds
     with dask.config.set(_QUIET):
         try:
             client = Client(address, timeout=seconds, set_as_default=False)
