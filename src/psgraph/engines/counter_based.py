@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["derived_key", "exponential", "keyed_exponential", "philox", "start_stream", "uniform"]
+__all__ = ["derived_key", "exponential", "keyed_uniform", "philox", "start_stream", "uniform"]
 
 Words = NDArray[np.uint64]
 Whole = int | np.integer[Any]
@@ -63,10 +63,10 @@ def start_stream(state: Words, key: Whole, block: Whole, piece: Whole) -> None:
 
 
 @kernel
-def keyed_exponential(u: Whole, v: Whole, key: Whole) -> float:
-    """An exponential variable of mean 1 that belongs to an edge."""
+def keyed_uniform(u: Whole, v: Whole, key: Whole) -> float:
+    """A uniform number in (0, 1] that belongs to an edge."""
     word, _ = philox(u, v, key)
-    return -np.log((np.float64(word >> np.uint64(11)) + 1.0) * _TO_UNIT)
+    return (np.float64(word >> np.uint64(11)) + 1.0) * _TO_UNIT
 
 
 @kernel

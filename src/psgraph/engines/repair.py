@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
 
 ROUND = 8
-"""At most one in so many edges is removed before degrees are counted again."""
+"""At most one edge in eight is removed before degrees are counted again."""
 
 
 def repaired(
