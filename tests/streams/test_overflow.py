@@ -58,9 +58,11 @@ def forms(tmp_path: Path) -> dict[str, tuple[Path, dict[str, object]]]:
 @pytest.mark.parametrize(
     "form", ["table", "directory", "events", "cumulative", "roster from edges"]
 )
-def test_a_stream_is_the_same_in_memory_and_on_disk(forms, form, most):
+def test_a_stream_is_the_same_in_memory_and_on_disk(forms, form, most, monkeypatch):
     path, reading = forms[form]
     expected = list(read_stream(path, **reading))
+    monkeypatch.setattr("psgraph.graph.formats.text.BLOCK_BYTES", 1 << 4)  # a few rows at a time
+    monkeypatch.setattr("psgraph.streams.gathering.LOOKED_UP", 1)
     with Overflow(most=most, run_keys=2) as overflow:
         held = overflow.read(read_stream(path, store=overflow, **reading))
         found = list(held)
