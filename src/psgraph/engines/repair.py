@@ -30,6 +30,8 @@ Positions = NDArray[np.int32]
 
 ROUND = 8
 """At most one edge in eight is removed before degrees are counted again."""
+ROUND_EDGES = 1 << 23
+"""Nor are more removed than this: their keys and priorities are held in memory."""
 
 
 def repaired(
@@ -52,7 +54,8 @@ def repaired(
         return with_more(parts, missing, lack=lack, labels=labels, seed=seed, runner=runner)
     number = 0
     while parts.edge_count > edge_count:
-        surplus = min(parts.edge_count - edge_count, -(-parts.edge_count // ROUND))
+        most = min(-(-parts.edge_count // ROUND), ROUND_EDGES)
+        surplus = min(parts.edge_count - edge_count, most)
         parts = with_fewer(
             parts,
             surplus,
