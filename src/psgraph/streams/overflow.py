@@ -27,8 +27,9 @@ from psgraph.stores.parts import StoredParts
 
 __all__ = ["MOST_HELD", "Held", "Overflow"]
 
-#: Rows, and nodes of different rosters, up to which snapshots are kept in memory: about 0.3 GB.
-MOST_HELD = 1 << 25
+#: Rows, and nodes of different rosters, up to which snapshots are kept in memory. A snapshot
+#: of this size takes about 0.5 GB while it is built.
+MOST_HELD = 1 << 23
 
 
 class Overflow:
