@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -24,6 +25,7 @@ from psgraph.publication.encoding import encoded
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
 from psgraph.publication.verification import verify
+from psgraph.reports import bounded_trust
 from tests.publication.in_parts import (
     CHANGES,
     NAMES,
@@ -151,6 +153,32 @@ def test_verify_and_readers_find_what_was_done_to_parts(
     assert read_releases(out)[1].graph.edge_count
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("missing", "part-00001.parquet is missing"),
+        ("the last one missing", "part-00003.parquet is missing"),
+        ("one more", "'part-00004.parquet' is not one of its 4 parts"),
+        ("something else", "'notes.txt' is not one of its 4 parts"),
+        ("renamed", "part-00000.parquet is missing"),
+        ("swapped", "a part was changed after it was published, or has the name of another"),
+        ("a file beside it", "000000.parquet is not the graph its certificate states"),
+        ("a file instead", "000000.parquet is not the graph its certificate states"),
+        ("all missing", "000000 is missing"),
+    ],
+)
+def test_verify_says_what_was_done(out: Path, change: str, said: str) -> None:
+    CHANGES[change](out / "000000")
+    with pytest.raises(VerificationFailed) as failed:
+        verify(out)
+    assert said in str(failed.value)
+
+
+def test_a_hidden_file_beside_the_parts_does_no_harm(out: Path) -> None:
+    (out / "000000" / ".DS_Store").write_bytes(b"of a file manager")
+    assert verify(out).releases == 2
+
+
 def test_a_part_that_is_changed_while_it_is_being_read(out: Path) -> None:
     graph = read_releases(out)[1].graph
     change_a_byte(out / "000001")
@@ -229,7 +257,15 @@ def test_a_full_disk_between_two_parts_leaves_nothing_behind(
     assert tree(out) == tree(published)
 
 
-# ---- exports ----
+# ---- reports and exports ----
+
+
+def test_a_report_does_not_rerun_the_method_on_graphs_in_parts(published: Path) -> None:
+    with patch.object(bounded_trust, "expected_errors") as rerun:
+        assert bounded_trust.expected_within(published, bounded_trust.TRUST_SECONDS) is None
+        assert not rerun.called
+        bounded_trust.expected_within(published, 60)  # asked for
+        assert rerun.called
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -28,6 +29,8 @@ from psgraph.publication.reading import Releases
 from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["FORMATS", "Contents", "check_format", "csv_chunks", "graphml_lines", "write_folder"]
+
+_NODES_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -102,30 +105,46 @@ def _write_nodes(contents: Contents, folder: Path) -> int | None:
 
     Returns the first timestamp that has a node list; version 0.1.0 wrote none.
     """
-    stays: list[tuple[Any, int, int | None]] = []
-    since: dict[Any, int] = {}
-    before: Roster | None = None
-    first = 0
-    for certificate in contents.certificates:
-        roster = contents.releases.roster(certificate.timestamp)
-        if roster is None or roster is before:
-            continue
-        if before is None:
-            first = certificate.timestamp
-        known = Roster([]) if before is None else before
-        for left in _without(known, roster):
-            stays.append((left, since.pop(left), certificate.timestamp))
-        since |= dict.fromkeys(_without(roster, known), certificate.timestamp)
-        before = roster
-    if before is None:
+    rosters = _rosters(contents)
+    first = next(rosters, None)
+    if first is None:
         return None
-    stays += [(node, start, None) for node, start in since.items()]
-    stays.sort(key=lambda stay: stay[:2])
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("id", "from", "until"))
-        writer.writerows(stays)
-    return first
+        writer.writerows(_stays(*first, rosters))
+    return first[0]
+
+
+def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
+    """Yield the node lists, each with the first timestamp it is that of."""
+    before: Roster | None = None
+    for certificate in contents.certificates:
+        roster = contents.releases.roster(certificate.timestamp)
+        if roster is not None and roster is not before:
+            yield certificate.timestamp, roster
+            before = roster
+
+
+def _stays(
+    first: int, before: Roster, later: Iterator[tuple[int, Roster]]
+) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield every node with the timestamps it is listed from and until, in ascending order."""
+    changed = next(later, None)
+    if changed is None:  # there may be millions of nodes
+        for begin in range(0, len(before), _NODES_AT_ONCE):
+            for node in before.ids[begin : begin + _NODES_AT_ONCE].tolist():
+                yield node, first, None
+        return
+    stays: list[tuple[Any, int, int | None]] = []
+    since: dict[Any, int] = dict.fromkeys(before.ids.tolist(), first)
+    for timestamp, roster in chain([changed], later):
+        for left in _without(before, roster):
+            stays.append((left, since.pop(left), timestamp))
+        since |= dict.fromkeys(_without(roster, before), timestamp)
+        before = roster
+    stays += [(node, start, None) for node, start in since.items()]
+    yield from sorted(stays, key=lambda stay: stay[:2])
 
 
 def _without(roster: Roster, other: Roster) -> list[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from psgraph._runtime.numbers import brief, count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
-from psgraph.metrics.degrees import node_degrees
+from psgraph.graph import parts
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.reports.page import Page
@@ -230,7 +230,8 @@ def add_release_degrees(
 def _degrees(releases: Releases, certificate: Certificate) -> Counts:
     """Count the neighbours of every node, at least of those that have any."""
     if certificate.nodes_sha256 is not None:
-        return node_degrees(releases[certificate.timestamp].graph)
+        graph = releases[certificate.timestamp].graph
+        return parts.degrees(graph.parts, len(graph.roster))
     import pyarrow as pa
     import pyarrow.compute as pc
 
