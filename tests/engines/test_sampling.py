@@ -213,10 +213,10 @@ def keys_of(job) -> list[int]:
 
 
 def test_blocks_that_are_cut_into_pieces_draw_the_same_distribution():
-    weights, labels, listed = CASES["inside and across"]
-    blocks = make_blocks(weights, labels, listed)
+    weights, labels, (_, *listed) = CASES["inside and across"]
+    blocks = make_blocks(weights, labels, [(0, 0, 0.015), *listed])
     pieces = block_job(blocks, key=0, piece_edges=1).shared[4]
-    assert set(np.bincount(pieces.block)) >= {1, 2}  # some are cut and some are whole
+    assert (pieces.one < 0).sum() == 1  # the other three blocks are cut
     assert (pieces.begin > 0).any()
     found = np.zeros((2000, 9, 9), dtype=bool)
     for index in range(2000):
