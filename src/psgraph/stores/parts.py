@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import Pairs, Rows, ranges
+from psgraph.stores.keeping import Kept
 from psgraph.stores.manifest import AGAIN, PartFile
 from psgraph.stores.places import Place
 
@@ -38,6 +39,8 @@ class StoredParts:
         The number of nodes, and of node positions in a range.
     edge_files, lower_files
         The files by range of the smaller and of the larger end.
+    kept
+        Parts that were read and stay in memory.
     """
 
     store: Place
@@ -45,19 +48,20 @@ class StoredParts:
     part_nodes: int
     edge_files: tuple[PartFile, ...]
     lower_files: tuple[PartFile, ...]
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
     @property
     def edge_count(self) -> int:
         return sum(file.rows for file in self.edge_files)
 
     def edges(self) -> list[Callable[[], Pairs]]:
-        return [partial(_read_edges, self.store, file) for file in self.edge_files]
+        return [partial(_read_edges, self.kept, self.store, file) for file in self.edge_files]
 
     def rows(self) -> list[Callable[[], Rows]]:
         lower = self.lower_files or (None,) * len(self.edge_files)
         between = ranges(self.nodes, self.part_nodes)
         return [
-            partial(_read_rows, self.store, *files)
+            partial(_read_rows, self.kept, self.store, *files)
             for files in zip(self.edge_files, lower, between, strict=True)
         ]
 
@@ -122,15 +126,15 @@ def read_part(store: Place, file: PartFile, names: tuple[str, str]) -> tuple[Pos
     return first, second
 
 
-def _read_edges(store: Place, file: PartFile) -> Pairs:
-    return Pairs(*read_part(store, file, EDGES))
+def _read_edges(kept: Kept, store: Place, file: PartFile) -> Pairs:
+    return kept.get(file.name, lambda: Pairs(*read_part(store, file, EDGES)))
 
 
 def _read_rows(
-    store: Place, edges: PartFile, lower: PartFile | None, between: tuple[int, int]
+    kept: Kept, store: Place, edges: PartFile, lower: PartFile | None, between: tuple[int, int]
 ) -> Rows:
     first, last = between
-    u, v = read_part(store, edges, EDGES)
+    u, v = _read_edges(kept, store, edges)
     if lower is None:  # one range holds all nodes, so the larger ends are in it as well
         order = np.argsort(v, kind="stable")
         above, below = v[order], u[order]

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from psgraph.engines.parallel import mapped, thread_count
 from psgraph.errors import LedgerError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
@@ -212,8 +213,8 @@ class LedgerReader:
         mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
         # All smaller ends, then all larger ones, whatever parts the edges are read in.
         for end in (0, 1):
-            for read in snapshot.parts.edges():
-                mark.update(np.ascontiguousarray(read()[end]).data)
+            for part in mapped(snapshot.parts.edges(), threads=thread_count()):
+                mark.update(np.ascontiguousarray(part[end]).data)
         return mark.digest()
 
     def _has_roster(self, digest: object) -> bool:
