@@ -9,10 +9,12 @@ from typing import Any
 
 from psgraph.cli.screen import fitted, print_tables, results
 from psgraph.errors import DataError
-from psgraph_lab.bench.costs import TERMS, CostModel, Run, fit_costs
+from psgraph_lab.bench.costs import SERIAL, SHARED, Run, fit_costs
+from psgraph_lab.bench.growth import growth_exponent
 
 __all__ = ["fit_files", "show_costs"]
 
+_LEAST_RUNS = 2
 _PROJECTED = (
     Run(10**9, 10**8, workers=2),
     Run(10**9, 10**8, workers=64),
@@ -22,13 +24,31 @@ _PROJECTED = (
 
 
 def fit_files(files: Sequence[Path]) -> dict[str, Any]:
-    """Fit one model for every engine that occurs in the files."""
-    rows = [row for file in files for row in _rows(file)]
+    """Fit a model to all runs of the local engine in the files."""
+    rows = [row for file in files for row in _rows(file) if row["engine"] == "local"]
+    if len(rows) < _LEAST_RUNS:
+        raise DataError(
+            f"a model needs at least {_LEAST_RUNS} runs of the local engine, not {len(rows)}\n"
+            "Run psgraph bench --large with more cases, or give more files."
+        )
+    model, runs = fit_costs(rows)
+    growth = growth_exponent((row["edges"], row["seconds"]["cpu"]) for row in rows)
     return {
-        "models": [
-            _fit(engine, [row for row in rows if row["engine"] == engine])
-            for engine in sorted({row["engine"] for row in rows})
-        ]
+        "shared_factors": dict(zip(SHARED, model.shared.tolist(), strict=True)),
+        "serial_factors": dict(zip(SERIAL, model.serial.tolist(), strict=True)),
+        "runs": [
+            {
+                **_size(run),
+                "cpu_seconds": row["seconds"]["cpu"],
+                "model_cpu_seconds": sum(model.cpu_seconds(run)),
+                "residual": sum(model.cpu_seconds(run)) / row["seconds"]["cpu"] - 1,
+                "seconds": row["seconds"]["total"],
+                "model_seconds": model.seconds(run),
+            }
+            for run, row in zip(runs, rows, strict=True)
+        ],
+        "growth": growth,
+        "projections": [{**_size(run), "seconds": model.seconds(run)} for run in _PROJECTED],
     }
 
 
@@ -36,8 +56,9 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["cases"]
         for row in rows:
-            row["seconds"]["total"], row["edges"], row["nodes"], row["workers"], row["engine"]
-    except (ValueError, KeyError, TypeError, OSError):
+            row["seconds"]["cpu"], row["seconds"]["total"], row["verbs_cpu"].values()
+            row["edges"], row["nodes"], row["workers"], row["engine"]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise DataError(
             f"{file} is not a report of psgraph bench --large --json\n"
             "Make one: psgraph bench --large --json > FILE"
@@ -45,35 +66,8 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _fit(engine: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    if len(rows) < 2:
-        raise DataError(
-            f"a model needs at least 2 runs of the {engine} engine, not {len(rows)}\n"
-            "Run psgraph bench --large with more cases, or give more files."
-        )
-    model, runs = fit_costs(rows)
-    return {
-        "engine": engine,
-        "factors": dict(zip(TERMS, model.factors.tolist(), strict=True)),
-        "runs": [
-            {
-                **_size(run),
-                "seconds": row["seconds"]["total"],
-                "model_seconds": model.seconds(run),
-                "residual": model.seconds(run) / row["seconds"]["total"] - 1,
-            }
-            for run, row in zip(runs, rows, strict=True)
-        ],
-        "projections": [_projection(model, run) for run in _PROJECTED],
-    }
-
-
 def _size(run: Run) -> dict[str, int]:
     return {"nodes": run.nodes, "edges": run.edges, "workers": run.workers}
-
-
-def _projection(model: CostModel, run: Run) -> dict[str, Any]:
-    return {**_size(run), "seconds": model.seconds(run)}
 
 
 _SIZE = ("nodes", "edges", "workers")
@@ -82,26 +76,35 @@ _SIZE = ("nodes", "edges", "workers")
 def show_costs(report: dict[str, Any]) -> None:
     """Print the factors, how far the model is off for every run, and what it projects."""
     console = results()
-    for model in report["models"]:
-        factors = (f"{factor:.3g} · {term}" for term, factor in model["factors"].items() if factor)
-        console.print(f"{model['engine']} engine: seconds = {' + '.join(factors)}", markup=False)
-        cells = [
-            (
-                *_counts(run),
-                f"{run['seconds']:.2f}",
-                f"{run['model_seconds']:.2f}",
-                f"{100 * run['residual']:+.0f} %",
-            )
-            for run in model["runs"]
-        ]
-        _print((*_SIZE, "seconds", "model", "residual"), cells)
-        ahead = [(*_counts(run), _duration(run["seconds"])) for run in model["projections"]]
-        _print((*_SIZE, "projection"), ahead)
+    shared, serial = (_sum(report[f"{kind}_factors"]) for kind in ("shared", "serial"))
+    console.print(f"seconds = ({shared}) / workers + {serial}", markup=False)
+    cells = [
+        (
+            *_counts(run),
+            f"{run['cpu_seconds']:.2f}",
+            f"{run['model_cpu_seconds']:.2f}",
+            f"{100 * run['residual']:+.0f} %",
+            f"{run['seconds']:.2f}",
+            f"{run['model_seconds']:.2f}",
+        )
+        for run in report["runs"]
+    ]
+    _print((*_SIZE, "CPU s", "model CPU s", "residual", "seconds", "model seconds"), cells)
+    ahead = [(*_counts(run), _duration(run["seconds"])) for run in report["projections"]]
+    _print((*_SIZE, "projection"), ahead)
+    if report["growth"] is not None:
+        growth = f"{report['growth']:.2f}"
+        console.print(f"Growth exponent of processor time in the number of edges: {growth}")
     console.print(
-        "Projections are the fitted model far outside the sizes that were measured: no such graph "
-        "was published. They leave out that memory for nodes has to fit on the driver.",
+        "Fitted to processor time; model seconds are for cores that do nothing else. Projections "
+        "are the model far outside the sizes that were measured: no such graph was published. "
+        "They leave out that memory for nodes has to fit on the driver.",
         style="dim",
     )
+
+
+def _sum(factors: dict[str, float]) -> str:
+    return " + ".join(f"{factor:.3g} · {term}" for term, factor in factors.items() if factor) or "0"
 
 
 def _print(columns: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> None:
