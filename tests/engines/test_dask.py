@@ -18,6 +18,7 @@ from psgraph.engines.dask.runner import DaskRunner
 from psgraph.errors import EngineError
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.choosing import choose_method
+from psgraph.privacy.randomness import RandomSource
 from tests.engines.cluster import (
     PART_NODES,
     DiesOnce,
@@ -31,6 +32,7 @@ from tests.engines.cluster import (
 GUARANTEE = WEventPrivacy("20", window=2)
 
 STREAMS = 17  # for each number of workers
+METHODS = ["privgraph", "ldpgen", "psgraph", "privgraph", "ldpgen"]  # repairing takes most tasks
 
 
 def published(engine, method: str, stream, seed: int) -> list[SyntheticGraph]:
@@ -51,12 +53,12 @@ def test_random_streams_give_the_same_graphs(resized, tmp_path):
     for seed in range(STREAMS):
         rng = np.random.default_rng([workers, seed])
         nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
-        stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 5)) + 1
+        stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 4)) + 1
         snapshots = [
             random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
             for at in range(length)
         ]
-        method = ["psgraph", "privgraph", "ldpgen"][seed % 3]
+        method = METHODS[seed % len(METHODS)]
         local = local_engine(released, threads=1 + seed % 3)
         expected = published(local, method, snapshots, seed)
         stream = [on_disk(snapshot, stored, tmp_path) for snapshot in snapshots]
@@ -175,3 +177,25 @@ def test_an_unreachable_scheduler_is_named():
 def test_an_address_that_is_none_is_named(address):
     with pytest.raises(EngineError, match="no Dask scheduler answers"):
         connect(address, 0.5).__enter__()
+
+
+def allow_noise(allowed: bool) -> None:
+    """Have a worker fail where it would draw noise, or no longer."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a worker draws noise")
+
+    if not allowed:
+        RandomSource.drawing, RandomSource.peek = RandomSource.peek, refuse
+    else:
+        RandomSource.peek = RandomSource.drawing
+
+
+def test_workers_draw_no_noise(dask_engine, tmp_path):
+    dask_engine.client.run(allow_noise, False)
+    try:
+        for method in ("psgraph", "privgraph", "ldpgen"):
+            with Publisher(choose_method(method), GUARANTEE, engine=dask_engine) as publisher:
+                publisher.publish(on_disk(random_snapshot(10), 40, tmp_path))
+    finally:
+        dask_engine.client.run(allow_noise, True)

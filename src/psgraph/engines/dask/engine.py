@@ -14,7 +14,8 @@ from psgraph.engines.dask.statistics import Statistics
 from psgraph.engines.private import Private
 from psgraph.engines.released import Released
 from psgraph.errors import InvalidArgument
-from psgraph.graph.parts import PART_NODES
+from psgraph.graph.formats.edges import encode_part
+from psgraph.graph.parts import PART_NODES, MemoryParts
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot, SyntheticGraph
@@ -115,7 +116,10 @@ class DaskEngine(Private, Released):
             return super().repair(parts, **wanted)
 
     def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
-        return self.statistics.iterated("encode", super().encode(graph))
+        encoded = super().encode(graph)
+        if isinstance(graph.parts, MemoryParts):  # on the driver already
+            encoded = (encode_part(read, graph.roster) for read in graph.parts.edges())
+        return self.statistics.iterated("encode", encoded)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,8 @@ def drawn(job: Job, part_nodes: int, parts: int) -> list[Integers]:
 
 def merged(pieces: Sequence[Integers], first: int, nodes: int) -> Pairs:
     """The sorted edges of one part, from the keys that all tasks drew for it."""
-    return Pairs(*sorted_edges(np.concatenate(pieces), first=first, nodes=nodes))
+    keys = np.concatenate([np.empty(0, dtype=np.int64), *pieces])
+    return Pairs(*sorted_edges(keys, first=first, nodes=nodes))
 
 
 def made(job: Job) -> Pairs:
