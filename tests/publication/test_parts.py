@@ -179,6 +179,13 @@ def test_a_hidden_file_beside_the_parts_does_no_harm(out: Path) -> None:
     assert verify(out).releases == 2
 
 
+def test_a_store_is_not_taken_for_releases(tmp_path: Path) -> None:
+    pg.prepare(stream(), to=tmp_path / "store")
+    for reader in (verify, read_releases):
+        with pytest.raises(VerificationFailed, match="is a store that psgraph prepare wrote"):
+            reader(tmp_path / "store")
+
+
 def test_a_part_that_is_changed_while_it_is_being_read(out: Path) -> None:
     graph = read_releases(out)[1].graph
     change_a_byte(out / "000001")

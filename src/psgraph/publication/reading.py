@@ -172,6 +172,7 @@ def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
     """Read all certificates; a last graph without one is still being published."""
     if not directory.path.is_dir():
         raise DataError(f"{directory.path} is not a directory\nGive the directory of the releases.")
+    directory.refuse_store()
     timestamps = directory.timestamps()
     if not timestamps:
         raise DataError(f"{directory.path} holds no releases (000000.parquet, 000000.json, …)")

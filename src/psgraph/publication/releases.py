@@ -22,6 +22,8 @@ __all__ = ["ReleaseDirectory"]
 
 NODES_NAME = "nodes"
 
+#: In a store. By name: what reads releases, as the public report does, imports no private edges.
+_STORE = "psgraph-store.json"
 _RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})(\.parquet|\.json)?", re.ASCII)
 
 
@@ -157,6 +159,14 @@ class ReleaseDirectory:
         )
 
     # ---- reading ----
+
+    def refuse_store(self) -> None:
+        """Refuse a store of prepared input, whose directories have names like those of graphs."""
+        if (self.path / _STORE).exists():
+            raise VerificationFailed(
+                f"{self.path} is a store that psgraph prepare wrote: private edges, not releases\n"
+                "Give the directory of the releases."
+            )
 
     def has(self, timestamp: int) -> bool:
         """Whether graph and certificate of a timestamp are there."""

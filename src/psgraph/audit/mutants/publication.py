@@ -11,6 +11,7 @@ from psgraph.graph import SyntheticGraph
 from psgraph.graph.parts import MemoryParts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.publication import synthesis
+from psgraph.publication.encoding import encoded
 from psgraph.publication.ledger.reading import LedgerReader
 from psgraph.publication.measuring import Measuring
 from psgraph.publication.publisher import Publisher
@@ -72,7 +73,7 @@ def _files_in_the_order_of_the_data() -> tuple[Patch, ...]:
 
 def _parts_by_the_data() -> tuple[Patch, ...]:
     size = [1]
-    measure, encoded = Measuring.measure, synthesis.encoded
+    measure = Measuring.measure
 
     def measured(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
         size[0] = 1 + snapshot.parts.edge_count % 2
