@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.engines import adding, removing
+from psgraph.engines import removing
 from psgraph.engines.base import Blocks, PairCounts
+from psgraph.engines.key_lists import free_keys
 from psgraph.engines.released import Released
 from psgraph.engines.repair import _degrees
 from psgraph.engines.running import Job
@@ -193,7 +194,7 @@ def test_free_pairs_are_numbered_in_order(data):
     free = sorted(set(pairs) - set(taken))
     ranks = [rank for rank in range(len(free)) if data.draw(st.booleans())]
     arrays = (np.array(column, dtype=np.int64) for column in (taken, ranks))
-    found = adding._free_keys(next(arrays), first, last, nodes, next(arrays))
+    found = free_keys(next(arrays), first, last, nodes, next(arrays))
     assert found.tolist() == [free[rank] for rank in ranks]
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.engines import sampling
 from psgraph.engines.base import Blocks, Edges
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.sampling import block_job
+from psgraph.engines.weight_classes import weight_classes
 
 ENGINE = LocalEngine(threads=1)
 
@@ -144,7 +144,7 @@ def test_the_comparison_notices_five_per_cent():
 def test_some_of_the_cases_join_classes():
     """The last case is there for joined classes; see that it has some."""
     weights, labels, _ = CASES["light classes joined"]
-    classes = sampling._classes(np.array(weights), np.array(labels, dtype=np.int32), 1)
+    classes = weight_classes(np.array(weights), np.array(labels, dtype=np.int32), 1)
     exponents = {int(np.frexp(weight)[1]) for weight in weights}
     assert len(classes.tops) < len(exponents)
     assert classes.bounds.tolist() == sorted(classes.bounds.tolist())

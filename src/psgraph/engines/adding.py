@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import group_nodes, sort_keys
+from psgraph.engines.key_lists import free_keys, repeated, union
 from psgraph.engines.running import Job, Runner
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def _itself(keys: Integers) -> Integers:
 def _known(reads: Sequence[Read]) -> tuple[int, Integers]:
     """The number of distinct edges of a part, and the keys of the last list that were no news."""
     *had, new = (_keys(read) for read in reads)
-    before = _union(had)
-    return _repeated(before, new)
+    return repeated(union(had), new)
 
 
 def _complete(
@@ -119,25 +119,16 @@ def _complete(
 ) -> tuple[Positions, Positions]:
     """The distinct edges of a part, and those free pairs of it that have the given numbers."""
     reads, first, last, ranks = item
-    keys = _union([_keys(read) for read in reads])
+    keys = union([_keys(read) for read in reads])
     if ranks.size:
-        free = _free_keys(keys, first, last, nodes, ranks)
-        keys = _union([keys, free])
+        free = free_keys(keys, first, last, nodes, ranks)
+        keys = union([keys, free])
     return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
 
 
 def _keys(read: Read) -> Integers:
     u, v = read()
     keys: Integers = u.astype(np.int64) << 32 | v
-    return keys
-
-
-def _union(lists: Sequence[Integers]) -> Integers:
-    """The distinct keys of sorted lists."""
-    keys = lists[0]
-    for more in lists[1:]:
-        if more.size:
-            keys = _merged(keys, more)
     return keys
 
 
@@ -235,39 +226,6 @@ def _give_back(keys: Integers, labels: Positions, lack: Floats) -> None:
 
 
 @kernel
-def _merged(one: Integers, other: Integers) -> Integers:
-    """The distinct keys of two sorted lists."""
-    keys = np.empty(one.size + other.size, dtype=np.int64)
-    here = there = found = 0
-    while here < one.size or there < other.size:
-        if there == other.size or (here < one.size and one[here] <= other[there]):
-            key = one[here]
-            here += 1
-        else:
-            key = other[there]
-            there += 1
-        if found == 0 or keys[found - 1] != key:
-            keys[found] = key
-            found += 1
-    return keys[:found]
-
-
-@kernel
-def _repeated(before: Integers, new: Integers) -> tuple[int, Integers]:
-    """The size of the union of two sorted lists, and which new keys are repeats."""
-    repeats = np.empty(new.size, dtype=np.int64)
-    here = found = 0
-    for at in range(new.size):
-        while here < before.size and before[here] < new[at]:
-            here += 1
-        known = here < before.size and before[here] == new[at]
-        if known or (at > 0 and new[at - 1] == new[at]):
-            repeats[found] = new[at]
-            found += 1
-    return before.size + new.size - found, repeats[:found].copy()
-
-
-@kernel
 def _distinct_numbers(size: int, wanted: int, rng: np.random.Generator) -> Integers:
     """`wanted` of the numbers below `size` by Floyd's algorithm (see `distinct`)."""
     numbers = np.empty(wanted, dtype=np.int64)
@@ -280,31 +238,3 @@ def _distinct_numbers(size: int, wanted: int, rng: np.random.Generator) -> Integ
             add_key(taken, number)
         numbers[index] = number
     return numbers
-
-
-@kernel
-def _free_keys(keys: Integers, first: int, last: int, nodes: int, ranks: Integers) -> Integers:
-    """The free pairs of a range of nodes that have the given numbers, in ascending order."""
-    found = np.empty(ranks.size, dtype=np.int64)
-    here = done = 0
-    passed = np.int64(0)  # free pairs before this row
-    for u in range(first, last):
-        begin = here
-        while here < keys.size and keys[here] >> 32 == u:
-            here += 1
-        free = nodes - 1 - u - (here - begin)
-        edge, v = begin, np.int64(u + 1)
-        before = passed  # free pairs before v
-        while done < ranks.size and ranks[done] < passed + free:
-            # Jump from edge to edge to the pair with this number.
-            while True:
-                upto = keys[edge] & 0xFFFFFFFF if edge < here else np.int64(nodes)
-                if ranks[done] < before + (upto - v):
-                    break
-                before += upto - v
-                v = upto + 1
-                edge += 1
-            found[done] = (np.int64(u) << 32) | (v + ranks[done] - before)
-            done += 1
-        passed += free
-    return found
