@@ -104,8 +104,9 @@ class TimedEngine:
         def timed(*arguments: Any, **options: Any) -> Any:
             with self.waiting(verb):
                 result = attribute(*arguments, **options)
-            lazy = verb in ("community_scores", "encode")
-            return _Watched(result, self, verb) if lazy else result
+            if isinstance(result, Iterator):
+                return iter(_Watched(result, self, verb))
+            return _Watched(result, self, verb) if verb == "community_scores" else result
 
         return timed
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import pytest
 
@@ -29,7 +30,20 @@ class Slow:
         self.clock.now += 1
         return size
 
-    def community_scores(self) -> Iterator[int]:
+    def community_scores(self) -> Iterable[int]:
+        return Scores(self.clock)
+
+    def encode(self) -> Iterator[int]:
+        return iter(Scores(self.clock))
+
+
+class Scores:
+    """Can be read more than once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def __iter__(self) -> Iterator[int]:
         for number in range(2):
             self.clock.now += 2
             yield number
@@ -41,8 +55,11 @@ def test_every_verb_is_timed_also_what_is_read_later(monkeypatch: pytest.MonkeyP
     engine = TimedEngine(Slow(clock))
     assert engine.threads == 3
     assert engine.edge_count(5) == 5
-    for expected, found in zip(range(2), engine.community_scores(), strict=True):
+    scores = engine.community_scores()
+    for expected, found in zip([0, 1, 0, 1], chain(scores, scores), strict=True):
         assert found == expected
         clock.now += 100  # what the driver does with a result is not the engine's time
-    assert engine.seconds == {"edge_count": 1, "community_scores": 4}
+    encoded = engine.encode()
+    assert (next(encoded), next(encoded), next(encoded, None)) == (0, 1, None)
+    assert engine.seconds == {"edge_count": 1, "community_scores": 8, "encode": 4}
     assert set(engine.cpu_seconds) == set(engine.seconds)
