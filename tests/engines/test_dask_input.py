@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,7 +20,7 @@ from distributed import LocalCluster
 
 from psgraph import Publisher, WEventPrivacy
 from psgraph.cli import run
-from psgraph.engines.dask import DaskEngine, connection
+from psgraph.engines.dask import DaskEngine, connection, runner
 from psgraph.engines.dask.identity import check_identity, identity
 from psgraph.errors import DataError, EngineError, InvalidArgument
 from psgraph.methods.choosing import choose_method
@@ -77,10 +78,15 @@ def test_a_part_with_another_schema_is_named(dask_engine, store, tmp_path):
 
 
 @contextmanager
-def cluster_with_worker(directory: Path, *, code: str) -> Iterator[str]:
-    """A scheduler with one worker whose psgraph consists of `code`."""
-    (directory / "psgraph").mkdir()
-    (directory / "psgraph" / "__init__.py").write_text(code)
+def cluster_with_worker(
+    directory: Path, *, code: str | None = None
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler with one worker, whose psgraph consists of `code` if there is any."""
+    environment = dict(os.environ)
+    if code is not None:
+        (directory / "psgraph").mkdir()
+        (directory / "psgraph" / "__init__.py").write_text(code)
+        environment["PYTHONPATH"] = str(directory)
     with LocalCluster(
         n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster:
@@ -88,12 +94,12 @@ def cluster_with_worker(directory: Path, *, code: str) -> Iterator[str]:
         worker = subprocess.Popen(
             [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny",
              "--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(directory)],
-            env={**os.environ, "PYTHONPATH": str(directory)},
+            env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            yield address
+            yield address, worker
         finally:
             worker.kill()
             worker.wait()
@@ -109,7 +115,7 @@ def cluster_with_worker(directory: Path, *, code: str) -> Iterator[str]:
 )
 def test_a_worker_with_other_software_is_refused(tmp_path, code, words):
     with (
-        cluster_with_worker(tmp_path, code=code) as address,
+        cluster_with_worker(tmp_path, code=code) as (address, _),
         pytest.raises(EngineError, match=words),
     ):
         DaskEngine(address)
@@ -130,6 +136,16 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
         pytest.raises(EngineError, match="has no workers"),
     ):
         DaskEngine(cluster.scheduler_address)
+
+
+def test_a_cluster_that_loses_all_workers_is_given_up(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 0.5)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.2)
+    (snapshot,) = open_store(store)
+    with cluster_with_worker(tmp_path) as (address, worker), DaskEngine(address) as engine:
+        worker.kill()
+        with pytest.raises(EngineError, match="the cluster has had no worker"):
+            engine.split_degrees(snapshot, np.zeros(90, dtype=np.int32))
 
 
 # ---- the command ----

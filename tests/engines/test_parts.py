@@ -14,20 +14,31 @@ from psgraph.graph import Roster, Snapshot
 from tests.engines.cluster import in_memory, on_disk, random_snapshot
 
 NODES, BLOCKS = 90, 6
-ENGINES = ["one thread", "three threads", "dask"]
+CUTS = ["memory, 100", "memory, 7", "disk, 100", "disk, 7", "disk, 1"]
+CASES = [
+    *((engine, cut) for engine in ("one thread", "three threads") for cut in CUTS),
+    ("dask", "memory, 40"),
+    ("dask", "disk, 16"),
+]
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request) -> Engine:
-    if request.param == "dask":
+@pytest.fixture(params=CASES, ids=" from ".join)
+def case(request) -> tuple[str, str]:
+    """An engine, and where and in parts of how many nodes it finds a snapshot."""
+    return request.param
+
+
+@pytest.fixture
+def engine(case, request) -> Engine:
+    if case[0] == "dask":
         return request.getfixturevalue("dask_engine")
-    return LocalEngine(threads=1 if request.param == "one thread" else 3)
+    return LocalEngine(threads=1 if case[0] == "one thread" else 3)
 
 
-@pytest.fixture(params=["memory, 100", "memory, 7", "disk, 100", "disk, 7", "disk, 1"])
-def cut(request, tmp_path):
-    """Cut a snapshot into parts of so many nodes, in memory or on disk."""
-    where, part_nodes = request.param.split(", ")
+@pytest.fixture
+def cut(case, tmp_path):
+    """Cut a snapshot into parts."""
+    where, part_nodes = case[1].split(", ")
     if where == "memory":
         return lambda snapshot: in_memory(snapshot, int(part_nodes))
     return lambda snapshot: on_disk(snapshot, int(part_nodes), tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import operator
 import pickle
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
@@ -45,6 +46,8 @@ LARGE_SUMS = 1 << 22
 """Integers; above, no more than one task for every thread makes sums of its own."""
 PATIENCE = 60.0
 """Seconds without any worker after which a run is given up."""
+LOOK_SECONDS = 5.0
+"""How often it is looked whether there are workers, while a task is waited for."""
 
 
 class DaskRunner:
@@ -207,22 +210,22 @@ class DaskRunner:
 
     def _take(self, future: Future) -> Any:
         """Wait for a result and bring it to the driver."""
+        with translated():
+            self._wait(future)
+            result = future.result()
+        self._statistics.now.bytes_to_driver += packed_bytes(result)
+        return unpack(result)
+
+    def _wait(self, future: Future) -> None:
+        """Wait until a task is done; give up if nobody is there who could do it."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
         alone_since: float | None = None
-        while True:
-            with translated():
-                try:
-                    result = future.result(timeout=5.0)
-                    break
-                except TimeoutError:
-                    if future.status == "error":
-                        raise
-                    workers = bool(self._client.nthreads())
-            alone_since = None if workers else alone_since or monotonic()
+        while not done.wait(LOOK_SECONDS):
+            alone_since = None if self._client.nthreads() else alone_since or monotonic()
             if alone_since is not None and monotonic() - alone_since > PATIENCE:
                 raise EngineError(
                     f"the cluster has had no worker for {PATIENCE:.0f} seconds\n"
                     "Nothing of this timestamp was published or charged. Start workers, and run "
                     "the same command again."
                 )
-        self._statistics.now.bytes_to_driver += packed_bytes(result)
-        return unpack(result)
