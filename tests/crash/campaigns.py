@@ -39,7 +39,8 @@ def kill_points(
     """Kill the process at every place where a run touches the disk, then let it finish.
 
     A `mutant` has a fault built in, which must be found out. With `parts` every graph is a
-    directory, and what was killed and continued must be the same as what was not.
+    directory, the first place is the first part, and what was killed and continued must be the
+    same as what was not.
     """
     if mutant is not None:
         MUTANTS[mutant]()
@@ -51,7 +52,8 @@ def kill_points(
         places = faults.places
         violations: list[str] = []
         killed = 0
-        for number, place in enumerate(places):
+        first = places.index("before write") if parts else 0
+        for number, place in enumerate(places[first:], first):
             out = base / f"point {number}"
 
             def work(out: Path = out, number: int = number) -> None:
@@ -66,7 +68,7 @@ def kill_points(
             if mutant is not None and violations:
                 break
     return {
-        "points": len(places),
+        "points": len(places) - first,
         "killed": killed,
         "kinds": dict(Counter(places)),
         "violations": violations,

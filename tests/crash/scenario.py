@@ -28,7 +28,7 @@ from psgraph.publication.certificate import Certificate
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
-from tests.publication.in_parts import InParts, digest_by_hand
+from tests.publication.in_parts import InParts, tree
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster([f"node {number}" for number in range(12)])
@@ -103,9 +103,8 @@ _RELEASE = re.compile(r"(\d{6})(\.parquet|\.json)?")
 
 
 def _digest(path: Path) -> str:
-    if path.is_dir():
-        return digest_by_hand(path)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    content = repr(tree(path)).encode() if path.is_dir() else path.read_bytes()
+    return hashlib.sha256(content).hexdigest()
 
 
 class Observer:
