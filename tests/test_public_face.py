@@ -40,6 +40,7 @@ NAMES = [
     "expected_errors",
     "export_releases",
     "plan",
+    "prepare",
     "publish",
     "read_releases",
     "read_roster",

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
+    from psgraph.streams.preparing import prepare
     from psgraph.streams.rosters import read_roster
     from psgraph.trust.expected import expected_errors
 
@@ -112,6 +113,7 @@ __all__ = [
     "expected_errors",
     "export_releases",
     "plan",
+    "prepare",
     "publish",
     "read_releases",
     "read_roster",
@@ -146,6 +148,7 @@ _HOME = {
     "expected_errors": "trust.expected",
     "export_releases": "reports.export",
     "plan": "publication.planning",
+    "prepare": "streams.preparing",
     "publish": "publication.publishing",
     "read_releases": "publication.reading",
     "read_roster": "streams.rosters",

@@ -16,6 +16,7 @@
     │   ├── ReplayConflict          a timestamp comes again with other data         (exit 1)
     │   ├── RosterChanged           the nodes of a published timestamp changed      (exit 1)
     │   └── VerificationFailed      something was changed, lost or swapped          (exit 1)
+    ├── EngineError                 a cluster can't be reached or used, or was lost     (exit 1)
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
     │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
@@ -36,6 +37,7 @@ __all__ = [
     "BudgetError",
     "BudgetExceeded",
     "DataError",
+    "EngineError",
     "InvalidArgument",
     "LedgerBusy",
     "LedgerError",
@@ -119,6 +121,10 @@ class VerificationFailed(LedgerError):
     """
 
     problems: tuple[str, ...] = ()
+
+
+class EngineError(PsgraphError, RuntimeError):
+    """The cluster that does edge-sized work can't be reached, can't be used or was lost."""
 
 
 class MissingExtra(PsgraphError, ImportError):

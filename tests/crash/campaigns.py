@@ -26,25 +26,34 @@ from psgraph.publication.warmup import warm_up
 from tests.crash import race, shortage, syscalls
 from tests.crash.faults import Faults, installed
 from tests.crash.mutants import MUTANTS
-from tests.crash.scenario import Observer, ended, forked, publish, workspace
+from tests.crash.scenario import Observer, ended, forked, publish_parts, workspace
+from tests.crash.scenario import publish as publish_files
+from tests.publication.in_parts import tree
 
 KILLED = -signal.SIGKILL
 
 
-def kill_points(*, timestamps: int = 2, mutant: str | None = None) -> dict[str, Any]:
+def kill_points(
+    *, timestamps: int = 2, mutant: str | None = None, parts: bool = False
+) -> dict[str, Any]:
     """Kill the process at every place where a run touches the disk, then let it finish.
 
-    A `mutant` has a fault built in, which must be found out.
+    A `mutant` has a fault built in, which must be found out. With `parts` every graph is a
+    directory, the first place is the first part, and what was killed and continued must be the
+    same as what was not.
     """
     if mutant is not None:
         MUTANTS[mutant]()
+    publish = publish_parts if parts else publish_files
     with workspace() as base:
         with installed(Faults()) as faults:
             publish(base / "count", timestamps)
+        expected = tree(base / "count") if parts else None
         places = faults.places
         violations: list[str] = []
         killed = 0
-        for number, place in enumerate(places):
+        first = places.index("before write") if parts else 0
+        for number, place in enumerate(places[first:], first):
             out = base / f"point {number}"
 
             def work(out: Path = out, number: int = number) -> None:
@@ -52,12 +61,14 @@ def kill_points(*, timestamps: int = 2, mutant: str | None = None) -> dict[str, 
                     publish(out, timestamps)
 
             killed += ended(forked(work)) == KILLED
-            found = _after_a_kill(out, timestamps)
+            found = _after_a_kill(out, timestamps, publish)
+            if parts and tree(out) != expected:
+                found.append("other bytes than without the kill")
             violations += [f"killed {place} (place {number}): {problem}" for problem in found]
             if mutant is not None and violations:
                 break
     return {
-        "points": len(places),
+        "points": len(places) - first,
         "killed": killed,
         "kinds": dict(Counter(places)),
         "violations": violations,
@@ -67,7 +78,7 @@ def kill_points(*, timestamps: int = 2, mutant: str | None = None) -> dict[str, 
 def kill_system_calls(*, timestamps: int = 2, every: int = 1) -> dict[str, Any]:
     """Kill the process as it enters each system call that changes a file, SQLite's own too."""
     with workspace() as base:
-        calls = syscalls.trace(partial(publish, base / "count", timestamps))
+        calls = syscalls.trace(partial(publish_files, base / "count", timestamps))
         if calls is None:
             return {"points": 0, "killed": 0, "violations": [], "unavailable": True}
         violations: list[str] = []
@@ -75,8 +86,8 @@ def kill_system_calls(*, timestamps: int = 2, every: int = 1) -> dict[str, Any]:
         for number in range(0, len(calls), every):
             out = base / f"call {number}"
             tried += 1
-            killed += syscalls.killed_at(number, partial(publish, out, timestamps))
-            found = _after_a_kill(out, timestamps)
+            killed += syscalls.killed_at(number, partial(publish_files, out, timestamps))
+            found = _after_a_kill(out, timestamps, publish_files)
             violations += [f"killed at {calls[number]} ({number}): {problem}" for problem in found]
     return {
         "points": tried,
@@ -87,7 +98,7 @@ def kill_system_calls(*, timestamps: int = 2, every: int = 1) -> dict[str, Any]:
     }
 
 
-def _after_a_kill(out: Path, timestamps: int) -> list[str]:
+def _after_a_kill(out: Path, timestamps: int, publish: Callable[[Path, int], None]) -> list[str]:
     """What is wrong right after a kill, after the restart, and after one more run."""
     observer = Observer(out)
     observer.look()
@@ -114,7 +125,7 @@ def random_kills(*, kills: int = 200, timestamps: int = 6, seed: int = 0) -> dic
             while not finished:
                 starts += 1
                 begin = time.perf_counter()
-                process = forked(partial(publish, out, timestamps))
+                process = forked(partial(publish_files, out, timestamps))
                 if done < kills and duration < float("inf"):
                     time.sleep(chance.uniform(0, 0.9 * duration))
                     os.kill(process, signal.SIGKILL)

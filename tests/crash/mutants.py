@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from psgraph._runtime import durable
-from psgraph.publication import releases
+from psgraph.publication import encoding, releases
 from psgraph.publication.history import Measured, Seal, seal_of
 from psgraph.publication.ledger import Ledger
 
@@ -61,8 +63,24 @@ def draw_again() -> None:
     Ledger.__init__ = opened  # type: ignore[method-assign]
 
 
+def parts_in_place() -> None:
+    """The parts of a graph are written where they can be seen, one after the other."""
+
+    @contextmanager
+    def visible(path: Path) -> Iterator[Path]:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+
+    def write(files: list[tuple[Path, memoryview | Path]]) -> None:
+        durable.write_all_whole([each for each in files if not isinstance(each[1], Path)])
+
+    encoding.hidden_folder = visible  # type: ignore[assignment, attr-defined]
+    releases.write_all_whole = write  # type: ignore[assignment, attr-defined]
+
+
 MUTANTS = {
     "write in place": write_in_place,
     "show before sealing": show_before_sealing,
     "draw again": draw_again,
+    "parts in place": parts_in_place,
 }

@@ -28,9 +28,11 @@ from psgraph.publication.certificate import Certificate
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
+from tests.publication.in_parts import InParts, tree
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster([f"node {number}" for number in range(12)])
+PARTS = 3  # of those graphs that are published in parts
 
 
 def snapshot(timestamp: int) -> Snapshot:
@@ -43,6 +45,13 @@ def snapshot(timestamp: int) -> Snapshot:
 def publish(out: Path, timestamps: int) -> None:
     """What a curator's command does, from the start or from wherever it was cut off."""
     with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+        for timestamp in range(timestamps):
+            publisher.publish(snapshot(timestamp))
+
+
+def publish_parts(out: Path, timestamps: int) -> None:
+    """The same with graphs in three parts each, and a seed: every run gives the same bytes."""
+    with Publisher(InParts(), GUARANTEE, out=out, seed=1) as publisher:
         for timestamp in range(timestamps):
             publisher.publish(snapshot(timestamp))
 
@@ -90,7 +99,12 @@ def ended(process: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-_RELEASE = re.compile(r"(\d{6})\.(parquet|json)")
+_RELEASE = re.compile(r"(\d{6})(\.parquet|\.json)?")
+
+
+def _digest(path: Path) -> str:
+    content = repr(tree(path)).encode() if path.is_dir() else path.read_bytes()
+    return hashlib.sha256(content).hexdigest()
 
 
 class Observer:
@@ -148,15 +162,11 @@ class Observer:
                 self._look_at_nodes(path)
             if match is None:
                 continue
-            content = path.read_bytes()
-            files[path.name] = hashlib.sha256(content).hexdigest()
+            files[path.name] = _digest(path)
             if int(match[1]) >= sealed:
                 self.violations.append(f"{path.name} was visible before its seal")
             try:
-                if match[2] == "json":
-                    Certificate.from_json(content)
-                else:
-                    pq.read_table(path)
+                self._look_inside(path)
             except Exception:
                 self.violations.append(f"{path.name} is half written")
         for name, digest in self._files.items():
@@ -165,6 +175,14 @@ class Observer:
             elif files[name] != digest:
                 self.violations.append(f"{name} changed after it could be seen")
         self._files = files
+
+    def _look_inside(self, path: Path) -> None:
+        if path.suffix == ".json":
+            Certificate.from_json(path.read_bytes())
+        elif path.suffix == ".parquet":
+            pq.read_table(path)
+        else:
+            assert len([pq.read_table(part) for part in path.iterdir()]) == PARTS
 
     def _look_at_nodes(self, directory: Path) -> None:
         """Node lists are named by their content, so a name with other content is half written."""

@@ -38,6 +38,13 @@ def test_killed_at_every_place_that_touches_the_disk() -> None:
         assert report["kinds"][f"after {kind}"] >= 1
 
 
+def test_killed_between_the_parts_of_a_graph() -> None:
+    report = run("kill-points", timestamps=1, parts=True)
+    assert report["violations"] == []
+    assert report["killed"] == report["points"]
+    assert report["kinds"]["before write"] >= 5  # three parts, the node list, the certificate
+
+
 def test_killed_at_every_system_call_that_changes_a_file() -> None:
     report = run("kill-system-calls")
     if report.get("unavailable"):
@@ -58,10 +65,11 @@ def test_killed_at_random_200_times() -> None:
         ("write in place", "half written"),
         ("show before sealing", "was visible before its seal"),
         ("draw again", "the sealed row 0 changed"),
+        ("parts in place", "000000 is half written"),
     ],
 )
 def test_a_faulty_publisher_is_found_out(mutant: str, symptom: str) -> None:
-    report = run("kill-points", timestamps=1, mutant=mutant)
+    report = run("kill-points", timestamps=1, mutant=mutant, parts=mutant.startswith("parts"))
     assert any(symptom in violation for violation in report["violations"])
 
 

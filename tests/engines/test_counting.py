@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph._runtime.sorting import sort_keys
-from psgraph.engines import local
+from psgraph.engines import private
 from psgraph.engines.counting import run_lengths
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count, pair_of
@@ -69,7 +69,7 @@ def test_edges_per_pair_of_blocks(dense, inside):
 
     with pytest.MonkeyPatch.context() as patch:
         if not dense:  # as if there were too many cells to write down
-            patch.setattr(local, "max", lambda *_: -1, raising=False)
+            patch.setattr(private, "MOST_CELLS", -1)
         check()
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psgraph.engines.base import Edges
-from psgraph.engines.local import LocalEngine
-
-ENGINE = LocalEngine()
+from psgraph.engines.released import Released
+from psgraph.engines.threads import ThreadRunner
+from psgraph.graph.parts import MemoryParts
 
 
 def simple(nodes: int, keys: list[int]) -> Edges:
@@ -53,15 +53,21 @@ def tasks(draw: st.DrawFn):
     return edges, labels, np.array(draw(wanted)), np.array(draw(wanted)), max(edge_count, 0)
 
 
-def repair(edges, labels, inner, outer, edge_count, *, seed=0) -> Edges:
-    return ENGINE.repair(
-        edges,
+def repair(
+    edges, labels, inner, outer, edge_count, *, seed=0, threads=1, part_nodes=1 << 17
+) -> Edges:
+    parts = MemoryParts(edges.u, edges.v, nodes=labels.size, part_nodes=part_nodes)
+    engine = Released(ThreadRunner(threads=threads, part_nodes=part_nodes))
+    repaired = engine.repair(
+        parts,
         labels=labels,
         inner_degrees=inner,
         outer_degrees=outer,
         edge_count=edge_count,
-        rng=np.random.default_rng(seed),
+        seed=seed,
     )
+    assert repaired.edge_count == edge_count
+    return Edges(*repaired.whole())
 
 
 @given(tasks(), st.integers(0, 1000))
@@ -168,7 +174,9 @@ def test_without_wanted_degrees_all_graphs_are_equally_likely(begin, edge_count)
 
 def test_a_graph_that_needs_nothing_is_handed_back():
     edges = simple(4, [0, 3])
-    assert repair(edges, np.zeros(4, dtype=np.int32), np.ones(4), np.ones(4), 2) is edges
+    repaired = repair(edges, np.zeros(4, dtype=np.int32), np.ones(4), np.ones(4), 2)
+    assert repaired.u is edges.u
+    assert repaired.v is edges.v
 
 
 def test_nearly_complete_graphs_are_reached():

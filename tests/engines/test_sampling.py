@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.engines import sampling
-from psgraph.engines.base import Blocks
+from psgraph.engines.base import Blocks, Edges
 from psgraph.engines.local import LocalEngine
+from psgraph.engines.sampling import block_job
+from psgraph.engines.weight_classes import weight_classes
 
-ENGINE = LocalEngine()
+ENGINE = LocalEngine(threads=1)
+
+
+def sample(*models: Blocks, seed: int) -> Edges:
+    return Edges(*ENGINE.sample(*models, seed=seed).whole())
 
 
 def make_blocks(weights, labels, listed) -> Blocks:
@@ -55,10 +60,9 @@ def probabilities(blocks: Blocks) -> np.ndarray:
 def draw_many(*parts: Blocks, draws: int, seed: int) -> np.ndarray:
     """Adjacency (upper triangle) of many graphs, as draws × n × n booleans."""
     nodes = parts[0].labels.size
-    rng = np.random.default_rng(seed)
     found = np.zeros((draws, nodes, nodes), dtype=bool)
     for index in range(draws):
-        edges = ENGINE.sample_blocks(*parts, rng=rng)
+        edges = sample(*parts, seed=seed * draws + index)
         assert (edges.u < edges.v).all()
         found[index, edges.u, edges.v] = True
         assert found[index].sum() == edges.u.size  # no pair twice
@@ -140,10 +144,10 @@ def test_the_comparison_notices_five_per_cent():
 def test_some_of_the_cases_join_classes():
     """The last case is there for joined classes; see that it has some."""
     weights, labels, _ = CASES["light classes joined"]
-    _, _, bounds, tops = sampling._classes(np.array(weights), np.array(labels, dtype=np.int32), 1)
+    classes = weight_classes(np.array(weights), np.array(labels, dtype=np.int32), 1)
     exponents = {int(np.frexp(weight)[1]) for weight in weights}
-    assert len(tops) < len(exponents)
-    assert bounds.tolist() == sorted(bounds.tolist())
+    assert len(classes.tops) < len(exponents)
+    assert classes.bounds.tolist() == sorted(classes.bounds.tolist())
 
 
 def test_parts_do_not_disturb_each_other():
@@ -165,15 +169,13 @@ def test_parts_do_not_disturb_each_other():
     ],
 )
 def test_nothing_to_draw(weights, labels, listed):
-    edges = ENGINE.sample_blocks(make_blocks(weights, labels, listed), rng=np.random.default_rng(1))
+    edges = sample(make_blocks(weights, labels, listed), seed=1)
     assert edges.u.size == edges.v.size == 0
 
 
 @pytest.mark.parametrize("rate", [1e-300, 1e-18, 1e18, 1e300])
 def test_extreme_rates(rate):
-    edges = ENGINE.sample_blocks(
-        make_blocks([1.0] * 20, [0] * 20, [(0, 0, rate)]), rng=np.random.default_rng(1)
-    )
+    edges = sample(make_blocks([1.0] * 20, [0] * 20, [(0, 0, rate)]), seed=1)
     assert edges.u.size == (0 if rate < 1 else 190)
 
 
@@ -193,7 +195,7 @@ def test_always_a_simple_graph_between_the_listed_blocks(data):
         for a, b in data.draw(st.lists(st.sampled_from(pairs), unique=True))
     ]
     part = make_blocks(weights, labels, listed)
-    edges = ENGINE.sample_blocks(part, rng=np.random.default_rng(data.draw(st.integers(0, 99))))
+    edges = sample(part, seed=data.draw(st.integers(0, 99)))
     keys = edges.u.astype(np.int64) * nodes + edges.v
     assert (edges.u < edges.v).all()
     assert (np.diff(keys) > 0).all()
@@ -205,27 +207,49 @@ def test_always_a_simple_graph_between_the_listed_blocks(data):
     )
 
 
-def test_room_for_more_edges_than_expected(monkeypatch):
-    """The first guess of how many edges there will be may be too small."""
-    part = make_blocks([1.0] * 200, [0] * 200, [(0, 0, 0.9)])
-    expected = ENGINE.sample_blocks(part, rng=np.random.default_rng(5))
-    sample = sampling._sample
+def keys_of(job) -> list[int]:
+    """What all tasks draw, the last one first."""
+    return [int(key) for item in job.items[::-1] for key in job.work(item, *job.shared)]
 
-    def cramped(*arguments):
-        *others, keys, rng = arguments
-        return sample(*others, keys[:3].copy(), rng)
 
-    monkeypatch.setattr(sampling, "_sample", cramped)
-    edges = ENGINE.sample_blocks(part, rng=np.random.default_rng(5))
-    assert np.array_equal(edges.u, expected.u)
-    assert np.array_equal(edges.v, expected.v)
+def test_blocks_that_are_cut_into_pieces_draw_the_same_distribution():
+    weights, labels, (_, *listed) = CASES["inside and across"]
+    blocks = make_blocks(weights, labels, [(0, 0, 0.015), *listed])
+    pieces = block_job(blocks, key=0, piece_edges=1).shared[4]
+    assert (pieces.one < 0).sum() == 1  # the other three blocks are cut
+    assert (pieces.begin > 0).any()
+    found = np.zeros((2000, 9, 9), dtype=bool)
+    for index in range(2000):
+        keys = np.array(keys_of(block_job(blocks, key=index, piece_edges=1)), dtype=np.int64)
+        found[index, keys >> 32, keys & 0xFFFFFFFF] = True
+        assert found[index].sum() == keys.size  # no pair twice
+    check_bernoulli(found, probabilities(blocks))
+
+
+def test_edges_do_not_depend_on_how_pieces_are_spread_over_tasks():
+    rng = np.random.default_rng(6)
+    weights, labels = rng.pareto(1.5, 300) + 1, np.arange(300) % 9
+    rate = 2 / weights.sum()
+    listed = [(a, b, rate) for a in range(9) for b in range(a, 9)]
+    blocks = make_blocks(weights, labels, listed)
+    jobs = [block_job(blocks, key=7, task_edges=most, piece_edges=30) for most in (1 << 20, 40, 1)]
+    assert [len(job.items) > 1 for job in jobs] == [False, True, True]
+    drawn = [sorted(keys_of(job)) for job in jobs]
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert len(drawn[0]) > 300
+    assert drawn[0] != sorted(keys_of(block_job(blocks, key=8, piece_edges=30)))
+
+
+def test_a_task_draws_more_edges_than_there_was_room_for_at_first():
+    edges = sample(make_blocks([1.0] * 120, [0] * 120, [(0, 0, 1.0)]), seed=1)
+    assert edges.u.size == 7140  # all pairs, more than the 4096 a task makes room for
 
 
 def test_a_large_graph_has_the_expected_degrees():
     rng = np.random.default_rng(8)
     weights = (1 - rng.random(20_000)) ** -0.6
     part = make_blocks(weights, np.zeros(20_000), [(0, 0, 1 / weights.sum())])
-    edges = ENGINE.sample_blocks(part, rng=rng)
+    edges = sample(part, seed=8)
     degrees = np.bincount(edges.u, minlength=20_000) + np.bincount(edges.v, minlength=20_000)
     top = np.argsort(-weights)[:200]
     rate = 1 / weights.sum()

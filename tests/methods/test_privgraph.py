@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from psgraph.engines.base import PairCounts
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
@@ -46,8 +47,8 @@ def test_pairs_are_distinct_and_between_their_blocks(data):
     blocks = [pair for pair in combinations(range(5), 2) if data.draw(st.booleans())]
     counts = [data.draw(st.integers(0, int(sizes[a] * sizes[b]))) for a, b in blocks]
     heads, tails = (np.array(blocks, dtype=np.int32).reshape(-1, 2)).T
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    edges = ENGINE.sample_pairs(labels, heads, tails, np.array(counts, dtype=np.int64), rng=rng)
+    model = PairCounts(labels, heads, tails, np.array(counts, dtype=np.int64))
+    edges = ENGINE.sample(model, seed=data.draw(st.integers(0, 99))).whole()
     assert (edges.u < edges.v).all()
     assert len(set(zip(edges.u.tolist(), edges.v.tolist(), strict=True))) == sum(counts)
     ends = np.sort(np.stack([labels[edges.u], labels[edges.v]]), axis=0).T
@@ -57,10 +58,10 @@ def test_pairs_are_distinct_and_between_their_blocks(data):
 
 def test_every_set_of_pairs_is_equally_likely():
     labels = labels_of(0, 1, 0, 1, 1)
-    rng = np.random.default_rng(2)
+    model = PairCounts(labels, labels[:1], labels[1:2], np.array([2]))
     seen: dict[tuple, int] = {}
-    for _ in range(4000):
-        edges = ENGINE.sample_pairs(labels, labels[:1], labels[1:2], np.array([2]), rng=rng)
+    for seed in range(4000):
+        edges = ENGINE.sample(model, seed=seed).whole()
         kept = tuple(zip(edges.u.tolist(), edges.v.tolist(), strict=True))
         seen[kept] = seen.get(kept, 0) + 1
     assert len(seen) == 15  # 6 pairs, two of them

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import psgraph
-from psgraph.engines.base import Blocks, Edges
+from psgraph.engines.base import Blocks, Edges, Model
 from psgraph.engines.local import LocalEngine
+from psgraph.graph.parts import EdgeParts
 from psgraph.methods.psgraph import reconstruction
 from psgraph.methods.psgraph.reconstruction import reconstruct
 
@@ -25,17 +26,18 @@ class Recording(LocalEngine):
     """Keeps the probabilities it is asked to draw with."""
 
     def __init__(self) -> None:
-        self.parts: tuple[Blocks, ...] = ()
+        super().__init__(threads=1)
+        self.models: tuple[Model, ...] = ()
 
-    def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
-        self.parts = parts
-        return super().sample_blocks(*parts, rng=rng)
+    def sample(self, *models: Model, seed: int) -> EdgeParts:
+        self.models = models
+        return super().sample(*models, seed=seed)
 
 
-def drawn_with(parts: tuple[Blocks, ...], nodes: int) -> np.ndarray:
-    """The probability of every pair x < y, as the engine's parts define it."""
+def drawn_with(models: tuple[Blocks, ...], nodes: int) -> np.ndarray:
+    """The probability of every pair x < y, as the models define it."""
     chances = np.zeros((nodes, nodes))
-    for part in parts:
+    for part in models:
         rate_of = {
             (int(a), int(b)): rate
             for a, b, rate in zip(part.heads, part.tails, part.rates, strict=True)
@@ -44,7 +46,7 @@ def drawn_with(parts: tuple[Blocks, ...], nodes: int) -> np.ndarray:
             a, b = int(part.labels[x]), int(part.labels[y])
             rate = rate_of.get((a, b), rate_of.get((b, a)))
             if rate is not None:
-                assert chances[x, y] == 0  # no pair is in two parts
+                assert chances[x, y] == 0  # no pair is in two models
                 chances[x, y] = min(1.0, rate * part.weights[x] * part.weights[y])
     return chances
 
@@ -118,7 +120,7 @@ def run(labels, inner, outer, edges_between, *, engine=None, seed=1, **options) 
         "engine": LocalEngine() if engine is None else engine,
         "rng": np.random.default_rng(seed),
     }
-    return reconstruct(**(arguments | options))
+    return Edges(*reconstruct(**(arguments | options)).whole())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ def test_probabilities_are_those_of_the_equations(between, formula):
         labels = estimate[0]
         engine = Recording()
         run(*estimate, engine=engine, between=between, postprocess=False)
-        found = drawn_with(engine.parts, labels.size)
+        found = drawn_with(engine.models, labels.size)
         assert found == pytest.approx(formula(labels.tolist(), *estimate[1:]), rel=1e-9, abs=1e-12)
 
     check()

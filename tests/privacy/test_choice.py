@@ -1,20 +1,22 @@
-"""The sweep of community choices follows the exponential mechanism, node after node."""
+"""Community choices follow the exponential mechanism, all nodes at once."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from fractions import Fraction
-from itertools import permutations
+from itertools import product
 
 import numpy as np
 import pytest
 
 from psgraph.audit.enumeration import explore, extremes
 from psgraph.audit.fit import p_value
-from psgraph.engines.counting import adjacency
+from psgraph.engines.local import LocalEngine
+from psgraph.errors import MethodError
 from psgraph.graph import Roster, Snapshot
-from psgraph.privacy.mechanisms.exponential import CommunityChoice, choice_sweep
+from psgraph.graph.parts import MemoryParts
+from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores, choose_communities
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
@@ -25,40 +27,42 @@ STAR = ([0, 0, 0], [1, 2, 3])
 TRIANGLE_AND_ONE = ([0, 0, 1], [1, 2, 2])
 
 
-def lists(edges: tuple[list[int], list[int]], nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    u, v = (np.array(ends, dtype=np.int32) for ends in edges)
-    return adjacency(u, v, nodes)
+def scores_of(edges, labels: list[int] | np.ndarray, *, part_nodes: int = 100) -> list[Scores]:
+    """The scores of all nodes, in ranges of `part_nodes`."""
+    u, v = Snapshot(Roster.range(len(labels)), *edges).parts.whole()
+    parts = MemoryParts(u, v, nodes=len(labels), part_nodes=part_nodes)
+    snapshot = Snapshot.from_parts(Roster.range(len(labels)), parts)
+    return list(LocalEngine().community_scores(snapshot, np.array(labels, dtype=np.int32)))
+
+
+def chosen(sampler: Sampler, edges, labels: list[int], strength: Fraction) -> tuple[int, ...]:
+    before = np.array(labels, dtype=np.int32)
+    after = choose_communities(sampler, scores_of(edges, labels), before, strength=strength)
+    assert before.tolist() == labels  # the labels handed in are left alone
+    return tuple(after.tolist())
 
 
 def reference_distribution(
     edges, labels: list[int], strength: float
 ) -> dict[tuple[int, ...], float]:
-    """The definition: every order equally likely, every node in turn among communities that
-    have a member, with probability proportional to exp(strength · neighbours there)."""
+    """The definition: every node by itself, among all communities, with probability proportional
+    to exp(strength · neighbours that were there before)."""
     known = defaultdict(set)
     for x, y in zip(*edges, strict=True):
         known[x].add(y)
         known[y].add(x)
-    distribution: dict[tuple[int, ...], float] = defaultdict(float)
-
-    def go_on(order: tuple[int, ...], now: tuple[int, ...], chance: float) -> None:
-        if not order:
-            distribution[now] += chance
-            return
-        node, *rest = order
-        candidates = sorted(set(now))
-        weights = [
-            math.exp(strength * sum(now[other] == label for other in known[node]))
+    candidates = range(max(labels) + 1)
+    weights = [
+        [
+            math.exp(strength * sum(labels[other] == label for other in known[node]))
             for label in candidates
         ]
-        for label, weight in zip(candidates, weights, strict=True):
-            after = (*now[:node], label, *now[node + 1 :])
-            go_on(tuple(rest), after, chance * weight / sum(weights))
-
-    orders = list(permutations(range(len(labels))))
-    for order in orders:
-        go_on(order, tuple(labels), 1 / len(orders))
-    return distribution
+        for node in range(len(labels))
+    ]
+    return {
+        after: math.prod(row[label] / sum(row) for row, label in zip(weights, after, strict=True))
+        for after in product(candidates, repeat=len(labels))
+    }
 
 
 CASES = [
@@ -72,15 +76,13 @@ CASES = [
 
 @pytest.mark.parametrize(("edges", "labels", "strength"), CASES)
 def test_the_whole_vector_has_the_exact_distribution(edges, labels, strength):
-    starts, neighbours = lists(edges, len(labels))
     sampler = Sampler(RandomSource.seeded(14))
-    before = np.array(labels, dtype=np.int32)
+    scores, before = scores_of(edges, labels), np.array(labels, dtype=np.int32)
     draws = [
-        tuple(choice_sweep(sampler, starts, neighbours, before, strength=strength).tolist())
+        tuple(choose_communities(sampler, scores, before, strength=strength).tolist())
         for _ in range(15_000)
     ]
     assert p_value(draws, reference_distribution(edges, labels, float(strength))) > 1e-3
-    assert before.tolist() == labels  # the labels handed in are left alone
     if edges[0]:
         # With three quarters of the strength the same sample would be rejected.
         assert p_value(draws, reference_distribution(edges, labels, 0.75 * float(strength))) < 1e-3
@@ -89,60 +91,65 @@ def test_the_whole_vector_has_the_exact_distribution(edges, labels, strength):
 @pytest.mark.parametrize(("edges", "labels", "strength"), CASES)
 def test_the_scripted_distribution_is_the_definition(edges, labels, strength):
     """What the privacy tests enumerate agrees with the definition to the last digit."""
-    snapshot = Snapshot(Roster.range(len(labels)), *edges)
-    start = np.array(labels, dtype=np.int32)
-    orders = list(permutations(range(len(labels))))
-    distribution: dict[tuple[int, ...], float] = defaultdict(float)
-    for order in orders:
-        transcripts = explore(
-            lambda budget: budget.run(
-                CommunityChoice(*lists((snapshot.u, snapshot.v), len(labels)), start),
-                epsilon=2 * strength,
-                label="choice",
-            ),
-            epsilon=2 * strength,
-            window=extremes(0, 0),
-            order=order,
-        )
-        for events, outcome in transcripts.items():
-            chosen = [event[1] for event in events if event[0] == "community choice"]
-            final = tuple(chosen[order.index(node)] for node in range(len(labels)))
-            distribution[final] += math.exp(outcome.log_probability) / len(orders)
-    assert dict(distribution) == pytest.approx(
-        dict(reference_distribution(edges, labels, float(strength)))
+    scores, before = scores_of(edges, labels), np.array(labels, dtype=np.int32)
+    transcripts = explore(
+        lambda budget: budget.run(
+            CommunityChoice(scores, before), epsilon=2 * strength, label="choice"
+        ),
+        epsilon=2 * strength,
+        window=extremes(0, 0),
     )
+    distribution = {
+        tuple(event[1] for event in events): math.exp(outcome.log_probability)
+        for events, outcome in transcripts.items()
+    }
+    assert distribution == pytest.approx(reference_distribution(edges, labels, float(strength)))
 
 
 def test_a_node_without_edges_may_go_anywhere():
-    starts, neighbours = lists(([0, 1], [1, 2]), 5)  # nodes 3 and 4 have no edges
     sampler = Sampler(RandomSource.seeded(1))
-    labels = np.array([0, 1, 2, 0, 1], dtype=np.int32)
-    seen = set()
-    for _ in range(300):
-        after = choice_sweep(sampler, starts, neighbours, labels, strength=Fraction(1))
-        seen.add(int(after[3]))
+    edges, labels = ([0, 1], [1, 2]), [0, 1, 2, 0, 1]  # nodes 3 and 4 have no edges
+    seen = {chosen(sampler, edges, labels, Fraction(1))[3] for _ in range(300)}
     assert seen == {0, 1, 2}
 
 
-def test_an_emptied_community_is_no_candidate():
-    # Two nodes in two communities: whoever moves first leaves one community, for good.
-    starts, neighbours = lists(([], []), 2)
+def test_nobody_sees_what_others_choose_in_the_same_round():
+    # A strong choice swaps two connected nodes; one after the other, they would end up together.
     sampler = Sampler(RandomSource.seeded(2))
-    labels = np.array([0, 1], dtype=np.int32)
-    seen = {
-        tuple(choice_sweep(sampler, starts, neighbours, labels, strength=Fraction(1)).tolist())
-        for _ in range(200)
-    }
-    assert seen == {(0, 1), (0, 0), (1, 1)}
+    assert chosen(sampler, ([0], [1]), [0, 1], Fraction(1000)) == (1, 0)
 
 
 @pytest.mark.parametrize("nodes", [0, 1])
 def test_smallest(nodes):
-    starts, neighbours = lists(([], []), nodes)
-    sampler = Sampler(RandomSource.seeded(2))
-    labels = np.zeros(nodes, dtype=np.int32)
-    after = choice_sweep(sampler, starts, neighbours, labels, strength=Fraction(1))
-    assert after.tolist() == [0] * nodes
+    assert (
+        chosen(Sampler(RandomSource.seeded(2)), ([], []), [0] * nodes, Fraction(1)) == (0,) * nodes
+    )
+
+
+@pytest.mark.parametrize("ranges", [[], [1], [0, 0], [0, 2]], ids=str)
+def test_scores_that_leave_out_a_node_or_have_one_twice_are_refused(ranges):
+    whole = scores_of(PATH, [0, 1, 2, 0], part_nodes=2)
+    scores = [whole[0]._replace(first=2 * index) for index in ranges]
+    with pytest.raises(MethodError, match="missing or there twice"):
+        choose_communities(
+            Sampler(RandomSource.seeded(2)),
+            scores,
+            np.array([0, 1, 2, 0], dtype=np.int32),
+            strength=Fraction(1),
+        )
+
+
+@pytest.mark.parametrize("part_nodes", [1, 7, 59])
+def test_the_choices_do_not_depend_on_the_ranges(part_nodes):
+    rng = np.random.default_rng(5)
+    edges, labels = rng.integers(0, 60, size=(2, 150)), np.arange(60, dtype=np.int32) % 12
+
+    def choices(**options) -> list[int]:
+        scores = scores_of(edges, labels, **options)
+        sampler = Sampler(RandomSource.seeded(3))
+        return choose_communities(sampler, scores, labels, strength=Fraction(1)).tolist()
+
+    assert choices(part_nodes=part_nodes) == choices()
 
 
 @pytest.mark.parametrize(
@@ -150,17 +157,14 @@ def test_smallest(nodes):
 )
 def test_same_words_same_choices(strength, monkeypatch):
     """However words are handed out, and compiled or interpreted."""
-    rng = np.random.default_rng(5)
-    u, v = rng.integers(0, 60, size=(2, 150))
-    snapshot = Snapshot(Roster.range(60), u, v)
-    starts, neighbours = adjacency(snapshot.u, snapshot.v, 60)
     labels = np.arange(60, dtype=np.int32) % 12
+    scores = scores_of(np.random.default_rng(5).integers(0, 60, size=(2, 150)), labels)
 
-    def sweep(source: RandomSource) -> list[int]:
-        return choice_sweep(Sampler(source), starts, neighbours, labels, strength=strength).tolist()
+    def choices(source: RandomSource) -> list[int]:
+        return choose_communities(Sampler(source), scores, labels, strength=strength).tolist()
 
-    expected = sweep(RandomSource.seeded(3))
-    assert sweep(Rationed.of(3, 10_000)) == expected
-    assert sweep(Rationed.of(3, 40)) == expected
+    expected = choices(RandomSource.seeded(3))
+    assert choices(Rationed.of(3, 10_000)) == expected
+    assert choices(Rationed.of(3, 40)) == expected
     interpret(monkeypatch)
-    assert sweep(Rationed.of(3, 10_000)) == expected
+    assert choices(Rationed.of(3, 10_000)) == expected

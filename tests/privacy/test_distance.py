@@ -62,10 +62,16 @@ def test_cells(kind):
 
 def test_community_choice():
     labels = np.array([0, 0, 1, 1], dtype=np.int32)
-    one = CommunityChoice(*adjacency((0, 1), (1, 2)), labels)
-    assert one.distance(CommunityChoice(*adjacency((0, 1), (1, 2), (2, 3)), labels)) == 1
+
+    def choice(labels, *edges):
+        snapshot = Snapshot(Roster.range(4), *zip(*edges, strict=True))
+        return CommunityChoice(ENGINE.community_scores(snapshot, labels), labels)
+
+    one = choice(labels, (0, 1), (1, 2))
+    assert one.distance(choice(labels, (0, 1), (1, 2), (2, 3))) == 1
+    assert one.distance(choice(labels, (0, 1), (1, 3))) == 1  # node 1 sees the same
     with pytest.raises(MethodError, match="labels"):
-        one.distance(CommunityChoice(*adjacency((0, 1)), 1 - labels))
+        one.distance(choice(1 - labels, (0, 1)))
 
 
 def test_regions():

@@ -116,7 +116,7 @@ def dividing(*, epsilon: Fraction, supernode_size: int, strength: Fraction = Fra
 def choosing(labels, *, epsilon: Fraction, strength: Fraction = Fraction(1, 2)):
     labels = np.array(labels, dtype=np.int32)
     return lambda snapshot, budget: budget.run(
-        CommunityChoice(*ENGINE.adjacency(snapshot), labels, strength=strength),
+        CommunityChoice(ENGINE.community_scores(snapshot, labels), labels, strength=strength),
         epsilon=epsilon,
         label="choice",
     )
@@ -223,7 +223,7 @@ def test_structure_on_five_nodes(labels):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(4)])
 @pytest.mark.parametrize("nodes", [2, 3])
-def test_choice_sweep_from_any_communities(nodes, epsilon):
+def test_community_choice_from_any_communities(nodes, epsilon):
     graphs, pairs = every_graph(nodes)
     for labels in labellings(nodes):
         distributions = distributions_of(
@@ -233,7 +233,7 @@ def test_choice_sweep_from_any_communities(nodes, epsilon):
 
 
 @pytest.mark.parametrize("labels", list(labellings(4)), ids=str)
-def test_choice_sweep_on_four_nodes(labels):
+def test_community_choice_on_four_nodes(labels):
     # All graphs in one order are the same as one graph in all orders.
     graphs, pairs = every_graph(4)
     epsilon = Fraction(4)
@@ -247,7 +247,7 @@ def test_choice_sweep_on_four_nodes(labels):
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 1], [0, 1, 0, 2, 1]])
-def test_choice_sweep_on_five_nodes(labels):
+def test_community_choice_on_five_nodes(labels):
     graphs, pairs = some_graphs(5, 12, seed=8)
     epsilon = Fraction(1)
     distributions = distributions_of(
@@ -417,25 +417,26 @@ def test_mutant_branch_on_the_true_edge_count(monkeypatch):
     [
         pytest.param(
             "if kept or ran_out(words, after):",
-            "if kept and (score[chosen] > 0 or best == 0):",
+            "if kept and (score[choice] > 0 or best == 0):",
             id="only neighbouring communities are candidates",
         ),
         pytest.param(
-            "node = order[done]",
-            "node = order[done]\n"
-            "        if starts[node] == starts[node + 1]:\n"
+            "        best = 0\n",
+            "        best = 0\n"
+            "        if begin == end:\n"
+            "            chosen[done] = 0\n"
             "            done += 1\n"
-            "            continue",
+            "            continue\n",
             id="nodes without edges are left out",
         ),
         pytest.param(
-            "(best - score[chosen]) * a",
-            "(best - score[chosen]) * (best - score[chosen]) * a",
+            "(best - score[choice]) * a",
+            "(best - score[choice]) * (best - score[choice]) * a",
             id="squared scores",
         ),
         pytest.param(
-            "score[label] += 1",
-            "score[label] += 2",
+            "score[communities[at]] = counts[at]\n            best = max(best, counts[at])",
+            "score[communities[at]] = 2 * counts[at]\n            best = max(best, 2 * counts[at])",
             id="scores counted twice",
         ),
     ],
@@ -443,7 +444,7 @@ def test_mutant_branch_on_the_true_edge_count(monkeypatch):
 def test_mutant_choice_kernel(monkeypatch, old, new):
     runs = [choosing(labels, epsilon=Fraction(4)) for labels in ([0, 1, 2], [0, 1, 1])]
     assert not any(violated(run, 3, epsilon=Fraction(4)) for run in runs)
-    monkeypatch.setattr(exponential, "_sweep", mutated(exponential._sweep, old, new))
+    monkeypatch.setattr(exponential, "_choose", mutated(exponential._choose, old, new))
     assert any(violated(run, 3, epsilon=Fraction(4)) for run in runs)
 
 

@@ -12,7 +12,7 @@ import pytest
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
 from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.mechanism import Mechanism, Sensitivity, per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
@@ -64,12 +64,9 @@ def sparse_counts(cell: int, value: object, *, size: int, amount: int = 1) -> Sp
 
 def choice(nodes: int = 1, strength: Fraction = HALF) -> CommunityChoice:
     """Of nodes without edges, each in a community of its own."""
-    return CommunityChoice(
-        np.zeros(nodes + 1, dtype=np.int64),
-        np.zeros(0, dtype=np.int32),
-        np.arange(nodes, dtype=np.int32),
-        strength=strength,
-    )
+    nothing = np.zeros(0, dtype=np.int32)
+    scores = Scores(0, np.zeros(nodes + 1, dtype=np.int64), nothing, nothing)
+    return CommunityChoice([scores], np.arange(nodes, dtype=np.int32), strength=strength)
 
 
 # ---- charging ----

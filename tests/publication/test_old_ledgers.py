@@ -70,6 +70,19 @@ def test_publishing_hands_back_what_is_there_and_continues(out: Path) -> None:
     assert verify(out).releases == 5
 
 
+def test_a_lost_release_is_not_replaced_by_another_one(out: Path) -> None:
+    (out / "000001.parquet").unlink()
+    before = {path.name for path in out.glob("0*")}
+    with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+        refusal = pytest.raises(VerificationFailed, match=r"timestamp 1 are missing.*version 0\.1")
+        with refusal:
+            list(publisher.publish_all(stream()))
+        assert publisher.spending.timestamps == 3
+    assert {path.name for path in out.glob("0*")} == before
+    with Publisher.resume(out / "ledger.sqlite") as publisher:
+        assert publisher.publish(next(islice(stream(), 3, None))).timestamp == 3
+
+
 def test_resuming_continues_with_the_next_timestamp(out: Path) -> None:
     with Publisher.resume(out / "ledger.sqlite") as publisher:
         publisher.publish(next(islice(stream(), 3, None)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,15 +12,21 @@ import pytest
 
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph.formats.edges import edge_bytes
+from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.parquet import graph_bytes, nodes_bytes
+from psgraph.publication.encoding import EncodedGraph, in_one_file
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster(["ann", "bob", "eve", "joe", "kim"])
+
+
+def as_file(graph: SyntheticGraph) -> EncodedGraph:
+    return in_one_file(edge_bytes(graph.roster, graph.parts.whole()))
 
 
 def stream(length: int = 3) -> list[Snapshot]:
@@ -71,8 +78,8 @@ def test_certificates_form_a_chain(published):
 
 def test_the_same_graph_gives_the_same_bytes():
     graph = SyntheticGraph(ROSTER, [0, 1], [1, 2])
-    assert graph_bytes(graph) == graph_bytes(SyntheticGraph(ROSTER, [1, 0], [2, 1]))
-    assert graph_bytes(graph) != graph_bytes(SyntheticGraph(ROSTER, [0, 1], [1, 3]))
+    assert as_file(graph) == as_file(SyntheticGraph(ROSTER, [1, 0], [2, 1]))
+    assert as_file(graph) != as_file(SyntheticGraph(ROSTER, [0, 1], [1, 3]))
 
 
 @pytest.mark.parametrize("kind", ["graph_path", "certificate_path"])
@@ -94,11 +101,11 @@ def test_a_file_that_is_there_is_never_replaced(published):
     release = read_releases(published)[0]
     nodes = nodes_bytes(ROSTER)
     before = directory.graph_path(0).stat().st_mtime_ns
-    directory.write(graph_bytes(release.graph), nodes, release.certificate)  # again: fine
+    directory.write(as_file(release.graph), nodes, release.certificate)  # again: fine
     assert directory.graph_path(0).stat().st_mtime_ns == before
-    other = graph_bytes(SyntheticGraph(ROSTER, [0], [4]))
+    other = as_file(SyntheticGraph(ROSTER, [0], [4]))
     with pytest.raises(VerificationFailed, match="already there"):
-        directory.write(other, nodes, release.certificate)
+        directory.write(other, nodes, replace(release.certificate, graph_sha256=other.sha256))
 
 
 def test_missing_files_are_reported(published):
@@ -165,5 +172,5 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     directory = ReleaseDirectory(out)
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OutputError, match="No space left"):
-        directory.write(graph_bytes(release.graph), nodes_bytes(ROSTER), release.certificate)
+        directory.write(as_file(release.graph), nodes_bytes(ROSTER), release.certificate)
     assert [path for path in out.rglob("*") if path.is_file()] == []

@@ -21,6 +21,8 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
 from psgraph.reports.public import public_page
+from psgraph.reports.recipe import COMMANDS, SCRIPT
+from tests.publication.in_parts import CHANGES, NODES, InParts
 
 #: Umlauts, another script, a character above U+FFFF, quotes, a backslash, a control character.
 TIMES = ["März „2024“", "二月", '\U0001f600 \\ "x"', "de\u0301but\u2028\x7f"]
@@ -107,6 +109,32 @@ def test_the_recipe_finds_a_changed_certificate(copy, recipe, number, change, si
     done = run(copy, recipe[1])
     assert done.returncode != 0
     assert said in done.stderr
+
+
+@pytest.fixture(scope="module")
+def in_parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Releases of which each is a directory of parts."""
+    out = tmp_path_factory.mktemp("in-parts") / "releases"
+    roster, rng = Roster.range(NODES), np.random.default_rng(3)
+    with Publisher(InParts(), WEventPrivacy("20", 2), out=out) as publisher:
+        for _ in range(2):
+            publisher.publish(Snapshot(roster, *rng.integers(0, NODES, size=(2, 40))))
+    (out / "check.py").write_text(SCRIPT)
+    return out
+
+
+def test_the_recipe_confirms_graphs_in_parts(in_parts, tmp_path):
+    copy = shutil.copytree(in_parts, tmp_path / "copy")
+    done = run(copy, COMMANDS)
+    assert done.returncode == 0, done.stderr
+    assert "2 certificates checked" in done.stderr
+
+
+@pytest.mark.parametrize("change", [name for name in CHANGES if name != "a file beside it"])
+def test_the_recipe_finds_what_was_done_to_parts(in_parts, tmp_path, change):
+    copy = shutil.copytree(in_parts, tmp_path / "copy")
+    CHANGES[change](copy / "000000")
+    assert run(copy, COMMANDS).returncode != 0
 
 
 def test_the_recipe_finds_a_changed_graph_and_a_missing_release(copy, recipe):

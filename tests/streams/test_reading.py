@@ -369,14 +369,14 @@ def test_zstd_files(tmp_path: Path) -> None:
             list(stream)
 
 
-def test_standard_input_is_kept_for_the_owner_and_read_twice(
+def test_standard_input_is_kept_for_the_owner_and_can_be_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"t,u,v\n0,1,2\n0,1,x\n")))
     stream = read_stream("-", roster=[1, 2])
     (kept,) = tmp_path.iterdir()
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
     for _ in range(2):
         with pytest.raises(DataError, match="standard input, line 3"):
             list(stream)

@@ -119,7 +119,7 @@ def test_periods_agree_with_the_calendar(
     cumulative: bool,
     cut: tuple[list[Event], int, str],
 ) -> None:
-    monkeypatch.setattr(text, "BLOCK_BYTES", 40)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 24)
     monkeypatch.setattr(parquet, "BATCH_ROWS", 2)
     rows, count, unit = cut
     file = tmp_path / ("events.csv" if form == "csv" else "events.parquet")
@@ -310,7 +310,9 @@ def test_sorting_leaves_no_private_rows_behind(
 ) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(spool))
+    monkeypatch.setenv("TMPDIR", str(spool))
+    monkeypatch.setattr(spooling, "RUN_ROWS", 1)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 24)
     (tmp_path / "a.csv").write_text("u,v,time\n1,2,2004-01-02\n1,2,2004-01-01\n")
     reading = iter(read_all(tmp_path / "a.csv", roster=[1, 2], every="1d"))
     next(reading)

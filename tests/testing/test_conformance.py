@@ -99,8 +99,9 @@ class Good(Method):
         block = np.zeros(1 if total else 0, dtype=np.int32)
         labels = np.zeros(weights.size, dtype=np.int32)
         rates = np.full(block.size, 1 / max(total, 1))
-        edges = engine.sample_blocks(Blocks(weights, labels, block, block, rates), rng=rng)
-        return SyntheticGraph(state.roster, edges.u, edges.v)
+        blocks = Blocks(weights, labels, block, block, rates)
+        parts = engine.sample(blocks, seed=int(rng.integers(1 << 63)))
+        return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state):
         return {"noisy_edges": state.noisy_edge_count}

@@ -16,6 +16,7 @@ __all__ = [
     "make_directory",
     "put_in_place",
     "write_all_whole",
+    "write_flushed",
     "write_whole",
 ]
 
@@ -35,12 +36,17 @@ def write_all_whole(
 ) -> None:
     """Write several files like `write_whole`; they appear in order, and are durable together.
 
-    Fewer flushes than one by one: the directories are flushed once, after the last rename.
+    Fewer flushes than one by one: the directories are flushed once, after the last rename. The
+    content of a folder is a `Path`: where its files are, flushed, under a hidden name beside it.
     """
-    temporaries = {path: path.with_name(f".{path.name}.part") for path, _ in files}
+    temporaries = {
+        path: content if isinstance(content, Path) else path.with_name(f".{path.name}.part")
+        for path, content in files
+    }
     try:
         for path, content in files:
-            _write(temporaries[path], content, owner_only=owner_only)
+            if not isinstance(content, Path):
+                _write(temporaries[path], content, owner_only=owner_only)
         for temporary in temporaries.values():
             flush(temporary)
         for path, temporary in temporaries.items():
@@ -51,11 +57,23 @@ def write_all_whole(
         for temporary in temporaries.values():
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-        names = " and ".join(str(path) for path in temporaries)
-        raise OutputError(
-            f"{names} could not be written: {error.strerror}\n"
-            "Free some space or make the directory writable, then run the same command again."
-        ) from None
+        raise _not_written(" and ".join(str(path) for path in temporaries), error) from None
+
+
+def write_flushed(path: Path, content: bytes | memoryview) -> None:
+    """Write a file of a folder that has its hidden name still, and flush it to the disk."""
+    try:
+        _write(path, content, owner_only=False)
+        flush(path)
+    except OSError as error:
+        raise _not_written(str(path), error) from None
+
+
+def _not_written(names: str, error: OSError) -> OutputError:
+    return OutputError(
+        f"{names} could not be written: {error.strerror}\n"
+        "Free some space or make the directory writable, then run the same command again."
+    )
 
 
 def _write(path: Path, content: bytes | memoryview | Any, *, owner_only: bool) -> None:

@@ -6,8 +6,9 @@ from importlib.util import find_spec
 
 from psgraph.errors import MissingExtra
 
-__all__ = ["require_drawing", "require_service"]
+__all__ = ["require_dask", "require_drawing", "require_service"]
 
+_DASK = {"distributed": "Dask", "fsspec": "fsspec"}
 _DRAWING = {"matplotlib": "matplotlib", "PIL": "Pillow"}
 _SERVICE = {
     "fastapi": "FastAPI",
@@ -16,6 +17,14 @@ _SERVICE = {
     "argon2": "argon2-cffi",
     "python_multipart": "python-multipart",
 }
+
+
+def require_dask() -> None:
+    """Raise `MissingExtra`, with the install line, unless a cluster can be used. Imports nothing.
+
+    >>> require_dask()
+    """
+    _require(_DASK, "dask")
 
 
 def require_drawing(extra: str = "report") -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 
-__all__ = ["distinct", "group_nodes", "sort_keys", "sorting_order"]
+__all__ = ["bucket_keys", "distinct", "group_nodes", "sort_keys", "sorting_order"]
 
 _SMALL = 1 << 14
 _FEW = 1 << 11
@@ -78,6 +78,30 @@ def group_nodes(
     keys = groups << bits | nodes
     keys = sort_keys(keys, largest=int(keys.max(initial=0)))
     return keys >> bits, keys & ((1 << bits) - 1)
+
+
+@kernel
+def bucket_keys(
+    keys: NDArray[np.int64], width: int, buckets: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group keys by ``key // width``, which is below `buckets`; where each group begins.
+
+    >>> keys, begins = bucket_keys(np.array([9, 2, 8, 1]), 4, 3)
+    >>> keys.tolist(), begins.tolist()
+    ([2, 1, 9, 8], [0, 2, 2, 4])
+    """
+    begins = np.zeros(buckets + 1, dtype=np.int64)
+    for key in keys:
+        begins[key // width + 1] += 1
+    for bucket in range(buckets):
+        begins[bucket + 1] += begins[bucket]
+    heads = begins[:-1].copy()
+    grouped = np.empty_like(keys)
+    for key in keys:
+        bucket = key // width
+        grouped[heads[bucket]] = key
+        heads[bucket] += 1
+    return grouped, begins
 
 
 @kernel

@@ -116,7 +116,7 @@ def _largest_cells(_copies: int) -> MechanismCase:
 def _community_choices(_copies: int) -> MechanismCase:
     labels = np.array([0, 1, 1], dtype=np.int32)
     pair = (
-        CommunityChoice(*ENGINE.adjacency(_graph(3, edges)), labels)
+        CommunityChoice(ENGINE.community_scores(_graph(3, edges), labels), labels)
         for edges in ([(1, 2)], [(0, 1), (1, 2)])
     )
     return MechanismCase(tuple(pair), lambda chosen: tuple(chosen.tolist()))
@@ -133,7 +133,7 @@ MECHANISMS: dict[str, Callable[[int], MechanismCase]] = {
     "two degrees": _two_degrees,
     "sparse counts": _sparse_counts,
     "the largest cells": _largest_cells,
-    "a sweep of community choices": _community_choices,
+    "a round of community choices": _community_choices,
     "TmF's linear filter": _linear_filter,
 }
 

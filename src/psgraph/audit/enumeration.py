@@ -11,7 +11,7 @@ loss, to be compared with the epsilon charged.
   sampler rounds it. Where nothing later depends on an output (`terminal` labels), the worst case
   over *all* outputs is taken in closed form; elsewhere outputs come from a window that reaches
   beyond all possible values on both sides, where the ratio of each cell is at its extremes.
-* Exponential choice: the compiled sweep is run by the interpreter with its two random primitives
+* Exponential choice: the compiled kernel is run by the interpreter with its two random primitives
   replaced, so that each step shows all its candidates and their acceptance probabilities before
   the scripted one is let through. Nothing about the distribution is assumed except that a
   rejection sampler chooses in proportion to acceptance.
@@ -109,7 +109,7 @@ class Script(Sampler):
 
     def run(self, size: int, step: Any, *, words: int = 2) -> None:
         del size, words
-        # Only the choice sweep gets here: everything else is overridden above.
+        # Only the community choice gets here: everything else is overridden above.
         step(0, np.zeros(0, dtype=np.uint64), (0, np.uint64(0), 0))
 
     # ---- what comes out instead ----
@@ -131,7 +131,7 @@ class Script(Sampler):
         return output
 
 
-class _Sweep:
+class _Choice:
     """The choice kernel, node by node, in the hands of the interpreter.
 
     In every step it first asks for all candidates' acceptance probabilities, refusing each, and
@@ -141,15 +141,16 @@ class _Sweep:
     def __init__(self, script: Script, kernel: Callable[..., Any]) -> None:
         self.script, self.kernel = script, kernel
 
-    def __call__(self, order: np.ndarray, done: int, *rest: Any) -> Any:
-        labels = rest[2]
-        for node in order[done:]:
+    def __call__(self, first: int, starts: np.ndarray, *rest: Any) -> Any:
+        *private, chosen, score, done, a, b, words, cursor = rest
+        for node in range(done, first + starts.size - 1):
             self.exponents: list[Fraction] = []
             self.chosen: int | None = None
-            self.kernel(np.array([node]), 0, *rest)
-            self.script.events.append(("community choice", int(labels[node])))
+            own = starts[node - first : node - first + 2]
+            self.kernel(node, own, *private, chosen, score, node, a, b, words, cursor)
+            self.script.events.append(("community choice", int(chosen[node])))
             self.script.log_probability += self._log_probability()
-        return order.size, rest[-1]
+        return first + starts.size - 1, cursor
 
     def _log_probability(self) -> float:
         if self.chosen is None:  # nothing was drawn: what happened was certain
@@ -172,13 +173,13 @@ class _Sweep:
 
 
 @contextmanager
-def _interpreted_sweep(script: Script) -> Iterator[None]:
-    compiled = vars(exponential)["_sweep"]
-    sweep = _Sweep(script, getattr(compiled, "py_func", compiled))
+def _interpreted_choice(script: Script) -> Iterator[None]:
+    compiled = vars(exponential)["_choose"]
+    choice = _Choice(script, getattr(compiled, "py_func", compiled))
     replaced = {
-        "_sweep": sweep,
-        "uniform_below": sweep.below,
-        "bernoulli_exp": sweep.bernoulli,
+        "_choose": choice,
+        "uniform_below": choice.below,
+        "bernoulli_exp": choice.bernoulli,
         "ran_out": lambda _words, _cursor: False,
     }
     before = {name: getattr(exponential, name) for name in replaced}
@@ -196,7 +197,7 @@ class _Scripted(Budget):
         script, real = self._sampler, super().run
         assert isinstance(script, Script)
         if isinstance(mechanism, CommunityChoice):
-            with _interpreted_sweep(script):
+            with _interpreted_choice(script):
                 return real(mechanism, epsilon=epsilon, label=label)
         if isinstance(mechanism, SparseLaplaceCounts):
             everything = replace(mechanism, threshold=lambda _values, _how_often: -math.inf)

@@ -80,8 +80,9 @@ def _structure(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:
 
 
 def _choice(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:
+    before = np.array(labels, dtype=np.int32)
     budget.run(
-        CommunityChoice(*ENGINE.adjacency(snapshot), np.array(labels, dtype=np.int32)),
+        CommunityChoice(ENGINE.community_scores(snapshot, before), before),
         epsilon=Fraction(4),
         label="choice",
     )

@@ -25,7 +25,7 @@ from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
+from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts, noise_histogram
 from psgraph.privacy.mechanisms.top import LargestCells
 from psgraph.privacy.randomness import RandomSource
@@ -111,9 +111,9 @@ def _cases() -> dict[str, tuple[Callable[[Sampler], Hashable], Callable[[], Dist
         np.array([0, 1], np.int32),
         np.array([1, 3], np.int32),
     )
-    choice = CommunityChoice(
-        _cells(0, 2, 3, 4), np.array([1, 2, 0, 0], np.int32), np.array([0, 1, 1], np.int32)
-    )
+    # A path 1 – 0 – 2 with the communities 0 and 1.
+    scores = Scores(0, _cells(0, 1, 2, 3), *np.array([[1, 0, 0], [2, 1, 1]], np.int32))
+    choice = CommunityChoice([scores], np.array([0, 1, 1], np.int32))
     ladder = Ladder(3, 1, 5)
     # A path of three nodes and one label: rows count edges to the nodes before.
     growth = GrowthPass(
@@ -152,7 +152,7 @@ def _cases() -> dict[str, tuple[Callable[[Sampler], Hashable], Callable[[], Dist
         ),
         "community choice": (
             lambda s: tuple(choice.draw(s, Fraction(1)).tolist()),
-            lambda: _sweep([{1, 2}, {0}, {0}], [0, 1, 1], 0.5),
+            lambda: _choices([(0, 2), (1, 0), (1, 0)], 0.5),
         ),
         "arrangement of edges": (
             lambda s: _arrangement_key(EdgeArrangement(regions, _cells(2)).draw(s, Fraction(1))),
@@ -240,28 +240,15 @@ def _largest(cells: list[int], keep: int, rate: float) -> Distribution:
     return found
 
 
-def _sweep(neighbours: list[set[int]], labels: list[int], strength: float) -> Distribution:
-    """All orders of a sweep in which each node chooses among the communities with a member."""
-    found: Counter[Hashable] = Counter()
-    orders = list(itertools.permutations(range(len(labels))))
-
-    def step(now: list[int], rest: tuple[int, ...], chance: float) -> None:
-        if not rest:
-            found[tuple(now)] += chance  # type: ignore[assignment]
-            return
-        node, *later = rest
-        candidates = sorted(set(now))
-        weights = [
-            math.exp(strength * sum(now[other] == label for other in neighbours[node]))
-            for label in candidates
-        ]
-        for label, weight in zip(candidates, weights, strict=True):
-            after = [label if x == node else old for x, old in enumerate(now)]
-            step(after, tuple(later), chance * weight / math.fsum(weights))
-
-    for order in orders:
-        step(labels, order, 1 / len(orders))
-    return found
+def _choices(scores: list[tuple[int, ...]], strength: float) -> Distribution:
+    """Independent choices: a node's scores in each community give the weights."""
+    weights = [[math.exp(strength * score) for score in row] for row in scores]
+    return {
+        chosen: math.prod(
+            row[label] / math.fsum(row) for row, label in zip(weights, chosen, strict=True)
+        )
+        for chosen in itertools.product(*(range(len(row)) for row in scores))
+    }
 
 
 def _arrangement_key(output: tuple[np.ndarray, np.ndarray]) -> Hashable:

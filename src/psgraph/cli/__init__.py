@@ -28,6 +28,7 @@ root = LazyGroup(
         "publish",
         "resume",
         "watch",
+        "prepare",
         "budget",
         "verify",
         "export",

@@ -138,6 +138,7 @@ def _clear_releases(directory: Path) -> None:
     """Remove releases and ledgers, and the directory if it is empty then."""
     for pattern in (
         "[0-9]*.parquet",
+        "[0-9]*/part-*.parquet",
         "[0-9]*.json",
         "nodes/*.parquet",
         ".*.part",
@@ -145,7 +146,7 @@ def _clear_releases(directory: Path) -> None:
     ):
         for path in directory.glob(pattern):
             path.unlink()
-    for emptied in (directory / "nodes", directory):
+    for emptied in (*directory.glob("[0-9]*"), directory / "nodes", directory):
         with suppress(OSError):  # it is not there, or holds something else
             emptied.rmdir()
 

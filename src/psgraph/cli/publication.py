@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.reading import tell_of_input
-from psgraph.cli.screen import compile_notice, note, progress, waiting
+from psgraph.cli.screen import compile_notice, note, progress, reading
 from psgraph.cli.shared import Source
 from psgraph.errors import DataError
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
+    from psgraph.methods.base import Method
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.publisher import Publisher
+    from psgraph.streams.overflow import Overflow
 
 __all__ = ["Tally", "publish_source"]
-
-#: Nodes and edges, of all snapshots together, up to which a stream is kept in memory.
-MOST_HELD = 1 << 21
 
 
 @dataclass
@@ -103,22 +102,27 @@ class Tally:
             )
 
 
-def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
+def publish_source(
+    source: Source, method: Method[Any, Any], begin: Callable[[], Publisher]
+) -> Tally:
     """Publish all of a source.
 
     Parameters
     ----------
+    method
+        What it is published with.
     begin
         Opens the publisher. Called when the input is known to be sound, since it may write.
     """
     from psgraph._runtime.memory import keep_freed_memory
     from psgraph._runtime.timing import phase, stopwatch
+    from psgraph.streams.overflow import Overflow
 
     keep_freed_memory()
     tally = Tally()
-    with stopwatch() as seconds:
-        with phase("total"), phase("read"), waiting("Checking the input …"):
-            snapshots, length, tally.times, tally.held_back = _checked(source)
+    with stopwatch() as seconds, Overflow() as overflow:
+        with phase("total"), phase("read"), reading("Checking the input"):
+            snapshots, length, tally.times, tally.held_back = _checked(source, method, overflow)
         with (
             phase("total"),
             compile_notice(),
@@ -143,27 +147,28 @@ def publish_source(source: Source, begin: Callable[[], Publisher]) -> Tally:
     return tally
 
 
-def _checked(source: Source) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
+def _checked(
+    source: Source, method: Method[Any, Any], overflow: Overflow
+) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
-    A short stream is kept in memory meanwhile; a long one will be read a second time.
+    It is read once, however large it is. A store was checked when it was prepared.
     """
-    length = size = 0
-    held: list[Snapshot] | None = []
-    stream = source.open()
-    for snapshot in stream:
-        length += 1
-        size += snapshot.u.size + len(snapshot.roster)
-        if size > MOST_HELD:
-            held = None
-        elif held is not None:
-            held.append(snapshot)
+    from psgraph.methods.memory import memory_note
+
+    stream = source.open(overflow)
+    if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared):
+        note(told)
+    if stream.prepared:
+        tell_of_input(stream)
+        return stream, stream.length or 0, stream.times, stream.held_back
+    snapshots = overflow.read(stream)
     tell_of_input(stream)
-    if not length and stream.held_back is not None:
+    if not len(snapshots) and stream.held_back is not None:
         raise DataError(
             "no period of the input is over, so there is nothing to publish yet\n"
             "Run the command again later, or publish it as it is with --close-last."
         )
-    if not length:
+    if not len(snapshots):
         raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    return stream if held is None else held, length, stream.times, stream.held_back
+    return snapshots, len(snapshots), stream.times, stream.held_back

@@ -37,6 +37,7 @@ __all__ = ["command"]
         "psgraph publish 'days/*.txt.gz' --roster-from-edges --epsilon 1 --window 7 --out releases",
         "psgraph publish calls.csv --every 1mo --roster staff.csv --epsilon 1/2 --window 12 "
         "--out out",
+        "psgraph publish s3://bucket/store --engine dask --epsilon 1 --window 5 --out releases",
     ],
 )
 @config_option()
@@ -48,6 +49,20 @@ __all__ = ["command"]
     default="exact",
     show_default=True,
     help="Who draws the Laplace noise: psgraph's exact sampler, or the OpenDP library (slow).",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Where edges are counted and drawn: this process, or a Dask cluster. The releases are "
+    "the same.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --engine dask: the scheduler of a running cluster, tls://HOST:PORT. Otherwise "
+    "psgraph starts worker processes on this machine.",
 )
 @json_option
 def command(
@@ -61,6 +76,8 @@ def command(
     noise: str,
     not_private: bool,
     large_epsilon: bool,
+    engine: str,
+    scheduler: str | None,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -68,20 +85,30 @@ def command(
 
     INPUT is a Parquet, CSV or TSV file (also .gz, .zst) with columns t, u, v; a directory or a
     quoted pattern with one file per timestamp; or, with --every, a table of events with columns
-    u, v, time. - reads a table from standard input. --columns names other columns.
+    u, v, time. - reads a table from standard input. --columns names other columns. A store that
+    psgraph prepare wrote needs none of the options of INPUT.
 
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
-    every timestamp, and the node lists in DIR/nodes. All of INPUT is checked before the first
-    release is made. The same command continues an interrupted run and spends nothing twice.
+    every timestamp, and the node lists in DIR/nodes. With more than 131,072 nodes NNNNNN is a
+    directory of Parquet parts. All of INPUT is checked before the first release is made. The
+    same command continues an interrupted run and spends nothing twice.
 
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
     """
+    from psgraph.engines.choosing import open_engine
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.statements import window_in_time
 
+    if scheduler is not None and engine != "dask":
+        raise click.UsageError("--scheduler is for --engine dask\nGive both, or neither.")
+    if scheduler is not None and not source.prepared:
+        raise click.UsageError(
+            "the workers of a scheduler read a store, and INPUT is none\n"
+            "Prepare it in a shared directory, or at an address: psgraph prepare --to s3://…"
+        )
     check_private_file("--bad-rows-to", source.bad_rows_to, out)
     check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     guarantee = WEventPrivacy(epsilon, window=window)
@@ -97,7 +124,8 @@ def command(
         "large_epsilon": large_epsilon,
     }
     check_history(**arguments)
-    tally = publish_source(source, partial(Publisher, **arguments))
+    with open_engine(engine, scheduler=scheduler) as opened:
+        tally = publish_source(source, chosen, partial(Publisher, engine=opened, **arguments))
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log
         note(
@@ -170,7 +198,13 @@ def _new(tally: Tally) -> str:
 
 
 def _files(out: Path, last: int) -> str:
-    first = out / "000000.parquet"
+    first = out / _graph_name(out, 0)
     if not last:
         return f"{first}, with its certificate 000000.json"
-    return f"{first} … {last:06d}.parquet, each with a .json certificate"
+    return f"{first} … {_graph_name(out, last)}, each with a .json certificate"
+
+
+def _graph_name(out: Path, timestamp: int) -> str:
+    """The file of a graph, or the directory of its parts."""
+    name = f"{timestamp:06d}"
+    return name if (out / name).is_dir() else f"{name}.parquet"

@@ -52,7 +52,7 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
     with Ledger(path, writing=False) as opened:
         sealed = opened.sealed
     begin = partial(Publisher.resume, path, replay=True)
-    tally = publish_source(source, begin)
+    tally = publish_source(source, arguments["method"], begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
         note(

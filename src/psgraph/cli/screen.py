@@ -28,6 +28,7 @@ __all__ = [
     "print_json",
     "print_tables",
     "progress",
+    "reading",
     "results",
     "table",
     "waiting",
@@ -119,6 +120,29 @@ def waiting(what: str | Callable[[], str], *, after: float = 1.0) -> Iterator[No
     finally:
         finished.set()
         thread.join()
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Show how many rows were read: on a terminal, for the curator alone. One line elsewhere."""
+    if not sys.stderr.isatty():
+        with waiting(f"{what} …"):
+            yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from psgraph._runtime.rows import rows_told_to
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,.0f} rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_messages(), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        with rows_told_to(lambda count: bar.advance(task, count)):
+            yield
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph.streams import Stream
+    from psgraph.streams.gathering import SnapshotStore
 
 __all__ = [
     "Checked",
@@ -175,7 +176,8 @@ class Source:
     unknown_nodes_to: str | None = None
 
     def __post_init__(self) -> None:
-        if self.roster is None and not self.roster_from_edges:
+        if self.roster is None and not self.roster_from_edges and not self.prepared:
+            self._refuse_unfinished_store()
             raise click.UsageError(
                 "who are the nodes? That must not be guessed from private edges. Give one of\n"
                 "  --roster FILE         the public list of nodes, also of those without an edge\n"
@@ -196,6 +198,18 @@ class Source:
                 "--times and --time-label are for a table with a column t, --every for one of "
                 "events\nDeclare the ends of a table of events with --from and --until."
             )
+
+    @property
+    def prepared(self) -> bool:
+        """Whether INPUT is a store, which knows its nodes; an address always is one."""
+        return "://" in self.path or (Path(self.path) / "psgraph-store.json").is_file()
+
+    def _refuse_unfinished_store(self) -> None:
+        """Say that a store is not complete, instead of asking for a roster it does not need."""
+        if Path(self.path).is_dir():
+            from psgraph.stores import refuse_unfinished
+
+            refuse_unfinished(Path(self.path))
 
     def _refuse_options_of_rosters(self) -> None:
         if self.roster is None and (self.roster_column or self.roster_no_header):
@@ -224,32 +238,19 @@ class Source:
                 "Give --every as well."
             )
 
-    def open(self) -> Stream:
+    def open(self, store: SnapshotStore | None = None) -> Stream:
         """Read the roster and the head of INPUT; snapshots are read while iterating."""
         from psgraph.streams import read_stream
 
         silence_warnings()
-        return read_stream(
-            self.path,
-            roster=self.roster,
-            roster_column=self.roster_column,
-            roster_header=False if self.roster_no_header else None,
-            roster_from_edges=self.roster_from_edges,
-            times=self.times,
-            time_label=self.time_label,
-            every=self.every,
-            start=self.start,
-            until=self.until,
-            cumulative=self.cumulative,
-            timezone=self.timezone,
-            close_last=self.close_last,
-            gaps=self.gaps,
-            columns=self.columns,
-            ids=self.ids,
-            bad_rows=self.bad_rows,
-            bad_rows_to=self.bad_rows_to,
-            unknown_nodes_to=self.unknown_nodes_to,
-        )
+        return read_stream(self.path, store=store, **self.reading())
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of `psgraph.read_stream`."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        del plain["path"]
+        no_header = plain.pop("roster_no_header")
+        return {**plain, "roster_header": False if no_header else None}
 
     def options(self) -> list[str]:
         """Return the options as they are written on a command line."""

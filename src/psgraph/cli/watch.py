@@ -135,11 +135,13 @@ def command(
     check_private_file("--bad-rows-to", bad_rows_to, out, inbox)
     check_private_file("--unknown-nodes-to", unknown_nodes_to, out, inbox)
 
+    from psgraph.methods.memory import memory_note
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.watching import Inbox, Waiting, watch
+    from psgraph.streams.nodes import Nodes
     from psgraph.streams.reading import Reading
     from psgraph.streams.rosters import read_roster
 
@@ -163,6 +165,8 @@ def command(
         if roster is None
         else read_roster(roster, column=roster_column, header=header, ids=ids)
     )
+    if needed := memory_note(chosen, nodes=Nodes(nodes, None).count, prepared=False):
+        note(needed)
     reading = Reading.choose(columns, bad_rows, bad_rows_to, None)
     with _stopping() as stop:
         published = known = 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psgraph._runtime.durable import make_directory, put_in_place, write_whole
+from psgraph._runtime.folder import new_folder
 from psgraph.client.http import Http
 from psgraph.client.views import ReleaseInfo
 from psgraph.errors import OutputError, VerificationFailed
@@ -94,7 +95,7 @@ def _kept(directory: ReleaseDirectory, release: ReleaseInfo) -> Certificate:
             "It is of another stream, or was drawn twice. Keep the directory, pull into another "
             "one, and ask the operator which of them is right."
         )
-    directory.graph(certificate)
+    directory.check_graph(certificate)
     directory.nodes(certificate)
     return certificate
 
@@ -115,8 +116,11 @@ class _Release:
         if sha256 is not None:
             nodes = self.directory.nodes_path(sha256)
             self._file(f"{self.source}/nodes", nodes, sha256)
-        graph = self.directory.graph_path(certificate.timestamp)
-        self._file(f"{self.source}/edges", graph, certificate.graph_sha256)
+        if certificate.graph_parts is None:
+            graph = self.directory.graph_path(certificate.timestamp)
+            self._file(f"{self.source}/edges", graph, certificate.graph_sha256)
+        else:
+            self._parts(certificate, certificate.graph_parts)
         write_whole(self.directory.certificate_path(certificate.timestamp), content)
         return certificate
 
@@ -132,6 +136,23 @@ class _Release:
             )
         return certificate
 
+    def _parts(self, certificate: Certificate, number: int) -> None:
+        """Download the parts of a graph unless they are there, which get their names together."""
+        from psgraph.publication.graph_files import part_name, parts_of
+
+        target = self.directory.parts_path(certificate.timestamp)
+        if target.exists():
+            self.directory.check_graph(certificate)
+            return
+        with new_folder(target) as folder:
+            for part in range(number):
+                source = f"{self.source}/edges?part={part}"
+                self.http.download(source, folder / part_name(part))
+            try:
+                parts_of(folder, number, certificate.graph_sha256)
+            except VerificationFailed:
+                raise _not_certified(target) from None
+
     def _file(self, source: str, target: Path, sha256: str | None) -> None:
         """Download a file unless it is there, and give it its name if the digest is right."""
         if target.exists():
@@ -143,13 +164,17 @@ class _Release:
         try:
             found = self.http.download(source, part)
             if found != sha256:
-                raise VerificationFailed(
-                    f"what the service sent for {target.name} is not what its certificate states\n"
-                    "Nothing of it was kept. Pull again; if it stays, ask the operator."
-                )
+                raise _not_certified(target)
             _put(part, target)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _not_certified(target: Path) -> VerificationFailed:
+    return VerificationFailed(
+        f"what the service sent for {target.name} is not what its certificate states\n"
+        "Nothing of it was kept. Pull again; if it stays, ask the operator."
+    )
 
 
 def _put(part: Path, target: Path) -> None:

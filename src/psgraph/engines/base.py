@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["BlockCounts", "Blocks", "Edges", "Engine"]
+    from psgraph.graph import Snapshot, SyntheticGraph
+    from psgraph.graph.parts import EdgeParts
+    from psgraph.privacy.mechanisms.exponential import Scores
+
+__all__ = ["BlockCounts", "Blocks", "Edges", "Engine", "Model", "PairCounts"]
 
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -46,16 +50,38 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class PairCounts:
+    """Exactly `counts` distinct edges, uniformly chosen, between each pair of different blocks.
+
+    A count is at most the number of pairs of nodes between the two blocks, and no pair of blocks
+    is listed twice.
+    """
+
+    labels: Labels
+    heads: Labels
+    tails: Labels
+    counts: Integers
+
+
+Model = Blocks | PairCounts
+"""A random graph that an engine can sample."""
+
+
+@dataclass(frozen=True)
 class Edges:
-    """Generated edges: positions ``u < v`` in ascending order of (u, v)."""
+    """All edges of a graph in memory: positions ``u < v`` in ascending order of (u, v)."""
 
     u: NDArray[np.int32]
     v: NDArray[np.int32]
 
 
 class Engine(Protocol):
-    """Edge-sized work. The first six verbs read private edges; their results may only go
-    into a mechanism. The others work on what has been released.
+    """Edge-sized work. The first seven verbs read private edges; their results may only go into
+    a mechanism. The last three work on what has been released.
+
+    All but `adjacency` are sums and maps over the parts of a graph, so that they need memory for
+    the nodes and a few parts. What they return does not depend on the parts, nor on how many
+    threads or workers there are.
     """
 
     def edge_count(self, snapshot: Snapshot) -> int:
@@ -93,35 +119,46 @@ class Engine(Protocol):
         """
         ...
 
+    def community_scores(self, snapshot: Snapshot, labels: Labels) -> Iterable[Scores]:
+        """For every node the communities of its neighbours and how many there are in each.
+
+        Comes in ranges of consecutive nodes, in order, each counted when it is asked for. An edge
+        moves one count of each of its two ends by 1.
+        """
+        ...
+
     def adjacency(self, snapshot: Snapshot) -> tuple[Integers, NDArray[np.int32]]:
-        """Neighbour lists: those of x are ``neighbours[starts[x]:starts[x + 1]]``."""
+        """Neighbour lists: those of x are ``neighbours[starts[x]:starts[x + 1]]``.
+
+        Needs all edges in memory, on one machine. A method that asks for it says so with
+        `psgraph.methods.base.Method.needs_all_edges`.
+        """
         ...
 
-    def sample_blocks(self, *parts: Blocks, rng: np.random.Generator) -> Edges:
-        """A graph of independent edges; the parts must not have a pair of nodes in common."""
-        ...
+    def sample(self, *models: Model, seed: int) -> EdgeParts:
+        """Draw the edges of all models, which must not have a pair of nodes in common.
 
-    def sample_pairs(
-        self,
-        labels: Labels,
-        heads: Labels,
-        tails: Labels,
-        counts: Integers,
-        *,
-        rng: np.random.Generator,
-    ) -> Edges:
-        """For each pair of different blocks, exactly `counts` distinct edges, uniformly chosen."""
+        What is drawn for a block depends on `seed`, the place of its model in the list and the
+        block: not on threads, workers or parts, nor on a task being repeated.
+        """
         ...
 
     def repair(
         self,
-        edges: Edges,
+        parts: EdgeParts,
         *,
         labels: Labels,
         inner_degrees: Floats,
         outer_degrees: Floats,
         edge_count: int,
-        rng: np.random.Generator,
-    ) -> Edges:
-        """Add or remove edges where degrees are off most, to exactly `edge_count` edges."""
+        seed: int,
+    ) -> EdgeParts:
+        """Add or remove edges where degrees are off most, to exactly `edge_count` edges.
+
+        `edge_count` is at most the number of pairs of nodes. `parts` come from `sample`.
+        """
+        ...
+
+    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
+        """Encode each part of a released graph as a Parquet file, in order, when asked for."""
         ...

@@ -1,31 +1,36 @@
-"""Kernels that count private edges. Each is one pass; what they return goes into a mechanism."""
+"""Kernels that count the private edges of one part. What they add up goes into a mechanism."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.adjacency import adjacency
 from psgraph._runtime.jit import kernel
 
 __all__ = [
+    "add_block_counts",
+    "add_group_degrees",
+    "add_split_degrees",
     "adjacency",
-    "block_histogram",
     "block_keys",
     "common_edges",
-    "group_degrees",
+    "community_counts",
     "run_lengths",
-    "split_degrees",
 ]
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
+Whole = int | np.integer[Any]
 
 
 @kernel
-def split_degrees(u: Positions, v: Positions, labels: Positions) -> tuple[Integers, Integers]:
-    """Neighbours inside and outside the own block."""
-    inner = np.zeros(labels.size, dtype=np.int64)
-    outer = np.zeros(labels.size, dtype=np.int64)
+def add_split_degrees(
+    u: Positions, v: Positions, labels: Positions, inner: Integers, outer: Integers
+) -> None:
+    """Count neighbours inside and outside the own block."""
     for edge in range(u.size):
         x, y = u[edge], v[edge]
         if labels[x] == labels[y]:
@@ -34,17 +39,14 @@ def split_degrees(u: Positions, v: Positions, labels: Positions) -> tuple[Intege
         else:
             outer[x] += 1
             outer[y] += 1
-    return inner, outer
 
 
 @kernel
 def common_edges(u: Positions, v: Positions, other_u: Positions, other_v: Positions) -> int:
-    """Edges in both of two sorted lists; an end of −1 in the other list is no node here."""
+    """Edges in both of two sorted lists."""
     found = here = 0
     for edge in range(other_u.size):
         x, y = other_u[edge], other_v[edge]
-        if x < 0 or y < 0:
-            continue
         while here < u.size and (u[here] < x or (u[here] == x and v[here] < y)):
             here += 1
         if here < u.size and u[here] == x and v[here] == y:
@@ -53,44 +55,51 @@ def common_edges(u: Positions, v: Positions, other_u: Positions, other_v: Positi
 
 
 @kernel
-def group_degrees(u: Positions, v: Positions, labels: Positions, groups: int) -> Integers:
-    """Neighbours in each group."""
-    degrees = np.zeros((labels.size, groups), dtype=np.int64)
+def add_group_degrees(u: Positions, v: Positions, labels: Positions, degrees: Integers) -> None:
+    """Count neighbours in each group, in an array of nodes × groups."""
     for edge in range(u.size):
         x, y = u[edge], v[edge]
         degrees[x, labels[y]] += 1
         degrees[y, labels[x]] += 1
-    return degrees
+
+
+@kernel
+def _cell(a: Whole, b: Whole, blocks: int, inside: bool) -> Whole:
+    """The number of a pair of blocks (see `pairs`); −1 for one that is left out."""
+    if a > b:
+        a, b = b, a
+    if not inside:
+        if a == b:
+            return -1
+        b -= 1
+        blocks -= 1
+    return a * blocks - a * (a - 1) // 2 + (b - a)
+
+
+@kernel
+def add_block_counts(
+    u: Positions, v: Positions, labels: Positions, blocks: int, inside: bool, counts: Integers
+) -> None:
+    """Count edges per cell, for a number of cells that may be written down."""
+    for edge in range(u.size):
+        cell = _cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
+        if cell >= 0:
+            counts[cell] += 1
 
 
 @kernel
 def block_keys(
     u: Positions, v: Positions, labels: Positions, blocks: int, inside: bool
 ) -> Integers:
-    """The cell of every edge (see `pairs`), leaving out those inside a block unless wanted."""
+    """The cell of every edge, leaving out those inside a block unless wanted."""
     keys = np.empty(u.size, dtype=np.int64)
-    size = blocks if inside else blocks - 1
     found = 0
     for edge in range(u.size):
-        a, b = np.int64(labels[u[edge]]), np.int64(labels[v[edge]])
-        if a > b:
-            a, b = b, a
-        if not inside:
-            if a == b:
-                continue
-            b -= 1
-        keys[found] = a * size - a * (a - 1) // 2 + (b - a)
-        found += 1
+        cell = _cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
+        if cell >= 0:
+            keys[found] = cell
+            found += 1
     return keys[:found]
-
-
-@kernel
-def block_histogram(keys: Integers, size: int) -> Integers:
-    """Edges per cell, for a number of cells that may be written down."""
-    counts = np.zeros(size, dtype=np.int64)
-    for key in keys:
-        counts[key] += 1
-    return counts
 
 
 @kernel
@@ -110,20 +119,25 @@ def run_lengths(keys: Integers) -> tuple[Integers, Integers]:
 
 
 @kernel
-def adjacency(u: Positions, v: Positions, nodes: int) -> tuple[Integers, Positions]:
-    """Neighbour lists of an undirected graph, each in ascending order."""
-    starts = np.zeros(nodes + 1, dtype=np.int64)
-    for edge in range(u.size):
-        starts[u[edge] + 1] += 1
-        starts[v[edge] + 1] += 1
-    for node in range(nodes):
-        starts[node + 1] += starts[node]
-    heads = starts[:-1].copy()
-    neighbours = np.empty(2 * u.size, dtype=np.int32)
-    for edge in range(u.size):
-        x, y = u[edge], v[edge]
-        neighbours[heads[x]] = y
-        heads[x] += 1
-        neighbours[heads[y]] = x
-        heads[y] += 1
-    return starts, neighbours
+def community_counts(
+    starts: Integers, neighbours: Positions, labels: Positions, communities: int
+) -> tuple[Integers, Positions, Positions]:
+    """For each row of neighbours the communities that occur in it, and how often each does."""
+    begins = np.empty(starts.size, dtype=np.int64)
+    occurring = np.empty(neighbours.size, dtype=np.int32)
+    counts = np.empty(neighbours.size, dtype=np.int32)
+    count = np.zeros(communities, dtype=np.int32)
+    found = 0
+    for row in range(starts.size - 1):
+        begins[row] = found
+        for at in range(starts[row], starts[row + 1]):
+            label = labels[neighbours[at]]
+            if count[label] == 0:
+                occurring[found] = label
+                found += 1
+            count[label] += 1
+        for at in range(begins[row], found):
+            counts[at] = count[occurring[at]]
+            count[occurring[at]] = 0
+    begins[starts.size - 1] = found
+    return begins, occurring[:found], counts[:found]

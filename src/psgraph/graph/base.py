@@ -2,6 +2,7 @@
 
 A graph is a roster (the public nodes) and two arrays `u < v` of *positions* in it, sorted by
 ``(u, v)`` without repeats. An edge takes eight bytes; ids are used only on the way in and out.
+The arrays are in memory, or in the parts of a store (`psgraph.graph.parts`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph.errors import DataError, InvalidArgument, OutsideRoster
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
 from psgraph.graph.normalising import Dropped, Positions, normalise
+from psgraph.graph.parts import EdgeParts, MemoryParts
 from psgraph.graph.roster import Roster, RosterOrIds, as_roster
 
 if TYPE_CHECKING:
@@ -46,13 +48,12 @@ class Graph(Frozen):
         Rows removed from the input before this point; those removed here are added.
     """
 
-    __slots__ = ("dropped", "roster", "time", "u", "v")
+    __slots__ = ("dropped", "parts", "roster", "time")
 
-    _fields = ("roster", "u", "v", "time", "dropped")
+    _fields = ("roster", "parts", "time", "dropped")
 
     roster: Roster
-    u: Positions
-    v: Positions
+    parts: EdgeParts
     time: str | None
     dropped: Dropped
 
@@ -80,18 +81,35 @@ class Graph(Frozen):
             raise DataError("u and v must be flat arrays of one length")
         if a.size and (a.dtype.kind not in "iu" or b.dtype.kind not in "iu"):
             raise DataError("u and v are positions in the roster and must be integers")
-        n = len(roster)
-        if a.size and (a.min() < 0 or b.min() < 0 or a.max() >= n or b.max() >= n):
-            where = "" if time is None else f"the snapshot at {time!r}: "
-            raise OutsideRoster(
-                f"{where}an edge has an end outside the roster\n"
-                "The snapshot is refused. A roster may grow: add the missing nodes with the time "
-                "they joined in a column `from`, or append them to a plain list, where they count "
-                "from the next timestamp on. Or leave such edges out of the input."
-            )
+        roster.refuse_outside(a, b, time=time)
         low, high, now = normalise(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
         total = now if dropped is None else dropped + now
-        self._fill(roster=roster, u=low, v=high, time=time, dropped=total)
+        parts = MemoryParts(low, high, nodes=len(roster))
+        self._fill(roster=roster, parts=parts, time=time, dropped=total)
+
+    @classmethod
+    def from_parts(
+        cls,
+        roster: Roster,
+        parts: EdgeParts,
+        *,
+        time: str | None = None,
+        dropped: Dropped | None = None,
+    ) -> Self:
+        """Build from edges in normal form that are read part by part; they are not checked."""
+        graph = object.__new__(cls)
+        graph._fill(roster=roster, parts=parts, time=time, dropped=dropped or Dropped())
+        return graph
+
+    @property
+    def u(self) -> Positions:
+        """The smaller ends of all edges. Reads a stored graph into memory."""
+        return self.parts.whole().u
+
+    @property
+    def v(self) -> Positions:
+        """The larger ends of all edges. Reads a stored graph into memory."""
+        return self.parts.whole().v
 
     @classmethod
     def from_edges(

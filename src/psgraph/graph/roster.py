@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psgraph.errors import DataError, InvalidArgument, RosterError
+from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
 from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, is_dense
@@ -137,6 +137,18 @@ class Roster(Frozen):
             raise DataError(
                 f"the ids of the edges are {edges} and those of the roster are {nodes}\n"
                 "Bring both to one type: integers throughout or strings throughout."
+            )
+
+    def refuse_outside(self, a: NDArray[Any], b: NDArray[Any], *, time: str | None) -> None:
+        """Refuse edges of which an end is not a position in the roster."""
+        n = len(self)
+        if a.size and (a.min() < 0 or b.min() < 0 or a.max() >= n or b.max() >= n):
+            where = "" if time is None else f"the snapshot at {time!r}: "
+            raise OutsideRoster(
+                f"{where}an edge has an end outside the roster\n"
+                "The snapshot is refused. A roster may grow: add the missing nodes with the time "
+                "they joined in a column `from`, or append them to a plain list, where they count "
+                "from the next timestamp on. Or leave such edges out of the input."
             )
 
     @property

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from psgraph._runtime.html import card, facts
 from psgraph._runtime.numbers import significant
 from psgraph.graph.base import Graph
+from psgraph.graph.parts import degrees
 
 __all__ = ["SyntheticGraph"]
 
@@ -24,13 +23,13 @@ class SyntheticGraph(Graph):
     @property
     def edge_count(self) -> int:
         """The number of edges."""
-        return int(self.u.size)
+        return self.parts.edge_count
 
     def __repr__(self) -> str:
         return f"SyntheticGraph({len(self.roster)} nodes, {self.edge_count} edges)"
 
     def _repr_html_(self) -> str:
-        degrees = np.bincount(np.concatenate([self.u, self.v]), minlength=1)
+        most = int(degrees(self.parts, len(self.roster)).max(initial=0))
         mean = 2 * self.edge_count / max(len(self.roster), 1)
         return card(
             "Synthetic graph",
@@ -39,7 +38,7 @@ class SyntheticGraph(Graph):
                     ("time", self.time or ""),
                     ("nodes", f"{len(self.roster):,}"),
                     ("edges", f"{self.edge_count:,}"),
-                    ("degree", f"mean {significant(mean)}, maximum {int(degrees.max()):,}"),
+                    ("degree", f"mean {significant(mean)}, maximum {most:,}"),
                 ]
             ),
         )

@@ -137,15 +137,22 @@ class Method(ABC, Generic[Measurement, State]):
         Whether `measure` also takes the snapshot of the timestamp before, as the keyword
         `previous`; None at the first timestamp and after a restart. What it reads there must be
         charged there: see `Budget.reserve`.
+    needs_all_edges
+        Whether `measure` holds all edges of a snapshot in memory on one machine, instead of
+        asking an engine for sums over parts of them. Publishing from a store says so first.
     distribution_version
-        Incremented when a new version of the method draws from other distributions than the
-        previous one: a ledger begun under another version is refused.
+        Incremented when ledgers begun with an earlier version of the method must not be
+        continued, because what they hold would be read as something else; they are refused. A
+        change that keeps the promise, and reads old measurements and states as they were meant,
+        leaves it alone: sealed values stay sealed, and later timestamps are measured by the new
+        version, which their certificates name. proofs/seal-and-replay.md, invariant C.
     """
 
     name: ClassVar[str]
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
     remembers_snapshot: ClassVar[bool] = False
+    needs_all_edges: ClassVar[bool] = False
 
     @property
     def caveat(self) -> Caveat | None:

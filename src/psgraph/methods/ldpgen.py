@@ -18,6 +18,7 @@ from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.methods.steps.kmeans import k_means
+from psgraph.methods.steps.seeds import synthesis_seed
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import per_edge
@@ -221,8 +222,8 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         self, state: LDPGenState, rng: np.random.Generator, engine: Engine
     ) -> SyntheticGraph:
         with phase("reconstruction"):
-            edges = engine.sample_blocks(*_blocks(state), rng=rng)
-            return SyntheticGraph(state.roster, edges.u, edges.v)
+            parts = engine.sample(*_blocks(state), seed=synthesis_seed(rng))
+            return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: LDPGenState) -> Mapping[str, Any]:
         return {"groups": state.mean_degrees.shape[0]}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph.engines.base import Engine, PairCounts
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_choice, checked_integer
@@ -24,6 +24,7 @@ from psgraph.methods.steps.communities import (
     super_graph_plan,
 )
 from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
+from psgraph.methods.steps.seeds import synthesis_seed
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import per_edge
@@ -186,15 +187,11 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         self, state: PrivGraphState, rng: np.random.Generator, engine: Engine
     ) -> SyntheticGraph:
         with phase("reconstruction"):
-            inside = engine.sample_blocks(inside_blocks(state.inner_degrees, state.labels), rng=rng)
-            between = engine.sample_pairs(
-                state.labels, *state.community_pairs, _rounded(state.community_edges, rng), rng=rng
-            )
-            return SyntheticGraph(
-                state.roster,
-                np.concatenate([inside.u, between.u]),
-                np.concatenate([inside.v, between.v]),
-            )
+            inside = inside_blocks(state.inner_degrees, state.labels)
+            counts = _rounded(state.community_edges, rng)
+            between = PairCounts(state.labels, *state.community_pairs, counts)
+            parts = engine.sample(inside, between, seed=synthesis_seed(rng))
+            return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: PrivGraphState) -> Mapping[str, Any]:
         return {"communities": state.communities}

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph.graph.parts import degrees
+
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
@@ -33,8 +35,7 @@ def node_degrees(graph: Graph) -> Counts:
     >>> node_degrees(SyntheticGraph(Roster.range(4), [0, 0], [1, 2]))
     array([2, 1, 1, 0])
     """
-    n = len(graph.roster)
-    return np.bincount(graph.u, minlength=n) + np.bincount(graph.v, minlength=n)
+    return degrees(graph.parts, len(graph.roster))
 
 
 def degree_divergence(original: Graph, synthetic: Graph) -> float:

@@ -39,6 +39,9 @@ class Certificate:
     graph_sha256, nodes_sha256
         The digests of the published files: the graph, and the list of its nodes. None if nothing
         is recorded; version 0.1.0 wrote no node lists.
+    graph_part_nodes
+        If the graph is not one file but a directory of parts: how many nodes each is for. Then
+        `graph_sha256` is `psgraph.publication.graph_files.digest_of_parts`.
     """
 
     timestamp: int
@@ -61,6 +64,13 @@ class Certificate:
     nodes_sha256: str | None = None
     noise: str | None = None
     times: str | None = None
+    graph_part_nodes: int | None = None
+
+    @property
+    def graph_parts(self) -> int | None:
+        """The number of parts the graph is published in; None if it is one file."""
+        size = self.graph_part_nodes
+        return None if size is None else -(-self.nodes // size)
 
     @property
     def promise(self) -> Promise:
@@ -94,6 +104,7 @@ class Certificate:
             **({"caveat": _caveat_to_dict(self.caveat)} if self.caveat else {}),
             "previous": self.previous,
             "graph_sha256": self.graph_sha256,
+            **_stated("graph_part_nodes", self.graph_part_nodes),
             **_stated("nodes_sha256", self.nodes_sha256),
         }
 
@@ -153,6 +164,7 @@ class Certificate:
                 nodes_sha256=content.get("nodes_sha256"),
                 noise=content.get("noise"),
                 times=content.get("times"),
+                graph_part_nodes=_part_nodes(content),
             )
             unchanged = certificate.to_json().encode() == (
                 text if isinstance(text, bytes) else text.encode()
@@ -172,9 +184,17 @@ class Certificate:
         return certificate
 
 
-def _stated(name: str, value: str | None) -> dict[str, str]:
-    """A fact that older certificates don't state; without it nothing is written."""
+def _stated(name: str, value: str | int | None) -> dict[str, str | int]:
+    """A fact that not every certificate states; without it nothing is written."""
     return {} if value is None else {name: value}
+
+
+def _part_nodes(content: Mapping[str, Any]) -> int | None:
+    """The nodes of a part; a graph of one part is a file, and nothing is stated."""
+    size: int | None = content.get("graph_part_nodes")
+    if size is not None and (type(size) is not int or not 1 <= size < content["nodes"]):
+        raise ValueError
+    return size
 
 
 def _caveat_to_dict(caveat: Caveat) -> dict[str, Any]:

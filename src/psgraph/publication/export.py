@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -19,15 +20,17 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from psgraph._runtime.folder import new_folder, write_checksums
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export_readme import readme
-from psgraph.publication.folder import new_folder, write_checksums
 from psgraph.publication.reading import Releases
 from psgraph.publication.releases import ReleaseDirectory
 
-__all__ = ["FORMATS", "Contents", "check_format", "graphml_lines", "write_folder"]
+__all__ = ["FORMATS", "Contents", "check_format", "csv_chunks", "graphml_lines", "write_folder"]
+
+_NODES_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,10 @@ def _copy_releases(contents: Contents, folder: Path) -> None:
     """Copy graphs, certificates and node lists, checking each digest once more."""
     there, copy = ReleaseDirectory(contents.releases.path), ReleaseDirectory(folder)
     for certificate in contents.certificates:
-        copy.graph_path(certificate.timestamp).write_bytes(there.graph(certificate))
+        for file in there.graph(certificate):
+            to = folder / file.path.relative_to(there.path)
+            to.parent.mkdir(exist_ok=True)
+            to.write_bytes(file.read())
         text = certificate.to_json()
         copy.certificate_path(certificate.timestamp).write_text(text, encoding="utf-8")
         digest = certificate.nodes_sha256
@@ -99,30 +105,46 @@ def _write_nodes(contents: Contents, folder: Path) -> int | None:
 
     Returns the first timestamp that has a node list; version 0.1.0 wrote none.
     """
-    stays: list[tuple[Any, int, int | None]] = []
-    since: dict[Any, int] = {}
-    before: Roster | None = None
-    first = 0
-    for certificate in contents.certificates:
-        roster = contents.releases.roster(certificate.timestamp)
-        if roster is None or roster is before:
-            continue
-        if before is None:
-            first = certificate.timestamp
-        known = Roster([]) if before is None else before
-        for left in _without(known, roster):
-            stays.append((left, since.pop(left), certificate.timestamp))
-        since |= dict.fromkeys(_without(roster, known), certificate.timestamp)
-        before = roster
-    if before is None:
+    rosters = _rosters(contents)
+    first = next(rosters, None)
+    if first is None:
         return None
-    stays += [(node, start, None) for node, start in since.items()]
-    stays.sort(key=lambda stay: stay[:2])
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("id", "from", "until"))
-        writer.writerows(stays)
-    return first
+        writer.writerows(_stays(*first, rosters))
+    return first[0]
+
+
+def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
+    """Yield the node lists, each with the first timestamp it is that of."""
+    before: Roster | None = None
+    for certificate in contents.certificates:
+        roster = contents.releases.roster(certificate.timestamp)
+        if roster is not None and roster is not before:
+            yield certificate.timestamp, roster
+            before = roster
+
+
+def _stays(
+    first: int, before: Roster, later: Iterator[tuple[int, Roster]]
+) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield every node with the timestamps it is listed from and until, in ascending order."""
+    changed = next(later, None)
+    if changed is None:  # there may be millions of nodes
+        for begin in range(0, len(before), _NODES_AT_ONCE):
+            for node in before.ids[begin : begin + _NODES_AT_ONCE].tolist():
+                yield node, first, None
+        return
+    stays: list[tuple[Any, int, int | None]] = []
+    since: dict[Any, int] = dict.fromkeys(before.ids.tolist(), first)
+    for timestamp, roster in chain([changed], later):
+        for left in _without(before, roster):
+            stays.append((left, since.pop(left), timestamp))
+        since |= dict.fromkeys(_without(roster, before), timestamp)
+        before = roster
+    stays += [(node, start, None) for node, start in since.items()]
+    yield from sorted(stays, key=lambda stay: stay[:2])
 
 
 def _without(roster: Roster, other: Roster) -> list[Any]:
@@ -144,8 +166,16 @@ def _write_csv(contents: Contents, folder: Path) -> None:
     """Write ``csv/NNNNNN.csv``, columns u and v."""
     (folder / "csv").mkdir()
     for certificate in contents.certificates:
-        edges = contents.releases.edges(certificate.timestamp)
-        pa.csv.write_csv(edges, folder / "csv" / f"{certificate.timestamp:06d}.csv")
+        with (folder / "csv" / f"{certificate.timestamp:06d}.csv").open("wb") as file:
+            file.writelines(csv_chunks(contents.releases, certificate.timestamp))
+
+
+def csv_chunks(releases: Releases, timestamp: int) -> Iterator[bytes]:
+    """Yield the edges of a release as CSV, columns u and v, for one file after the other."""
+    for number, edges in enumerate(releases.edge_tables(timestamp)):
+        sink = pa.BufferOutputStream()
+        pa.csv.write_csv(edges, sink, pa.csv.WriteOptions(include_header=number == 0))
+        yield sink.getvalue().to_pybytes()
 
 
 def _write_graphml(contents: Contents, folder: Path) -> None:
@@ -171,8 +201,9 @@ def graphml_lines(graph: SyntheticGraph) -> Iterator[str]:
     yield '<graph edgedefault="undirected">\n'
     for name in names:
         yield f"<node id={name}/>\n"
-    for u, v in zip(names[graph.u], names[graph.v], strict=True):
-        yield f"<edge source={u} target={v}/>\n"
+    for read in graph.parts.edges():
+        for u, v in zip(*(names[ends] for ends in read()), strict=True):
+            yield f"<edge source={u} target={v}/>\n"
     yield "</graph>\n</graphml>\n"
 
 
@@ -193,24 +224,29 @@ def _write_combined(contents: Contents, folder: Path) -> None:
     writer: pq.ParquetWriter | None = None
     try:
         for certificate in contents.certificates:
-            edges = contents.releases.edges(certificate.timestamp)
-            rows = edges.num_rows
-            table = edges.add_column(0, "t", pa.array([certificate.timestamp] * rows, pa.int64()))
-            table = table.add_column(1, "time", pa.array([certificate.time] * rows, pa.string()))
-            if writer is None:
-                writer = pq.ParquetWriter(
-                    folder / "edges.parquet", table.schema, compression="zstd"
-                )
-            elif rows and table.schema != writer.schema:
-                raise DataError(
-                    "ids are integers at some timestamps and text at others\n"
-                    "Such releases can't be combined. Export as parquet, csv or graphml."
-                )
-            if rows:
-                writer.write_table(table)
+            for edges in contents.releases.edge_tables(certificate.timestamp):
+                table = _with_times(edges, certificate)
+                if writer is None:
+                    writer = pq.ParquetWriter(
+                        folder / "edges.parquet", table.schema, compression="zstd"
+                    )
+                elif table.num_rows and table.schema != writer.schema:
+                    raise DataError(
+                        "ids are integers at some timestamps and text at others\n"
+                        "Such releases can't be combined. Export as parquet, csv or graphml."
+                    )
+                if table.num_rows:
+                    writer.write_table(table)
     finally:
         if writer is not None:
             writer.close()
+
+
+def _with_times(edges: Any, certificate: Certificate) -> Any:
+    """Add the columns t and time in front."""
+    rows = edges.num_rows
+    timed = edges.add_column(0, "t", pa.array([certificate.timestamp] * rows, pa.int64()))
+    return timed.add_column(1, "time", pa.array([certificate.time] * rows, pa.string()))
 
 
 FORMATS: dict[str, Callable[[Contents, Path], None]] = {

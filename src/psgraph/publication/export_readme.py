@@ -39,7 +39,7 @@ certain about an edge in the original.
 
 | file | content |
 |---|---|
-| `NNNNNN.parquet` | the graph of timestamp NNNNNN, columns `u`, `v` |
+| {_graphs(certificates)} |
 | `NNNNNN.json` | its certificate: what was promised and spent, and the digests of its files |
 {more}| `SHA256SUMS` | the checksums of all files |
 
@@ -62,6 +62,17 @@ psgraph verify .            # and the releases as they were published
 `verify` compares every graph and node list with its certificate, every certificate with the one
 before it, and adds up what was spent in every window. It needs no access to the original.
 {_canonical(format)}"""
+
+
+def _graphs(certificates: Sequence[Certificate]) -> str:
+    """Where the graphs are: each in a file, or in a directory of parts."""
+    parted = {certificate.graph_parts is not None for certificate in certificates}
+    if parted == {False}:
+        return "`NNNNNN.parquet` | the graph of timestamp NNNNNN, columns `u`, `v`"
+    parts = "the graph of timestamp NNNNNN in parts, columns `u`, `v`: read the directory"
+    if parted == {True}:
+        return f"`NNNNNN/part-….parquet` | {parts}"
+    return f"`NNNNNN.parquet` or `NNNNNN/part-….parquet` | {parts} where there is one"
 
 
 def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:

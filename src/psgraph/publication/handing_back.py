@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from psgraph._version import __version__
 from psgraph.errors import VerificationFailed
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method
 from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.graph_reading import read_graph
 from psgraph.publication.history import History, Seal
-from psgraph.publication.parquet import read_graph
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.synthesis import Synthesis
 
@@ -41,11 +42,9 @@ class HandingBack:
 
     def _read(self, directory: ReleaseDirectory, timestamp: int, snapshot: Snapshot) -> Release:
         certificate = directory.certificate(timestamp)
-        content = directory.graph(certificate)
+        files = directory.graph(certificate)
         self._check(certificate)
-        path = directory.graph_path(timestamp)
-        graph = read_graph(content, path, roster=snapshot.roster, time=certificate.time)
-        return Release(graph, certificate)
+        return Release(read_graph(files, certificate, snapshot.roster), certificate)
 
     @staticmethod
     def _node_list_is_there(directory: ReleaseDirectory, certificate: Certificate) -> bool:
@@ -56,11 +55,18 @@ class HandingBack:
         """Synthesise a release again; write it if it came out as it was."""
         previous = self._history.previous_certificate(seal.timestamp)
         state = self._state_after(seal.timestamp)
-        release, files = self._synthesis.release(seal, state, previous)
-        self._check(release.certificate)
-        if self._directory is not None and files is not None:
-            self._directory.write(files.graph, files.nodes, release.certificate)
-        return release
+        return self._synthesis.release(seal, state, previous, self._check_made_again)
+
+    def _check_made_again(self, certificate: Certificate) -> None:
+        known = certificate.digest == self._history.certificate_of(certificate.timestamp)
+        if not known and certificate.version != __version__:
+            raise VerificationFailed(
+                f"files of timestamp {certificate.timestamp} are missing, and this version of "
+                f"psgraph ({__version__}) would make others than version {certificate.version}, "
+                "which published it\nRestore them from a backup, or let that version make them "
+                "again. Nothing was measured."
+            )
+        self._check(certificate)
 
     def _check(self, certificate: Certificate) -> None:
         if certificate.digest != self._history.certificate_of(certificate.timestamp):

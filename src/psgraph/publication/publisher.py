@@ -141,6 +141,7 @@ class Publisher:
                 engine,
                 private=self.private,
                 encode=self._history.durable,
+                directory=self._directory,
             )
             self._earlier = HandingBack(method, self._history, self._directory, self._synthesis)
             self._finish()
@@ -305,10 +306,7 @@ class Publisher:
     def _release(self, seal: Seal) -> Release:
         """Make, write and record the release of the last sealed timestamp."""
         previous = self._history.previous_certificate(seal.timestamp)
-        release, files = self._synthesis.release(seal, self._state, previous)
-        if self._directory is not None and files is not None:
-            with phase("write"):
-                self._directory.write(files.graph, files.nodes, release.certificate)
+        release = self._synthesis.release(seal, self._state, previous)
         with phase("seal"):
             self._history.record_release(seal.timestamp, release.certificate.digest)
             self._unfinished = None

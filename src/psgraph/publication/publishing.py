@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -10,10 +11,12 @@ from typing import Any
 from psgraph._runtime.paths import as_path
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.memory import memory_note
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.streams import read_stream
+from psgraph.streams.overflow import Overflow
 
 __all__ = ["publish"]
 
@@ -34,7 +37,8 @@ def publish(
     """Publish a stream to a directory and return its releases.
 
     Calling it again costs nothing: what is sealed in the directory's ledger is handed back, and
-    only new timestamps are measured. `Publisher` is for more control.
+    only new timestamps are measured. Input is read once; a snapshot that is larger than memory is
+    kept in scratch files meanwhile. `Publisher` is for more control.
 
     Parameters
     ----------
@@ -62,15 +66,18 @@ def publish(
     """
     guarantee, chosen = WEventPrivacy(epsilon, window), choose_method(method)
     directory = as_path(out, "out")
-    stream = read_stream(source, **reading)
-    with Publisher(
-        chosen,
-        guarantee,
-        out=directory,
-        seed=seed,
-        not_private=not_private,
-        large_epsilon=large_epsilon,
-        progress=progress,
-    ) as publisher:
-        deque(publisher.publish_all(stream), maxlen=0)
+    with Overflow() as overflow:
+        stream = read_stream(source, store=overflow, **reading)
+        if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
+            warnings.warn(told, stacklevel=2)
+        with Publisher(
+            chosen,
+            guarantee,
+            out=directory,
+            seed=seed,
+            not_private=not_private,
+            large_epsilon=large_epsilon,
+            progress=progress,
+        ) as publisher:
+            deque(publisher.publish_all(stream), maxlen=0)
     return read_releases(directory)

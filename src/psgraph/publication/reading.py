@@ -8,11 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
+import pyarrow as pa
+
 from psgraph._runtime.paths import as_path
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.formats.edges import edge_table
+from psgraph.graph.formats.node_lists import read_nodes
 from psgraph.publication.certificate import Certificate, Release
-from psgraph.publication.parquet import edge_table, read_graph, read_nodes
+from psgraph.publication.graph_reading import read_graph
 from psgraph.publication.releases import ReleaseDirectory
 
 __all__ = ["Releases", "read_releases"]
@@ -113,18 +117,16 @@ class Releases(Sequence[Release]):
 
     def edges(self, timestamp: int) -> Any:
         """The edges of a release as an Arrow table of ids ``u``, ``v``. Needs no roster."""
-        certificate = self.certificates[timestamp]
-        path = self._directory.graph_path(certificate.timestamp)
-        return edge_table(self._directory.graph(certificate), path)
+        return pa.concat_tables(self.edge_tables(timestamp))
+
+    def edge_tables(self, timestamp: int) -> Iterator[Any]:
+        """The same edges, file by file: a graph of many nodes is published in parts."""
+        for file in self._directory.graph(self.certificates[timestamp]):
+            yield edge_table(file.read(), file.path)
 
     def _read(self, certificate: Certificate, rosters: Iterator[Roster]) -> Release:
         roster = self._roster_of(certificate, rosters)
-        graph = read_graph(
-            self._directory.graph(certificate),
-            self._directory.graph_path(certificate.timestamp),
-            roster=roster,
-            time=certificate.time,
-        )
+        graph = read_graph(self._directory.graph(certificate), certificate, roster)
         if len(roster) != certificate.nodes:
             raise DataError(
                 f"timestamp {certificate.timestamp} has {certificate.nodes} nodes and its roster "
@@ -170,6 +172,7 @@ def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
     """Read all certificates; a last graph without one is still being published."""
     if not directory.path.is_dir():
         raise DataError(f"{directory.path} is not a directory\nGive the directory of the releases.")
+    directory.refuse_store()
     timestamps = directory.timestamps()
     if not timestamps:
         raise DataError(f"{directory.path} holds no releases (000000.parquet, 000000.json, …)")

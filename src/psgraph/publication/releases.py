@@ -1,12 +1,12 @@
 """The directory that releases are published in. Each file is complete or absent.
 
 ``NNNNNN.parquet`` is a graph, ``NNNNNN.json`` its certificate, and ``nodes/<sha256>.parquet`` a
-node list, shared by all releases whose certificates name it.
+node list, shared by all releases whose certificates name it. A graph of many nodes is a directory
+``NNNNNN/`` of parts instead (`psgraph.publication.graph_files`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -15,12 +15,16 @@ from pathlib import Path
 from psgraph._runtime.durable import make_directory, write_all_whole
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.encoding import EncodedGraph
+from psgraph.publication.graph_files import RESTORE, PublishedFile, parts_of, read_bytes
 
 __all__ = ["ReleaseDirectory"]
 
 NODES_NAME = "nodes"
 
-_RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})\.(parquet|json)", re.ASCII)
+#: In a store. By name: what reads releases, as the public report does, imports no private edges.
+_STORE = "psgraph-store.json"
+_RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})(\.parquet|\.json)?", re.ASCII)
 
 
 class ReleaseDirectory:
@@ -38,6 +42,13 @@ class ReleaseDirectory:
 
     def graph_path(self, timestamp: int) -> Path:
         return self.path / f"{timestamp:06d}.parquet"
+
+    def parts_path(self, timestamp: int) -> Path:
+        return self.path / f"{timestamp:06d}"
+
+    def _graph_places(self, timestamp: int) -> tuple[Path, Path]:
+        """Where a graph may be: in a file, or in a directory of parts."""
+        return self.graph_path(timestamp), self.parts_path(timestamp)
 
     def certificate_path(self, timestamp: int) -> Path:
         return self.path / f"{timestamp:06d}.json"
@@ -84,7 +95,7 @@ class ReleaseDirectory:
 
     def refuse_unsealed(self, sealed: int) -> None:
         """Refuse to measure a timestamp of which a file is already there."""
-        for path in (self.graph_path(sealed), self.certificate_path(sealed)):
+        for path in (*self._graph_places(sealed), self.certificate_path(sealed)):
             if path.exists():
                 raise VerificationFailed(
                     f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
@@ -92,26 +103,42 @@ class ReleaseDirectory:
                     "Nothing was measured."
                 )
 
-    def write(self, graph: memoryview, nodes: memoryview, certificate: Certificate) -> None:
+    def write(self, graph: EncodedGraph, nodes: memoryview, certificate: Certificate) -> None:
         """Write node list, graph and certificate, in this order. Existing files must be equal."""
         assert certificate.nodes_sha256 is not None
+        assert certificate.graph_sha256 == graph.sha256
         nodes_path = self.nodes_path(certificate.nodes_sha256)
         make_directory(nodes_path.parent)
-        files = [] if nodes_path.exists() else [(nodes_path, nodes)]  # named by its content
-        for path, content in (
-            (self.graph_path(certificate.timestamp), graph),
-            (
-                self.certificate_path(certificate.timestamp),
-                memoryview(certificate.to_json().encode()),
-            ),
-        ):
-            if not path.exists():
-                files.append((path, content))
-            elif self.read_bytes(path) != bytes(content):  # it may have been seen
-                raise VerificationFailed(
-                    f"{path} is already there and holds something else\n{self._remedy(certificate)}"
-                )
+        files: list[tuple[Path, memoryview | Path]] = []
+        if not nodes_path.exists():  # named by its content
+            files.append((nodes_path, nodes))
+        if not self._holds_graph(certificate):
+            assert graph.content is not None
+            one, parts = self._graph_places(certificate.timestamp)
+            files.append((one if graph.part_nodes is None else parts, graph.content))
+        text = certificate.to_json().encode()
+        path = self.certificate_path(certificate.timestamp)
+        if not path.exists():
+            files.append((path, memoryview(text)))
+        elif read_bytes(path) != text:
+            raise self._in_the_way(path, certificate)
         write_all_whole(files)
+
+    def _holds_graph(self, certificate: Certificate) -> bool:
+        """Whether a graph is there already; refuse another one, which may have been seen."""
+        for path in self._graph_places(certificate.timestamp):
+            if path.exists():
+                try:
+                    self.check_graph(certificate)
+                except VerificationFailed:
+                    raise self._in_the_way(path, certificate) from None
+                return True
+        return False
+
+    def _in_the_way(self, path: Path, certificate: Certificate) -> VerificationFailed:
+        return VerificationFailed(
+            f"{path} is already there and holds something else\n{self._remedy(certificate)}"
+        )
 
     def _remedy(self, certificate: Certificate) -> str:
         """What to do about a file that is in the way of a release."""
@@ -133,28 +160,56 @@ class ReleaseDirectory:
 
     # ---- reading ----
 
+    def refuse_store(self) -> None:
+        """Refuse a store of prepared input, whose directories have names like those of graphs."""
+        if (self.path / _STORE).exists():
+            raise VerificationFailed(
+                f"{self.path} is a store that psgraph prepare wrote: private edges, not releases\n"
+                "Give the directory of the releases."
+            )
+
     def has(self, timestamp: int) -> bool:
         """Whether graph and certificate of a timestamp are there."""
-        return self.graph_path(timestamp).exists() and self.certificate_path(timestamp).exists()
+        return self.certificate_path(timestamp).exists() and any(
+            path.exists() for path in self._graph_places(timestamp)
+        )
 
     def certificate(self, timestamp: int) -> Certificate:
         """Read the certificate of a timestamp; refuse one that was changed."""
         path = self.certificate_path(timestamp)
         try:
-            certificate = Certificate.from_json(self.read_bytes(path))
+            certificate = Certificate.from_json(read_bytes(path))
         except VerificationFailed as error:
             if not path.exists():
                 raise
             raise VerificationFailed(
-                f"{path} was changed after it was published\n{_RESTORE}"
+                f"{path} was changed after it was published\n{RESTORE}"
             ) from error
         if certificate.timestamp != timestamp:
             raise VerificationFailed(f"{path} is the certificate of another timestamp")
         return certificate
 
-    def graph(self, certificate: Certificate) -> bytes:
-        """Read the file of a graph; refuse one that was changed."""
-        return self._checked(self.graph_path(certificate.timestamp), certificate.graph_sha256)
+    def graph(self, certificate: Certificate) -> tuple[PublishedFile, ...]:
+        """The files of a graph, in order. Each is checked when it is read.
+
+        Parts are checked here already, together: the certificate states one digest of all.
+        """
+        one, parts = self._graph_places(certificate.timestamp)
+        other = parts if certificate.graph_parts is None else one
+        if other.exists():
+            raise VerificationFailed(
+                f"{other} is not the graph its certificate states, which is beside it\n"
+                "Find out who put it there, and move it away."
+            )
+        if certificate.graph_parts is None:
+            return (PublishedFile(one, certificate.graph_sha256),)
+        return parts_of(parts, certificate.graph_parts, certificate.graph_sha256)
+
+    def check_graph(self, certificate: Certificate) -> None:
+        """Refuse a graph of which a file was changed, removed or added."""
+        files = self.graph(certificate)
+        if certificate.graph_parts is None:
+            files[0].read()
 
     def nodes(self, certificate: Certificate) -> bytes | None:
         """Read the node list a certificate names; refuse one that was changed.
@@ -162,13 +217,7 @@ class ReleaseDirectory:
         None for releases of version 0.1.0, which wrote no node lists.
         """
         digest = certificate.nodes_sha256
-        return None if digest is None else self._checked(self.nodes_path(digest), digest)
-
-    def _checked(self, path: Path, sha256: str | None) -> bytes:
-        content = self.read_bytes(path)
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise VerificationFailed(f"{path} was changed after it was published\n{_RESTORE}")
-        return content
+        return None if digest is None else PublishedFile(self.nodes_path(digest), digest).read()
 
     def timestamps(self) -> list[int]:
         """The timestamps of which at least one file is there, in order."""
@@ -220,24 +269,9 @@ class ReleaseDirectory:
     ) -> None:
         """Check a graph, and its node list unless that was checked before."""
         try:
-            self.graph(certificate)
+            self.check_graph(certificate)
             if certificate.nodes_sha256 not in checked:
                 self.nodes(certificate)
                 checked.add(certificate.nodes_sha256 or "")
         except PsgraphError as error:
             problems.append(str(error).splitlines()[0])
-
-    def read_bytes(self, path: Path) -> bytes:
-        """The content of a file; a typed error if it can't be read."""
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            raise VerificationFailed(f"{path} is missing") from None
-        except OSError as error:
-            raise OutputError(f"{path} can't be read: {error.strerror}") from None
-
-
-_RESTORE = (
-    "Restore it from a copy. Or remove it and publish the same input again: the file is made "
-    "again from the ledger if it comes out as it was."
-)

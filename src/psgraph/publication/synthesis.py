@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,27 +11,21 @@ import numpy as np
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
-from psgraph.graph import Roster
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.encoding import encoded
 from psgraph.publication.history import Seal
-from psgraph.publication.parquet import graph_bytes, nodes_bytes
 from psgraph.publication.promise import Promise
+from psgraph.publication.releases import ReleaseDirectory
 
-__all__ = ["Files", "Synthesis"]
-
-
-@dataclass(frozen=True)
-class Files:
-    """A release as it is published: the graph and the list of its nodes."""
-
-    graph: memoryview
-    nodes: memoryview
+__all__ = ["Synthesis"]
 
 
 class Synthesis:
-    """Makes releases of sealed timestamps.
+    """Makes releases of sealed timestamps, and writes them.
 
     Parameters
     ----------
@@ -39,6 +33,8 @@ class Synthesis:
         Whether the noise comes from a secret source.
     encode
         Whether releases are chained by the bytes of their files.
+    directory
+        Where these files go, if anywhere.
     """
 
     def __init__(
@@ -49,13 +45,20 @@ class Synthesis:
         *,
         private: bool,
         encode: bool,
+        directory: ReleaseDirectory | None,
     ) -> None:
         self._method, self._guarantee, self._engine = method, guarantee, engine
-        self._private, self._encode = private, encode
+        self._private, self._encode, self._directory = private, encode, directory
         self._nodes: tuple[Roster, memoryview, str] | None = None
 
-    def release(self, seal: Seal, state: Any, previous: str | None) -> tuple[Release, Files | None]:
-        """The release of a sealed timestamp, and its files.
+    def release(
+        self,
+        seal: Seal,
+        state: Any,
+        previous: str | None,
+        check: Callable[[Certificate], None] = lambda _: None,
+    ) -> Release:
+        """The release of a sealed timestamp, written unless it is there already.
 
         Privacy: a function of sealed values, the sealed seed and public facts.
         proofs/seal-and-replay.md, invariant C.
@@ -66,22 +69,47 @@ class Synthesis:
             After this timestamp.
         previous
             The digest of the certificate before it.
+        check
+            Called with the certificate before anything is shown; refuses one by an error.
         """
-        method = self._method
         rng = np.random.Generator(np.random.PCG64(seal.seed))
-        graph = method.synthesise(state, rng, self._engine)
-        roster = graph.roster
-        if roster.digest != seal.roster:
-            raise MethodError(f"method {method.name!r} changed the roster")
-        files, digests = None, {}
-        if self._encode:
-            with phase("write"):
-                nodes, nodes_sha256 = self._encoded_nodes(roster)
-                files = Files(graph_bytes(graph), nodes)
-                graph_sha256 = hashlib.sha256(files.graph).hexdigest()
-                digests = {"graph_sha256": graph_sha256, "nodes_sha256": nodes_sha256}
+        graph = self._method.synthesise(state, rng, self._engine)
+        if graph.roster.digest != seal.roster:
+            raise MethodError(f"method {self._method.name!r} changed the roster")
+        if not self._encode:
+            certificate = self._certificate(seal, state, graph, previous)
+            check(certificate)
+            return Release(graph, certificate)
+        directory = self._directory
+        place = None if directory is None else directory.parts_path(seal.timestamp)
+        with phase("write"), encoded(graph, self._engine, place) as files:
+            nodes, nodes_sha256 = self._encoded_nodes(graph.roster)
+            certificate = self._certificate(
+                seal,
+                state,
+                graph,
+                previous,
+                graph_sha256=files.sha256,
+                graph_part_nodes=files.part_nodes,
+                nodes_sha256=nodes_sha256,
+            )
+            check(certificate)
+            if directory is not None:
+                directory.write(files, nodes, certificate)
+        return Release(graph, certificate)
+
+    def _certificate(
+        self,
+        seal: Seal,
+        state: Any,
+        graph: SyntheticGraph,
+        previous: str | None,
+        **digests: Any,
+    ) -> Certificate:
+        """What was promised and spent, with the digests of the files if there are any."""
+        method, roster = self._method, graph.roster
         caveat = method.caveat
-        certificate = Certificate(
+        return Certificate(
             timestamp=seal.timestamp,
             time=seal.time,
             guarantee=self._guarantee,
@@ -102,7 +130,6 @@ class Synthesis:
             times=seal.times,
             **digests,
         )
-        return Release(graph, certificate), files
 
     def _encoded_nodes(self, roster: Roster) -> tuple[memoryview, str]:
         """The node list, encoded once for as long as it stays the same."""

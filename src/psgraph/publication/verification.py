@@ -93,6 +93,7 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
                 raise LedgerError(f"there is nothing at {path}")
             return None, ledger
         directory = ReleaseDirectory(path)
+        directory.refuse_store()
         found = find_ledger(path)
         if found is None and not directory.timestamps():
             raise LedgerError(f"{path} holds neither a ledger nor releases")

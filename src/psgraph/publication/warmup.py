@@ -13,9 +13,11 @@ import numpy as np
 
 from psgraph._runtime.memory import keep_freed_memory
 from psgraph._runtime.sorting import sort_keys
-from psgraph.engines.base import Edges
 from psgraph.engines.local import LocalEngine
+from psgraph.engines.released import Released
+from psgraph.engines.threads import ThreadRunner
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.parts import MemoryParts
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method, find_method
 from psgraph.methods.steps.consistency import norm_sub_threshold
@@ -29,7 +31,7 @@ from psgraph.publication.publisher import Publisher
 
 __all__ = ["warm_up"]
 
-_NODES = 64
+_NODES, _PART = 64, 32
 _CELLS = 1 << 20  # more than are ever written down one by one
 
 
@@ -58,7 +60,7 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
         publisher.publish(_circulant(_NODES + 2, *near))
         publisher.publish(_circulant(_NODES + 2, *near))
     _warm_up_sparse_counts(engine, before)
-    _warm_up_repair(engine, before)
+    _warm_up_repair(before)
 
 
 def _circulant(nodes: int, *steps: int) -> Snapshot:
@@ -86,15 +88,17 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     )
 
 
-def _warm_up_repair(engine: LocalEngine, snapshot: Snapshot) -> None:
-    """A drawn graph has too many edges or too few, and each is mended by a kernel of its own."""
+def _warm_up_repair(snapshot: Snapshot) -> None:
+    """Repair a graph of several parts with too many edges, too few, or nearly all there can be."""
     labels = np.arange(_NODES, dtype=np.int32) % np.int32(2)
-    for edge_count in (_NODES - 8, _NODES + 8):
+    parts = MemoryParts(snapshot.u.copy(), snapshot.v.copy(), nodes=_NODES, part_nodes=_PART)
+    engine = Released(ThreadRunner(threads=1, part_nodes=_PART))
+    for edge_count in (_NODES - 8, _NODES + 8, _NODES * (_NODES - 1) // 2 - 8):
         engine.repair(
-            Edges(snapshot.u.copy(), snapshot.v.copy()),
+            parts,
             labels=labels,
-            inner_degrees=np.full(_NODES, 2.0),
-            outer_degrees=np.full(_NODES, 2.0),
+            inner_degrees=np.full(_NODES, 4.0),
+            outer_degrees=np.full(_NODES, 4.0),
             edge_count=edge_count,
-            rng=np.random.default_rng(0),
+            seed=0,
         )

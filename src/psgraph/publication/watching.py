@@ -35,6 +35,7 @@ from psgraph.publication.file_order import MISSING, FileOrder
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
+from psgraph.streams.overflow import Overflow
 from psgraph.streams.reading import Reading
 from psgraph.streams.sequences import FileSequence
 from psgraph.streams.statements import stated_period
@@ -206,7 +207,10 @@ def watch(
     stop = stop or threading.Event()
     if missing not in MISSING:
         raise InvalidArgument(f"missing={missing!r} is unknown\nGive one of: {', '.join(MISSING)}.")
-    nodes = Nodes.choose(roster, roster_from_edges, ids=ids, unknown_to=unknown_nodes_to)
+    overflow = Overflow()
+    nodes = Nodes.choose(
+        roster, roster_from_edges, ids=ids, unknown_to=unknown_nodes_to, store=overflow
+    )
     nodes.require()
     box = Inbox(inbox, settle=settle)
     published = _published(publisher)
@@ -234,49 +238,49 @@ def watch(
         yield_on_timeout=True,
         recursive=False,
     )
-    while True:
-        for file in box.complete():
-            if stop.is_set():
+    with overflow:
+        while True:
+            for file in box.complete():
+                if stop.is_set():
+                    return
+                _refuse_late(file, published)
+                new = stem(file) not in published
+                if new:
+                    absent = order.before(file, published)
+                    if absent is None:
+                        if order.announce(file):
+                            yield Waiting(file, order.waiting)
+                        break
+                    for name in absent:
+                        release = publisher.publish(_empty(nodes, name), times=times)
+                        published[name] = release.timestamp
+                        yield Arrival(file.with_name(name), release, new=True)
+                queue.append(file)
+                snapshot = next(snapshots)
+                if nodes.unknown is not None:
+                    nodes.unknown.finish()  # refuses the file if it has an edge outside the roster
+                timestamp = publisher.spending.timestamps if new else published[stem(file)]
+                try:
+                    release = publisher.publish(snapshot, timestamp=timestamp, times=times)
+                except ReplayConflict:
+                    raise ReplayConflict(
+                        f"{file.name} was changed after it was published as timestamp {timestamp}\n"
+                        "Publishing it again would spend its budget twice. Restore the file, or "
+                        "remove it and deliver the new data under a later name."
+                    ) from None
+                published[stem(file)] = timestamp
+                box.take(file)
+                yield Arrival(file, release, new=new)
+            if stop.is_set() or (once and box.settled):
                 return
-            _refuse_late(file, published)
-            new = stem(file) not in published
-            if new:
-                absent = order.before(file, published)
-                if absent is None:
-                    if order.announce(file):
-                        yield Waiting(file, order.waiting)
-                    break
-                for name in absent:
-                    release = publisher.publish(_empty(nodes, name), times=times)
-                    published[name] = release.timestamp
-                    yield Arrival(file.with_name(name), release, new=True)
-            queue.append(file)
-            snapshot = next(snapshots)
-            if nodes.unknown is not None:
-                nodes.unknown.finish()  # refuses the file if it has an edge outside the roster
-            timestamp = publisher.spending.timestamps if new else published[stem(file)]
-            try:
-                release = publisher.publish(snapshot, timestamp=timestamp, times=times)
-            except ReplayConflict:
-                raise ReplayConflict(
-                    f"{file.name} was changed after it was published as timestamp {timestamp}\n"
-                    "Publishing it again would spend its budget twice. Restore the file, or "
-                    "remove it and deliver the new data under a later name."
-                ) from None
-            published[stem(file)] = timestamp
-            box.take(file)
-            yield Arrival(file, release, new=new)
-        if stop.is_set() or (once and box.settled):
-            return
-        if box.settled:
-            _pause(changes, stop)
-        else:
-            stop.wait(settle / 2)
+            if box.settled:
+                _pause(changes, stop)
+            else:
+                stop.wait(settle / 2)
 
 
 def _empty(nodes: Nodes, name: str) -> Snapshot:
-    nothing = pa.chunked_array([], pa.int64())
-    return nodes.snapshot(nothing, nothing, time=name)
+    return nodes.gather(name, (pa.int64(), pa.int64())).snapshot()
 
 
 def _text(period: Period) -> str:

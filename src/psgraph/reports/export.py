@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.folder import check_target
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
-from psgraph.publication.folder import check_target
 from psgraph.publication.locations import releases_at
 from psgraph.publication.promise import Promise
 from psgraph.publication.reading import read_releases

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psgraph._runtime.numbers import brief, count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
+from psgraph.graph import parts
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.reports.page import Page
@@ -212,7 +213,7 @@ def add_release_degrees(
     for index, timestamp in enumerate(chosen_timestamps(len(certificates))):
         certificate = certificates[timestamp]
         when = moment(timestamp, certificate.time)
-        degrees = _degrees(releases.edges(timestamp))
+        degrees = _degrees(releases, certificate)
         mean = 2 * certificate.edges / max(certificate.nodes, 1)
         said.append(f"mean {mean:.1f}, maximum {degrees.max(initial=0):,} ({when})")
         shares = (degrees, certificate.nodes)
@@ -226,11 +227,15 @@ def add_release_degrees(
     page.paragraph(f"Degree: {'; '.join(said)}.")
 
 
-def _degrees(edges: Any) -> Counts:
-    """Count the neighbours of every node that has any."""
+def _degrees(releases: Releases, certificate: Certificate) -> Counts:
+    """Count the neighbours of every node, at least of those that have any."""
+    if certificate.nodes_sha256 is not None:
+        graph = releases[certificate.timestamp].graph
+        return parts.degrees(graph.parts, len(graph.roster))
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    edges = releases.edges(certificate.timestamp)  # of version 0.1.0, which listed no nodes
     ends = pa.chunked_array([*edges.column("u").chunks, *edges.column("v").chunks])
     counts = pc.value_counts(ends).field("counts")
     return np.asarray(counts.to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -296,7 +301,9 @@ def _add_own_check(page: Page, last: Certificate) -> None:
     page.paragraph(
         "By hand, without psgraph: NNNNNN.json is the certificate of NNNNNN.parquet. The SHA-256 "
         "digest of the Parquet file is its graph_sha256, and that of its node list its "
-        "nodes_sha256; its own digest is the field previous of the next certificate; the spends of "
+        "nodes_sha256. A graph of many nodes is a directory NNNNNN instead, and its graph_sha256 "
+        "the digest of what sha256sum part-*.parquet prints there. The certificate's own digest "
+        "is the field previous of the next certificate; the spends of "
         f"any w consecutive certificates sum to at most ε. {DIGEST_WORDS}"
     )
     page.paragraph("Save this as check.py beside the published files:")

@@ -38,7 +38,18 @@ for number, certificate in enumerate(certificates):
     window = certificates[max(0, number + 1 - certificate["window"]) : number + 1]
     spent = sum(Fraction(each["spent"]["timestamp"]) for each in window)
     check(spent <= Fraction(certificate["epsilon"]), number, "its window spent too much")
-    print(f"{certificate['graph_sha256']}  {number:06d}.parquet")
+    parts = sorted(Path(f"{number:06d}").glob("[!.]*"))
+    size = certificate.get("graph_part_nodes")
+    check(len(parts) == (-(-certificate["nodes"] // size) if size else 0), number, "parts differ")
+    if parts:
+        names = [f"part-{part:05d}.parquet" for part in range(len(parts))]
+        digests = [hashlib.sha256(part.read_bytes()).hexdigest() for part in parts]
+        lines = "".join(f"{each}  {name}\n" for each, name in zip(digests, names))
+        found = hashlib.sha256(lines.encode("ascii")).hexdigest()
+        check([part.name for part in parts] == names, number, "a part has another name")
+        check(found == certificate["graph_sha256"], number, "a part was changed")
+    else:
+        print(f"{certificate['graph_sha256']}  {number:06d}.parquet")
     if "nodes_sha256" in certificate:
         nodes = certificate["nodes_sha256"]
         print(f"{nodes}  nodes/{nodes}.parquet")

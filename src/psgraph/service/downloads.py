@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
+import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.csv
 from fastapi import Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 
-from psgraph.publication.export import graphml_lines
+from psgraph.publication.export import csv_chunks, graphml_lines
 from psgraph.publication.reading import Releases
+from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:
     from psgraph.service.streams import Stream
@@ -20,29 +21,68 @@ __all__ = ["certificate_file", "edges_file", "nodes_file"]
 
 PARQUET = "application/vnd.apache.parquet"
 _SMALL = 4 << 20  # bytes
+_PIECE = 1 << 20
 
 
-def edges_file(stream: Stream, timestamp: int, format: str, request: Request) -> Response:
+def edges_file(
+    stream: Stream, timestamp: int, format: str, part: int | None, request: Request
+) -> Response:
     """Return the synthetic graph of a release.
 
     Privacy: a function of published files. The entity tag is the digest in the certificate.
     """
     certificate = stream.shelf.certificate(timestamp)
-    tag = f'"{certificate.graph_sha256}-{format}"'
+    tag = f'"{certificate.graph_sha256}-{format}{"" if part is None else f"-{part}"}"'
     if request.headers.get("If-None-Match") == tag:
         return Response(status_code=304, headers={"ETag": tag})
     name = f"{stream.name}-{timestamp:06d}.{format}"
-    path = stream.shelf.graph_path(certificate)
+    files = stream.shelf.graph_files(certificate)
+    if part is not None:
+        return _part(files, part, format, name, tag)
     if format == "parquet":
-        return _file(path, name, tag)
+        if certificate.graph_parts is None:
+            return _file(files[0], name, tag)
+        return _tar(files, name.replace(".parquet", ".tar"), tag)
     releases = Releases(stream.shelf.directory)
     headers = _headers(name, tag)
     if format == "csv":
-        sink = io.BytesIO()
-        pyarrow.csv.write_csv(releases.edges(timestamp), sink)
-        return Response(sink.getvalue(), headers=headers, media_type="text/csv")
+        chunks = csv_chunks(releases, timestamp)
+        if certificate.graph_parts is None:
+            return Response(b"".join(chunks), headers=headers, media_type="text/csv")
+        return StreamingResponse(chunks, headers=headers, media_type="text/csv")
     lines = graphml_lines(releases[timestamp].graph)
     return StreamingResponse(lines, headers=headers, media_type="application/graphml+xml")
+
+
+def _part(files: list[Path], part: int, format: str, name: str, tag: str) -> Response:
+    """Return one file of a graph."""
+    if format != "parquet" or part >= len(files):
+        raise Refusal(
+            404,
+            "no_such_part",
+            "The graph has no such part.",
+            "Parts are Parquet files; the certificate says how many there are. Leave part out to "
+            "get all of them.",
+        )
+    return _file(files[part], name.replace(".parquet", f"-{files[part].name}"), tag)
+
+
+def _tar(files: list[Path], name: str, tag: str) -> Response:
+    """Return the parts of a graph as one archive, which unpacks to its directory."""
+    headers = _headers(name, tag)
+    return StreamingResponse(_archived(files), headers=headers, media_type="application/x-tar")
+
+
+def _archived(files: list[Path]) -> Iterator[bytes]:
+    for path in files:
+        entry = tarfile.TarInfo(f"{path.parent.name}/{path.name}")
+        entry.size = path.stat().st_size
+        yield entry.tobuf()
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                yield piece
+        yield bytes(-entry.size % tarfile.BLOCKSIZE)
+    yield bytes(2 * tarfile.BLOCKSIZE)
 
 
 def certificate_file(stream: Stream, timestamp: int, request: Request) -> Response:

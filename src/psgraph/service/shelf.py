@@ -8,6 +8,7 @@ from pathlib import Path
 
 from psgraph.errors import VerificationFailed
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.graph_files import PublishedFile
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.service.problems import Refusal
 
@@ -23,6 +24,7 @@ class Shelf:
         self.directory = ReleaseDirectory(path)
         self._certificates: list[Certificate] = []
         self._checked: dict[Path, Look] = {}
+        self._parts: dict[int, tuple[PublishedFile, ...]] = {}
         self._lock = threading.Lock()
 
     def certificates(self) -> list[Certificate]:
@@ -44,10 +46,15 @@ class Shelf:
             )
         return certificates[timestamp]
 
-    def graph_path(self, certificate: Certificate) -> Path:
-        """Return the file of a graph, checked against its certificate."""
-        path = self.directory.graph_path(certificate.timestamp)
-        return self._unchanged(path, certificate.graph_sha256)
+    def graph_files(self, certificate: Certificate) -> list[Path]:
+        """Return the file of a graph, or its parts in order, checked against its certificate."""
+        if certificate.graph_parts is None:
+            path = self.directory.graph_path(certificate.timestamp)
+            return [self._unchanged(path, certificate.graph_sha256)]
+        known = self._parts.get(certificate.timestamp)
+        if known is None:
+            known = self._parts[certificate.timestamp] = self.directory.graph(certificate)
+        return [self._unchanged(file.path, file.sha256) for file in known]
 
     def nodes_path(self, certificate: Certificate) -> Path:
         """Return the file of a node list, checked against its certificate."""

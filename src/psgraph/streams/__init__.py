@@ -10,14 +10,18 @@ from typing import Any
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
+from psgraph.stores import is_store, refuse_unfinished
+from psgraph.stores.places import Address, as_place
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
+from psgraph.streams.gathering import SnapshotStore
 from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.reading import Reading
 from psgraph.streams.rosters import read_roster
 from psgraph.streams.spans import Span
 from psgraph.streams.standard_input import STANDARD_INPUT, save_standard_input
+from psgraph.streams.stored import store_stream
 from psgraph.streams.stream import Stream
 from psgraph.streams.tables import table_stream
 from psgraph.streams.times import Period, Time
@@ -48,6 +52,7 @@ def read_stream(
     unknown_nodes_to: str | PathLike[str] | None = None,
     gaps: str | None = None,
     close_last: bool = False,
+    store: SnapshotStore | None = None,
 ) -> Stream:
     """Read a stream of snapshots, one at a time: memory does not grow with its length.
 
@@ -66,6 +71,8 @@ def read_stream(
         * an event table with columns ``u, v, time``, together with `every`; rows that are not
           sorted by time are sorted;
         * ``"-"``: a table from standard input;
+        * a store that `psgraph.prepare` wrote. It has its own rosters and times; a roster that is
+          given as well has to be the one it was prepared with;
         * a pandas or polars frame, an Arrow table, or whatever speaks Arrow, with the columns of
           one of these tables. Its rows need not be sorted by time;
         * a list of graphs, one per timestamp, or a mapping from time to graph: snapshots, graphs
@@ -121,6 +128,9 @@ def read_stream(
         A timestamp of a table without a row is an ``"empty"`` snapshot, or ``"refuse"`` it.
     close_last
         With `every`: publish the last period although it is not over.
+    store
+        Where the edges of snapshots are written while they are read; see `psgraph.prepare`. They
+        stay in memory unless given. The source is then read once.
 
     Returns
     -------
@@ -164,7 +174,12 @@ def read_stream(
             "roster_column and roster_header are for the path of a roster file\nLeave them out."
         )
     nodes = Nodes.choose(
-        roster, roster_from_edges, nodes_are_public, ids=ids, unknown_to=unknown_nodes_to
+        roster,
+        roster_from_edges,
+        nodes_are_public,
+        ids=ids,
+        unknown_to=unknown_nodes_to,
+        store=None if cumulative else store,
     )
 
     def cut(table: TableFile) -> Stream:
@@ -173,27 +188,39 @@ def read_stream(
                 table, nodes, times=declared, time_label=time_label, reading=reading
             )
         span = Span.parse(start, until, every=period, close_last=close_last)
-        return event_stream(table, nodes, span=span, cumulative=cumulative, reading=reading)
+        return event_stream(
+            table,
+            nodes,
+            span=span,
+            cumulative=cumulative,
+            reading=reading,
+            once=store is not None,
+        )
 
+    given_for_rows = [
+        name
+        for name, given in (
+            ("columns", columns),
+            ("bad_rows_to", bad_rows_to),
+            ("unknown_nodes_to", unknown_nodes_to),
+            ("gaps", gaps),
+            ("ids", None if ids == "auto" else ids),
+            ("bad_rows", None if bad_rows == "refuse" else bad_rows),
+        )
+        if given is not None
+    ]
     if is_frame(source):
         nodes.require(of="a table")
         return cut(FrameTable(source))
     if not isinstance(source, str | PathLike):
-        unusable = [
-            name
-            for name, given in (
-                ("time_label", time_label),
-                ("columns", columns),
-                ("bad_rows_to", bad_rows_to),
-                ("unknown_nodes_to", unknown_nodes_to),
-                ("gaps", gaps),
-                ("ids", None if ids == "auto" else ids),
-                ("bad_rows", None if bad_rows == "refuse" else bad_rows),
-            )
-            if given is not None
-        ]
+        unusable = [*(["time_label"] if time_label is not None else []), *given_for_rows]
         _refuse_options(["every"] if period is not None else unusable, "a list of graphs")
         return iterable_stream(source, nodes, times=declared)
+    place = as_place(source)
+    if isinstance(place, Address) or is_store(place):
+        _refuse_options([*given_for_rows, *(["every"] if period else tables_only)], "a store")
+        return store_stream(place, nodes)
+    refuse_unfinished(Path(source))
     nodes.require()
     if source == STANDARD_INPUT:
         saved = save_standard_input()

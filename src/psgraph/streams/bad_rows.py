@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from psgraph._runtime.numbers import count
+from psgraph._runtime.rows import rows_read
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.batches import Batch, Columns
 from psgraph.graph.formats.files import TableFile
@@ -99,6 +100,7 @@ class BadRows:
             self.rows.append(_Row(table.name, place, problem, content))
 
         for batch in table.batches(columns, bad=report) if not table.empty else ():
+            rows_read(len(batch))
             for check in checks:
                 problems = check(batch)
                 for row, problem in sorted(problems.items()):

@@ -94,6 +94,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         description=description,
         times=FILE_TIMES,
         bad_rows=reading.bad,
+        nodes=nodes.count,
     )
 
 
@@ -138,17 +139,12 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Ite
         ends = _ends(table, nodes, reading)
         reading.check(table)
         columns = nodes.id_columns(table, ends, text=text or None, fixed=reading.bad.skipping)
-        heads, tails = [], []
+        gathered = nodes.gather(stem(file), (columns["u"][1], columns["v"][1]))
         for batch in reading.bad.read(table, columns):
             _refuse_lookalikes(table, batch.columns["u"], batch.columns["v"])
-            heads.append(batch.columns["u"])
-            tails.append(batch.columns["v"])
-        snapshot = nodes.snapshot(
-            pa.chunked_array(heads, columns["u"][1]),
-            pa.chunked_array(tails, columns["v"][1]),
-            time=stem(file),
-        )
-        if snapshot.u.size:
+            gathered.add(batch.columns["u"], batch.columns["v"])
+        snapshot = gathered.snapshot()
+        if snapshot.parts.edge_count:
             if text not in (None, snapshot.roster.strings):
                 raise DataError(
                     f"{table.name}: node ids mix types: the files before have the other one\n"

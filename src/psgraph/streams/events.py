@@ -15,6 +15,7 @@ from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.streams.cumulative import accumulated
+from psgraph.streams.gathering import Gathering
 from psgraph.streams.instants import row_instants
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.reading import Reading
@@ -33,6 +34,7 @@ def event_stream(
     span: Span,
     cumulative: bool = False,
     reading: Reading | None = None,
+    once: bool = False,
 ) -> Stream:
     """Cut an event table into one snapshot per period.
 
@@ -40,9 +42,10 @@ def event_stream(
     events outside those are refused. The last period is held back unless it is over. A period
     without events gives an empty snapshot, unless gaps are refused. A snapshot's time is the
     first moment of its period, and a roster that changes over time is looked up at that moment.
+    With `once` the table is read a single time.
     """
     reading = Reading() if reading is None else reading  # it collects bad rows
-    source = _Source(table, nodes, span, reading)
+    source = _Source(table, nodes, span, reading, once=once)
     every = span.every
 
     def snapshots() -> Iterator[Snapshot]:
@@ -58,6 +61,7 @@ def event_stream(
         description=f"{table.name}, every {every}" + (", cumulative" if cumulative else ""),
         times=span.statement() + kept,
         bad_rows=reading.bad,
+        nodes=nodes.count,
     )
     return stream
 
@@ -103,7 +107,10 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
 class _Source:
     """An event table and how to read it."""
 
-    def __init__(self, table: TableFile, nodes: Nodes, span: Span, reading: Reading) -> None:
+    def __init__(
+        self, table: TableFile, nodes: Nodes, span: Span, reading: Reading, *, once: bool
+    ) -> None:
+        self._once = once
         self._table, self._nodes, self._span, self._bad = table, nodes, span, reading.bad
         self._refuse_gaps = reading.gaps == "refuse"
         ends, self._time = _find(table, reading, declared=span.closed)
@@ -118,24 +125,24 @@ class _Source:
     def snapshots(self, stream: Stream) -> Iterator[Snapshot]:
         """Yield the snapshot of every period that is over."""
         span, every = self._span, self._span.every
-        heads: list[pa.Array] = []
-        tails: list[pa.Array] = []
+        types = self._columns["u"][1], self._columns["v"][1]
+        gathered: Gathering | None = None
         period, last_event = span.first, None
         limit = span.limit
 
+        def begin() -> Gathering:
+            assert period is not None
+            return self._nodes.gather(every.start(period), types)
+
         def finished() -> Snapshot:
             assert period is not None
-            if self._refuse_gaps and not heads:
+            if self._refuse_gaps and gathered is None:
                 raise DataError(
                     f"{self._table.name}: the period that begins {every.start(period)} has no "
                     "event\nAdd what is missing, or leave out gaps='refuse' (--gaps refuse) to "
                     "publish an empty snapshot."
                 )
-            types = self._columns["u"][1], self._columns["v"][1]
-            edges = pa.chunked_array(heads, types[0]), pa.chunked_array(tails, types[1])
-            heads.clear()
-            tails.clear()
-            return self._nodes.snapshot(*edges, time=every.start(period))
+            return (gathered or begin()).snapshot()
 
         for events in self._events():
             last_event = events.period
@@ -145,20 +152,24 @@ class _Source:
             self._check_distance(period, events)
             while period < last_event:
                 yield finished()
-                period += 1
-            heads.append(events.heads)
-            tails.append(events.tails)
+                period, gathered = period + 1, None
+            gathered = gathered or begin()
+            gathered.add(events.heads, events.tails)
         while period is not None and period <= span.last(
             period if last_event is None else last_event
         ):
             yield finished()
-            period += 1
+            period, gathered = period + 1, None
         stream.hold_back(span.held_back(last_event))
 
     def _events(self) -> Iterator[Events]:
-        """Yield events in the order of their periods."""
+        """Yield events in the order of their periods.
+
+        To find out whether a table is sorted, it has to be read. One that is to be read once is
+        sorted in any case.
+        """
         if self._sorted is None:
-            self._sorted = self._is_sorted()
+            self._sorted = not self._once and self._is_sorted()
         if not self._sorted:
             return in_order(self._read())
         return (events for rows in self._read() for events in rows.pieces())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
 from psgraph.graph.ids import ID_TYPES, IdType
 from psgraph.graph.roster import as_roster
+from psgraph.streams.gathering import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
 from psgraph.streams.unknown_nodes import UnknownNodes
 
@@ -38,12 +39,15 @@ class Nodes:
         Whether ids are text or integers; "auto" follows the roster, or the first row without one.
     unknown
         Collects ids outside the roster for the curator.
+    store
+        Where the edges of snapshots go; they stay in memory unless given.
     """
 
     roster: Roster | TimedRoster | None
     declared: Declared | None
     ids: IdType = "auto"
     unknown: UnknownNodes | None = None
+    store: SnapshotStore | None = None
 
     @classmethod
     def choose(
@@ -54,6 +58,7 @@ class Nodes:
         *,
         ids: str = "auto",
         unknown_to: str | PathLike[str] | None = None,
+        store: SnapshotStore | None = None,
     ) -> Nodes:
         """Read what the user declared; contradictions are refused."""
         if ids not in ID_TYPES:
@@ -73,7 +78,7 @@ class Nodes:
                 "Give a roster (--roster FILE) as well."
             )
         unknown = None if unknown_to is None else UnknownNodes(Path(unknown_to))
-        chosen = cls(roster, declared, ids, unknown)
+        chosen = cls(roster, declared, ids, unknown, store)
         if roster is not None and ids != "auto" and chosen.everyone.strings != (ids == "text"):
             raise InvalidArgument(
                 f"ids={ids!r} (--ids {ids}), but the ids of the roster are "
@@ -120,25 +125,50 @@ class Nodes:
         assert self.roster is not None
         return self.roster
 
+    @property
+    def count(self) -> int | None:
+        """How many nodes are on the roster at any time; None unless one was given."""
+        return None if self.roster is None else len(self.everyone)
+
     def at(self, time: str | None) -> Roster | None:
         """Return the roster at a time, or None unless one was given."""
         return self.roster.at(time) if isinstance(self.roster, TimedRoster) else self.roster
 
-    def snapshot(self, heads: pa.ChunkedArray, tails: pa.ChunkedArray, *, time: str) -> Snapshot:
-        """Build the snapshot of two columns of ids."""
+    def gather(self, time: str, types: tuple[pa.DataType, pa.DataType]) -> Gathering:
+        """Begin a snapshot of two columns of ids of these types.
+
+        Where the roster is read off the edges, all of them have to be in memory.
+        """
         roster = self.at(time)
+        prepare = partial(self._prepared, roster=roster, time=time)
+        if self.store is not None and roster is not None:
+            return InStore(self.store, roster, time=time, prepare=prepare)
+
+        def build(heads: pa.ChunkedArray, tails: pa.ChunkedArray) -> Snapshot:
+            return from_columns(
+                *prepare(heads, tails),
+                kind=Snapshot,
+                roster=roster,
+                roster_from_edges=self.from_edges,
+                time=time,
+            )
+
+        return InMemory(types, build)
+
+    def _prepared(
+        self,
+        heads: pa.ChunkedArray,
+        tails: pa.ChunkedArray,
+        *,
+        roster: Roster | None,
+        time: str,
+    ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """Read ids as text if that was chosen, and collect unknown ones for the curator."""
         if self.ids == "text":
             heads, tails = _as_text(heads), _as_text(tails)
         if self.unknown is not None and roster is not None:
             heads, tails = self.unknown.collect(heads, tails, roster, time)
-        return from_columns(
-            heads,
-            tails,
-            kind=Snapshot,
-            roster=roster,
-            roster_from_edges=self.from_edges,
-            time=time,
-        )
+        return heads, tails
 
     def id_columns(
         self,

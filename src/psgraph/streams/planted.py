@@ -85,7 +85,7 @@ class PlantedGraph:
         taken = [self._sorted_distinct(keys.copy())]
         pieces, missing = [keys], count
         while missing > 0:
-            drawn = self._draw(max(round(surplus * missing), missing), inside)
+            drawn = self.draw(max(round(surplus * missing), missing), inside)
             new = reduce(_without, taken, self._sorted_distinct(drawn))
             pieces.append(self._rng.permutation(new)[:missing])
             taken.append(self._sorted_distinct(pieces[-1].copy()))
@@ -96,14 +96,20 @@ class PlantedGraph:
         keys = sort_keys(keys, largest=self._nodes.size << 32)
         return keys[np.append(True, keys[1:] != keys[:-1])] if keys.size else keys
 
-    def _draw(self, count: int, inside: float) -> Keys:
-        """Draw edges without self-loops; some are repeats."""
-        chunks = (min(_CHUNK, count - start) for start in range(0, count, _CHUNK))
-        return np.concatenate([self._draw_chunk(chunk, inside) for chunk in chunks])
+    def draw(self, count: int, inside: float, *, ordered: bool = False) -> Keys:
+        """Draw edges without self-loops; some are repeats.
 
-    def _draw_chunk(self, count: int, inside: float) -> Keys:
+        `ordered` draws first ends in ascending order: quicker for millions of nodes.
+        """
+        chunks = (min(_CHUNK, count - start) for start in range(0, count, _CHUNK))
+        return np.concatenate([self._draw_chunk(chunk, inside, ordered) for chunk in chunks])
+
+    def _draw_chunk(self, count: int, inside: float, ordered: bool) -> Keys:
         total = self._sums[-1]
-        first = self._find(self._rng.random(count) * total)
+        points = self._rng.random(count)
+        if ordered:
+            points.sort()
+        first = self._find(points * total)
         community = self._communities[first]
         own = self._rng.random(count) < inside
         low = np.where(own, self._sums[self._starts[community]], 0.0)

@@ -1,15 +1,15 @@
 """Events in the order of their periods, whatever order the table has, in bounded memory.
 
-Rows are gathered into runs, sorted by period and written to a temporary file, one piece per run
-and period; the pieces are then read period by period. The file holds private edges. It is created
-in a directory of its own that only the owner can enter (in `$TMPDIR`), and is removed afterwards.
+Rows are gathered into runs and sorted by period. If there is more than one run, they are written
+to a temporary file, one piece per run and period; the pieces are then read period by period. The
+file holds private edges. It is created in a scratch directory and removed afterwards.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from psgraph._runtime.scratch import check_space, scratch_directory, scratch_place
 from psgraph.errors import OutputError
 
 __all__ = ["Events", "Rows", "in_order"]
@@ -61,18 +62,26 @@ def in_order(table: Iterable[Rows]) -> Iterator[Events]:
     >>> [(each.period, each.heads.to_pylist()) for each in in_order([rows])]
     [(3, [2]), (5, [1, 3])]
     """
-    with tempfile.TemporaryDirectory(prefix="psgraph-") as directory:
-        path = Path(directory) / "events.arrow"
+    runs = _runs(table)
+    first, second = next(runs, None), next(runs, None)
+    if first is None:
+        return
+    if second is None:
+        yield from first.pieces()
+        return
+    with scratch_directory() as directory:
+        path = directory / "events.arrow"
         try:
-            pieces = _spool(table, path)
+            pieces = _spool(chain((first, second), runs), path)
         except OSError as error:
+            if isinstance(error, OutputError):
+                raise
             raise OutputError(
                 f"the events can't be sorted: {error.strerror or 'I/O error'}\n"
-                "Sorting needs as much temporary space as the table. Set TMPDIR to a directory "
-                "with enough, or sort the table by time."
+                f"Sorting needs as much space in {scratch_place()} as the table has. Set TMPDIR to "
+                "a directory on a disk with enough."
             ) from None
-        if not pieces:
-            return
+        del first, second
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
             for period in sorted(pieces):
                 for number in pieces[period]:
@@ -80,13 +89,14 @@ def in_order(table: Iterable[Rows]) -> Iterator[Events]:
                     yield Events(period, piece["u"], piece["v"])
 
 
-def _spool(table: Iterable[Rows], path: Path) -> dict[int, list[int]]:
+def _spool(runs: Iterable[Rows], path: Path) -> dict[int, list[int]]:
     """Write sorted runs to a file; return the numbers of the pieces of every period."""
     pieces: dict[int, list[int]] = {}
     writer: pa.ipc.RecordBatchFileWriter | None = None
     written = 0
     try:
-        for run in _runs(table):
+        for run in runs:
+            check_space(path.parent, run.heads.nbytes + run.tails.nbytes)
             for each in run.pieces():
                 batch = pa.RecordBatch.from_arrays([each.heads, each.tails], names=["u", "v"])
                 if writer is None:
@@ -115,6 +125,8 @@ def _runs(table: Iterable[Rows]) -> Iterator[Rows]:
 
 
 def _sorted(gathered: list[Rows]) -> Rows:
+    if len(gathered) == 1 and (np.diff(gathered[0].periods) >= 0).all():
+        return gathered[0]
     periods = np.concatenate([rows.periods for rows in gathered])
     order = np.argsort(periods, kind="stable")
     heads, tails = (

@@ -1,16 +1,15 @@
-"""A table from standard input, kept in a temporary file because it is read twice."""
+"""A table from standard input, kept in a temporary file: a format is recognised in a file only."""
 
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import sys
-import tempfile
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 
-from psgraph.errors import DataError, InvalidArgument
+from psgraph._runtime.scratch import scratch_directory, scratch_place
+from psgraph.errors import InvalidArgument, OutputError
 
 __all__ = ["STANDARD_INPUT", "save_standard_input"]
 
@@ -24,19 +23,15 @@ def save_standard_input() -> Path:
             "the input is -, but nothing is piped to standard input\n"
             "Pipe a table to the command, or give its path."
         )
+    kept = ExitStack()
+    atexit.register(kept.close)
+    path = kept.enter_context(scratch_directory()) / "standard-input.table"
     try:
-        descriptor, name = tempfile.mkstemp(prefix="psgraph-", suffix=".table")
-        atexit.register(_remove, name)
-        with os.fdopen(descriptor, "wb") as file:
+        with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
     except OSError as error:
-        raise DataError(
-            f"standard input can't be kept: {error.strerror or 'I/O error'}\n"
+        raise OutputError(
+            f"standard input can't be kept in {scratch_place()}: {error.strerror or 'I/O error'}\n"
             "Set TMPDIR to a directory with enough space, or give a path."
         ) from None
-    return Path(name)
-
-
-def _remove(name: str) -> None:
-    with suppress(OSError):
-        Path(name).unlink()
+    return path

@@ -28,6 +28,11 @@ class Stream:
         goes into certificates, and stays the same when the stream grows.
     bad_rows
         What happens to rows that can't be read.
+    prepared
+        Whether all of it was read and checked before, when a store was prepared.
+    nodes
+        How many nodes were declared, of all rosters if they change; None if the rosters
+        are read off the edges or come with the snapshots.
 
     Attributes
     ----------
@@ -51,10 +56,14 @@ class Stream:
         description: str = "snapshots",
         times: str | None = None,
         bad_rows: BadRows | None = None,
+        prepared: bool = False,
+        nodes: int | None = None,
     ) -> None:
         self._snapshots, self._length = snapshots, length
         self.description = description
         self.times = times
+        self.prepared = prepared
+        self.nodes = nodes
         self.held_back: str | None = None
         self._bad_rows = bad_rows or BadRows()
         self._warned = False

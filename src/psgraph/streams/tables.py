@@ -19,6 +19,7 @@ from psgraph.graph.formats.columns import RENAME, TIMES, find_column
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
+from psgraph.streams.gathering import Gathering
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.reading import Reading
 from psgraph.streams.stream import Stream
@@ -69,6 +70,7 @@ def table_stream(
         description=table.name,
         times=statement,
         bad_rows=reading.bad,
+        nodes=nodes.count,
     )
 
 
@@ -181,8 +183,10 @@ def _snapshots(
                 for name in missing:
                     yield gathered.empty(name)
                 gathered.begin(value, clock.name(value))
+            rows = {name: array[start:end] for name, array in batch.columns.items()}
             with _located(table, batch, start):
-                gathered.add({name: array[start:end] for name, array in batch.columns.items()})
+                gathered.read_label(rows)
+            gathered.add(rows)
     if gathered.value is not None:
         yield gathered.snapshot()
     for name in clock.rest():
@@ -214,18 +218,21 @@ class _Gathered:
 
     def __init__(self, columns: Columns, nodes: Nodes, *, refuse_gaps: bool) -> None:
         self._columns, self._nodes, self._refuse_gaps = columns, nodes, refuse_gaps
-        self._heads: list[pa.Array] = []
-        self._tails: list[pa.Array] = []
+        self._rows: Gathering | None = None
         self._time, self._label = "", None
         self.value: Any = None
 
     def begin(self, value: Any, time: str) -> None:
         self.value, self._time, self._label = value, time, None
-        self._heads, self._tails = [], []
+        self._rows = None
 
     def add(self, rows: dict[str, pa.Array]) -> None:
-        self._heads.append(rows["u"])
-        self._tails.append(rows["v"])
+        """Add rows, after their label was read."""
+        self._rows = self._rows or self._gather(self._time)
+        self._rows.add(rows["u"], rows["v"])
+
+    def read_label(self, rows: dict[str, pa.Array]) -> None:
+        """Read the public time off the rows, if a column names it."""
         if "label" not in rows:
             return
         label = rows["label"][0] if self._label is None else self._label
@@ -238,11 +245,10 @@ class _Gathered:
         self._label, self._time = label, time_text(label.as_py())
 
     def snapshot(self) -> Snapshot:
-        heads, tails = (
-            pa.chunked_array(pieces, self._columns[end][1])
-            for pieces, end in ((self._heads, "u"), (self._tails, "v"))
-        )
-        return self._nodes.snapshot(heads, tails, time=self._time)
+        return (self._rows or self._gather(self._time)).snapshot()
+
+    def _gather(self, time: str) -> Gathering:
+        return self._nodes.gather(time, (self._columns["u"][1], self._columns["v"][1]))
 
     def empty(self, time: str) -> Snapshot:
         """Build the snapshot of a timestamp without a row."""
@@ -258,8 +264,7 @@ class _Gathered:
                 "Leave out time_label (--time-label), and list all timestamps with their labels: "
                 "times=… (--times FILE with columns t and label)."
             )
-        heads, tails = (pa.chunked_array([], self._columns[end][1]) for end in "uv")
-        return self._nodes.snapshot(heads, tails, time=time)
+        return self._gather(time).snapshot()
 
 
 def _comparable(t: pa.Array, name: str) -> pa.Array:

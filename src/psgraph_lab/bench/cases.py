@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["CASES", "LARGE", "METHOD_CASES", "Case", "find_case"]
+__all__ = ["CASES", "LARGE_CASES", "METHOD_CASES", "MOST_GROWTH", "Case", "find_case"]
 
 
 @dataclass(frozen=True)
@@ -121,15 +121,47 @@ CASES = (
 METHOD_CASES = CASES[:2]
 """The streams on which all methods are timed; on the other cases only those that scale."""
 
-LARGE = Case(
-    "ten-million",
-    "10M nodes, finding communities",
-    timestamps=1,
-    nodes=10_000_000,
-    edges=50_000_000,
-    most_seconds=60,
-    most_gigabytes=10,
+LARGE_CASES = (
+    Case(
+        "200k-1m",
+        "200k nodes, 1M edges",
+        timestamps=1,
+        nodes=200_000,
+        edges=1_000_000,
+        repeats=3,
+    ),
+    Case(
+        "1m-5m",
+        "1M nodes, 5M edges",
+        timestamps=1,
+        nodes=1_000_000,
+        edges=5_000_000,
+        repeats=3,
+        most_floors=2.5,
+    ),
+    Case(
+        "10m-50m",
+        "10M nodes, 50M edges",
+        timestamps=1,
+        nodes=10_000_000,
+        edges=50_000_000,
+        most_gigabytes=3,
+        most_floors=4,
+    ),
+    Case(
+        "10m-100m",
+        "10M nodes, 100M edges",
+        timestamps=1,
+        nodes=10_000_000,
+        edges=100_000_000,
+        most_gigabytes=4,
+        most_floors=4,
+    ),
 )
+"""What ``psgraph bench --large`` publishes, from stores."""
+
+MOST_GROWTH = 1.15
+"""Target for the growth exponent: k times the edges take at most k to this power of the time."""
 
 
 def find_case(name: str, *, quick: bool = False) -> Case:
@@ -138,5 +170,5 @@ def find_case(name: str, *, quick: bool = False) -> Case:
     >>> find_case("as-caida").most_seconds
     2
     """
-    case = next(case for case in (*CASES, LARGE) if case.name == name)
+    case = next(case for case in (*CASES, *LARGE_CASES) if case.name == name)
     return case.shrunk() if quick else case

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from psgraph._runtime.sorting import sort_keys
 from psgraph.streams.planted import Keys, PlantedGraph, key_ends, pareto_weights
 
-__all__ = ["planted_stream", "write_stream"]
+__all__ = ["INSIDE", "planted_graph", "planted_stream", "write_stream"]
+
+INSIDE = 0.8
+"""Share of edges inside a community."""
 
 _TAIL = 1.5  # degrees decay like d^-2.5
-_INSIDE = 0.8  # share of edges inside a community
 _NODES_PER_COMMUNITY = 1_000
 _CHANGE = 0.02  # share of edges replaced at the next timestamp
 _SURPLUS = 1.1  # edges drawn for each that is missing
@@ -32,7 +34,7 @@ def planted_stream(
     (300, True)
     """
     rng = np.random.default_rng(seed)
-    graph = _planted_graph(nodes, rng)
+    graph = planted_graph(nodes, rng)
     keys = np.empty(0, dtype=np.int64)
     for timestamp in range(timestamps):
         if timestamp:
@@ -42,7 +44,8 @@ def planted_stream(
         yield u.astype(np.int32), v.astype(np.int32)
 
 
-def _planted_graph(nodes: int, rng: np.random.Generator) -> PlantedGraph:
+def planted_graph(nodes: int, rng: np.random.Generator) -> PlantedGraph:
+    """Return a graph to draw edges from: power-law weights, communities of unequal sizes."""
     weights = pareto_weights(nodes, rng, exponent=_TAIL, largest=float(np.sqrt(nodes)))
     communities = max(2, nodes // _NODES_PER_COMMUNITY)
     of_nodes = (communities * rng.random(nodes) ** 1.5).astype(np.int64)  # of unequal sizes
@@ -51,7 +54,7 @@ def _planted_graph(nodes: int, rng: np.random.Generator) -> PlantedGraph:
 
 def _completed(graph: PlantedGraph, keys: Keys, edges: int, *, largest: int) -> Keys:
     """Add edges until there are `edges`, and sort them."""
-    keys = graph.extend(keys, edges - keys.size, inside=_INSIDE, surplus=_SURPLUS)
+    keys = graph.extend(keys, edges - keys.size, inside=INSIDE, surplus=_SURPLUS)
     return sort_keys(keys, largest=largest)
 
 

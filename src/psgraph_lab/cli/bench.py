@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,10 +13,12 @@ import click
 
 from psgraph._version import __version__
 from psgraph.cli.help import Command
-from psgraph.cli.screen import fitted, note, print_json, print_tables, results, waiting
+from psgraph.cli.screen import note, print_json, waiting
 from psgraph.cli.shared import json_option
-from psgraph.errors import DataError, PsgraphError
-from psgraph_lab.bench.cases import CASES, LARGE, METHOD_CASES, Case
+from psgraph.errors import DataError
+from psgraph_lab.bench.cases import CASES, LARGE_CASES, METHOD_CASES, Case
+from psgraph_lab.cli.bench_steps import machine, run_step
+from psgraph_lab.cli.bench_tables import show_cases, show_methods
 
 __all__ = ["command"]
 
@@ -33,7 +31,14 @@ def _names(cases: tuple[Case, ...]) -> str:
     "bench",
     cls=Command,
     short_help="Time publishing and compare with the targets.",
-    examples=["psgraph bench", "psgraph bench --methods", "psgraph bench --data ~/snap --json"],
+    examples=[
+        "psgraph bench",
+        "psgraph bench --methods",
+        "psgraph bench --large --cache ~/stores --only 1m-5m",
+        "psgraph bench --compare-engines --cache ~/stores --only 1m-5m",
+        "psgraph bench --large --cache ~/stores --json > runs.json",
+        "psgraph bench --cost-model runs.json",
+    ],
 )
 @click.option(
     "--data",
@@ -45,21 +50,61 @@ def _names(cases: tuple[Case, ...]) -> str:
 )
 @click.option(
     "--only",
-    type=click.Choice([case.name for case in (*CASES, LARGE)]),
+    type=click.Choice([case.name for case in (*CASES, *LARGE_CASES)]),
     metavar="CASE",
     multiple=True,
-    help=f"Time only this case; repeatable. {_names(CASES)}.",
+    help=f"Time only this case; repeatable. {_names(CASES)}. With --large and --compare-engines: "
+    f"{_names(LARGE_CASES)}.",
 )
 @click.option(
     "--methods",
     is_flag=True,
-    help="Time all installed methods on As-733 and As-caida, relative to PSGraph.",
+    help="Time all installed methods on As-733 and As-caida, relative to PSGraph; with --only "
+    "million-… only the methods that scale.",
 )
 @click.option(
     "--large",
     is_flag=True,
-    help="Include ten million nodes: 10 GB of memory, several minutes. With --methods: a million "
-    "nodes, and only the methods that scale.",
+    help="Publish graphs of 1 to 100 million edges from stores: peak memory of the process, "
+    "seconds per phase, growth. 10 GB of disk, 4 GB of memory, many minutes.",
+)
+@click.option(
+    "--compare-engines",
+    is_flag=True,
+    help="Count edges, degrees and blocks of the same stores with psgraph's engines, Dask "
+    "dataframe, DuckDB and polars, where they are installed.",
+)
+@click.option(
+    "--cost-model",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    multiple=True,
+    help="Fit a model of the time to the JSON of --large; repeatable. Times nothing.",
+)
+@click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep the synthetic stores of --large and --compare-engines in DIR for the next run.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="With --large: where edge-sized work runs.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --large: threads, or worker processes of Dask. One for each core unless given.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --large: passes, of which the fastest counts. 3, and 1 from 50M edges on.",
 )
 @click.option("--quick", is_flag=True, help="Use a twentieth of every stream, without targets.")
 @json_option
@@ -68,6 +113,12 @@ def command(
     only: tuple[str, ...],
     methods: bool,
     large: bool,
+    compare_engines: bool,
+    cost_model: tuple[Path, ...],
+    cache: Path | None,
+    engine: str,
+    workers: int | None,
+    repeats: int | None,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -78,40 +129,66 @@ def command(
     reading the Parquet input, drawing the noise, writing the Parquet output. Publishing and floor
     alternate for several passes, the fastest of each counts, and the spread is shown.
     """
+    if sum((methods, large, compare_engines, bool(cost_model))) > 1:
+        raise click.UsageError("give one of --methods, --large, --compare-engines, --cost-model")
     if data is not None and not data.is_dir():
         raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
     load = os.getloadavg()[0]
-    if methods and LARGE.name in only:
-        raise click.UsageError(f"--methods does not time {LARGE.name}: {_names(CASES)}")
-    if only:
-        wanted = [case for case in (*CASES, LARGE) if case.name in only]
+    if cost_model:
+        _fit(cost_model, as_json=as_json)
+        return
+    stored = large or compare_engines
+    wanted = _wanted(only, LARGE_CASES if stored else CASES)
+    if large:
+        from psgraph_lab.cli.bench_large import show_large, time_large
+
+        report = time_large(
+            wanted, cache, quick=quick, engine=engine, workers=workers, repeats=repeats
+        )
+        show: Callable[[Any], None] = show_large
+    elif compare_engines:
+        from psgraph_lab.cli.bench_large import compare_engines as compare
+        from psgraph_lab.cli.bench_large import show_engines
+
+        report = compare(wanted, cache, quick=quick)
+        show = show_engines
+    elif methods:
+        wanted = wanted if only else list(METHOD_CASES)
+        rows = [row for case in wanted for row in _time_methods(case, data, quick=quick)]
+        report, show = {"cases": rows}, lambda report: show_methods(report["cases"])
     else:
-        wanted = list(METHOD_CASES if methods and not large else CASES)
-    if large and not methods and LARGE not in wanted:
-        wanted.append(LARGE)
-    rows: list[dict[str, Any]] = []
-    for case in wanted:
-        if methods:
-            rows += _time_methods(case, data, quick=quick)
-            continue
-        with waiting(f"Timing {case.title} …", after=0.0):
-            rows.append(_time_case(case, data, quick=quick))
+        rows = []
+        for case in wanted:
+            with waiting(f"Timing {case.title} …", after=0.0):
+                rows.append(_time_case(case, data, quick=quick))
+        report, show = {"cases": rows}, lambda report: show_cases(report["cases"])
     if as_json:
-        machine = {
-            "cores": os.cpu_count(),
-            "load_before": load,
-            "python": platform.python_version(),
-            "system": platform.system(),
-            "processor": platform.machine(),
-        }
-        print_json({"version": __version__, "machine": machine, "cases": rows})
+        print_json({"version": __version__, "machine": machine(load), **report})
+        return
+    show(report)
+    if load > 0.5:
+        note(
+            f"The machine was busy before the benchmark started (load {load:.1f} on "
+            f"{os.cpu_count()} cores): trust the ratios more than the seconds."
+        )
+
+
+def _wanted(only: tuple[str, ...], cases: tuple[Case, ...]) -> list[Case]:
+    """Return the cases asked for, or all; refuse those of another kind of run."""
+    for name in only:
+        if name not in {case.name for case in cases}:
+            raise click.UsageError(f"{name} is not timed here: choose from {_names(cases)}")
+    return [case for case in cases if not only or case.name in only]
+
+
+def _fit(files: tuple[Path, ...], *, as_json: bool) -> None:
+    from psgraph_lab.cli.bench_costs import fit_files, show_costs
+
+    report = fit_files(files)
+    if as_json:
+        print_json(report)
     else:
-        (_show_methods if methods else _show)(rows)
-        if load > 0.5:
-            note(
-                f"The machine was busy before the benchmark started (load {load:.1f} on "
-                f"{os.cpu_count()} cores): trust the ratios more than the seconds."
-            )
+        show_costs(report)
 
 
 @contextmanager
@@ -125,13 +202,11 @@ def _prepared(
     more = ["--quick"] if quick else []
     with tempfile.TemporaryDirectory(prefix="psgraph-bench-") as scratch:
         if not real:
-            _step("prepare", case.name, scratch, *more)
+            run_step("prepare", case.name, scratch, *more)
 
         def time(*options: str) -> dict[str, Any]:
             source = [str(file)] if real else []
-            found = _step("time", case.name, scratch, *source, *more, *options)
-            timed: dict[str, Any] = json.loads(found)
-            return timed
+            return run_step("time", case.name, scratch, *source, *more, *options)
 
         about = {
             "case": case.name,
@@ -178,82 +253,3 @@ def _time_case(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
         "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
         "target_ratio": wanted.most_floors,
     }
-
-
-def _step(*arguments: str) -> str:
-    run = subprocess.run(
-        [sys.executable, "-m", "psgraph_lab.bench", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if run.returncode:
-        reason = run.stderr.strip().splitlines()[-1:] or [f"exit code {run.returncode}"]
-        raise PsgraphError(f"timing {arguments[1]} failed: {reason[0]}")
-    return run.stdout
-
-
-def _show(rows: list[dict[str, Any]]) -> None:
-    columns = (
-        *("case", "data", "timestamps", "nodes", "edges"),
-        *("seconds", "peak", "floor", "ratio", "spread"),
-    )
-    console = results()
-    cells = [_cells(row) for row in rows]
-    spare = ("data", "spread", "timestamps", "nodes", "floor", "edges")
-    print_tables(fitted(columns, cells, left=2, width=console.width, optional=spare))
-    console.print(
-        "Targets follow ≤; ! marks a missed one. Nodes and edges: of the largest snapshot. Floor: "
-        "read the Parquet, draw the noise, write the Parquet. Ratio: seconds divided by floor. "
-        "Spread: how much longer the slowest pass took than the fastest, publishing / floor.",
-        style="dim",
-    )
-
-
-def _show_methods(rows: list[dict[str, Any]]) -> None:
-    columns = ("stream", "data", "method", "seconds", "× psgraph", "peak")
-    cells = [
-        (
-            row["title"],
-            row["data"],
-            row["method"],
-            _against(row["seconds"]["total"], row["target_seconds"], " s"),
-            f"{row['times_psgraph']:.2f}",
-            _peak(row),
-        )
-        for row in rows
-    ]
-    console = results()
-    print_tables(fitted(columns, cells, left=3, width=console.width, optional=("data",)))
-    console.print("Targets follow ≤. ε = 1, w = 5, default parameters.", style="dim")
-
-
-def _against(value: float, target: float | None, unit: str = "") -> str:
-    aimed = "" if target is None else f" ≤ {target:g}"
-    missed = " !" if target is not None and value > target else ""
-    return f"{value:.2f}{aimed}{unit}{missed}"
-
-
-def _peak(row: dict[str, Any]) -> str:
-    target = row["target_bytes"]
-    return _against(row["peak_bytes"] / 1e9, target and target / 1e9, " GB")
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        row["title"],
-        row["data"],
-        f"{row['timestamps']:,}",
-        f"{row['nodes']:,}",
-        f"{row['edges']:,}",
-        _against(row["seconds"]["total"], row["target_seconds"], " s"),
-        _peak(row),
-        f"{row['floor_seconds']['total']:.2f} s",
-        _against(row["ratio"], row["target_ratio"]),
-        f"{_spread(row['passes'])} / {_spread(row['floor_passes'])}",
-    )
-
-
-def _spread(passes: list[float]) -> str:
-    """How much longer the slowest pass took than the fastest."""
-    return f"{max(passes) / min(passes) - 1:.0%}".replace("%", " %")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from psgraph.methods.base import method_names
-from psgraph_lab.bench.cases import CASES, LARGE
-from psgraph_lab.cli import bench
+from psgraph_lab.bench.cases import CASES, LARGE_CASES, MOST_GROWTH
+from psgraph_lab.cli import bench_tables
 from tests.cli.commands import psgraph, psgraph_here
 
 
@@ -28,7 +28,7 @@ def test_a_quick_case_in_json() -> None:
     assert row["seconds"]["total"] == min(row["passes"])
     assert row["floor_seconds"]["total"] == min(row["floor_passes"])
     assert row["ratio"] == pytest.approx(row["seconds"]["total"] / row["floor_seconds"]["total"])
-    assert set(row["floor_seconds"]) == {"total", "read", "noise", "write"}
+    assert set(row["floor_seconds"]) == {"total", "read", "noise", "write", "cpu"}
     assert min(row["floor_seconds"].values()) > 0
     assert 5e7 < row["peak_bytes"] < 3e9
     assert row["target_seconds"] is None
@@ -52,19 +52,21 @@ def test_a_missing_data_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_targets_of_the_project() -> None:
-    targets = {case.name: case for case in (*CASES, LARGE)}
+    targets = {case.name: case for case in (*CASES, *LARGE_CASES)}
     assert targets["as-733"].timestamps == 147
-    assert {name: case.most_seconds for name, case in targets.items()} == {
+    assert {case.name: case.most_seconds for case in CASES} == {
         "as-733": 3,
         "as-caida": 2,
         "million-finding": 5,
         "million-keeping": 2.5,
-        "ten-million": 60,
     }
     assert targets["as-733"].most_floors == 2
     assert targets["as-caida"].most_floors == 1.8
     assert targets["million-finding"].most_gigabytes == 1.5
-    assert targets["ten-million"].most_gigabytes == 10
+    assert [case.most_floors for case in LARGE_CASES] == [None, 2.5, 4, 4]
+    assert [case.most_gigabytes for case in LARGE_CASES] == [None, None, 3, 4]
+    assert targets["10m-100m"].edges == 100_000_000
+    assert MOST_GROWTH == 1.15
 
 
 def test_all_methods_with_psgraph_as_the_unit() -> None:
@@ -85,10 +87,53 @@ def test_a_million_nodes_are_for_the_methods_that_scale() -> None:
     assert all(row["seconds"]["total"] == min(row["passes"]) for row in rows)
 
 
-def test_methods_are_not_timed_on_ten_million_nodes() -> None:
-    failed = psgraph_here("bench", "--methods", "--only", "ten-million")
+@pytest.mark.parametrize(
+    ("options", "cases"),
+    [
+        (["--methods", "--only", "10m-50m"], "million-keeping"),
+        (["--large", "--only", "as-733"], "10m-50m"),
+        (["--compare-engines", "--only", "as-733"], "10m-50m"),
+        (["--large", "--methods"], "one of"),
+    ],
+)
+def test_a_case_of_another_kind_of_run_is_refused(options: list[str], cases: str) -> None:
+    failed = psgraph_here("bench", *options)
     assert failed.code == 2
-    assert "million-keeping" in failed.err
+    assert cases in failed.err
+
+
+def test_large_graphs_are_published_from_stores_that_are_kept(tmp_path: Path) -> None:
+    chosen = ["--only", "200k-1m", "--only", "1m-5m", "--repeats", 1]
+    done = psgraph("bench", "--large", "--quick", *chosen, "--cache", tmp_path, "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    small, large = report["cases"]
+    assert (small["nodes"], small["edges"], large["edges"]) == (10_000, 50_000, 250_000)
+    assert small["ratio"] == small["seconds"]["total"] / small["floor_seconds"]["total"]
+    assert small["seconds"]["cpu"] > 0
+    assert small["verbs"]["block_counts"] > 0
+    assert set(small["floor_seconds"]) == {"total", "read", "noise", "write", "cpu"}
+    assert 5e7 < large["peak_bytes"] < 3e9
+    assert isinstance(report["growth"], float)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [
+        "nodes-10000-edges-50000",
+        "nodes-50000-edges-250000",
+    ]
+    (tmp_path / "runs.json").write_text(done.out)
+    fitted = psgraph_here("bench", "--cost-model", tmp_path / "runs.json")
+    assert fitted.code == 0, fitted.err
+    assert "projection" in fitted.out
+    assert "no such graph was published" in " ".join(fitted.out.split())
+
+
+def test_engines_are_compared_and_missing_libraries_named() -> None:
+    done = psgraph("bench", "--compare-engines", "--quick", "--only", "200k-1m", "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert report["cases"][0]["library"] == "psgraph, local engine"
+    assert all(row["same_answers"] for row in report["cases"])
+    for name in report["left_out"]:
+        assert f"{name} is left out: install it with pip install" in " ".join(done.err.split())
 
 
 @pytest.mark.parametrize("width", [160, 80, 60])
@@ -116,9 +161,9 @@ def test_the_table_fits_and_no_number_is_cut(
         "passes": [33.3, 35.0],
         "floor_passes": [5.7, 6.0],
     }
-    for module in ("psgraph.cli.screen", "psgraph_lab.cli.bench"):
+    for module in ("psgraph.cli.screen", "psgraph_lab.cli.bench_tables"):
         monkeypatch.setattr(f"{module}.results", results)
-    bench._show([row])
+    bench_tables.show_cases([row])
     shown = capsys.readouterr().out
     assert max(len(line.rstrip()) for line in shown.splitlines()) <= width
     assert "…" not in shown

@@ -261,7 +261,12 @@ KERNEL = (
     Mutant(
         "the scores of the community choice count twice",
         "psgraph",
-        _edit(exponential, "_sweep", "score[label] += 1", "score[label] += 2"),
+        _edit(
+            exponential,
+            "_choose",
+            "score[communities[at]] = counts[at]\n            best = max(best, counts[at])",
+            "score[communities[at]] = 2 * counts[at]\n            best = max(best, 2 * counts[at])",
+        ),
         ("enumeration",),
     ),
     Mutant(
@@ -269,9 +274,9 @@ KERNEL = (
         "psgraph",
         _edit(
             exponential,
-            "_sweep",
+            "_choose",
             "if kept or ran_out(words, after):",
-            "if kept and (score[chosen] > 0 or best == 0):",
+            "if kept and (score[choice] > 0 or best == 0):",
         ),
         ("enumeration",),
     ),
@@ -280,12 +285,13 @@ KERNEL = (
         "psgraph",
         _edit(
             exponential,
-            "_sweep",
-            "node = order[done]",
-            "node = order[done]\n"
-            "        if starts[node] == starts[node + 1]:\n"
+            "_choose",
+            "        best = 0\n",
+            "        best = 0\n"
+            "        if begin == end:\n"
+            "            chosen[done] = 0\n"
             "            done += 1\n"
-            "            continue",
+            "            continue\n",
         ),
         ("enumeration",),
     ),

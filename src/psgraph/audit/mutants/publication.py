@@ -7,8 +7,11 @@ from typing import Any
 
 from psgraph.audit.mutants.mutant import Mutant
 from psgraph.audit.mutation import Patch, mutated
+from psgraph.graph import SyntheticGraph
+from psgraph.graph.parts import MemoryParts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.publication import synthesis
+from psgraph.publication.encoding import encoded
 from psgraph.publication.ledger.reading import LedgerReader
 from psgraph.publication.measuring import Measuring
 from psgraph.publication.publisher import Publisher
@@ -68,6 +71,22 @@ def _files_in_the_order_of_the_data() -> tuple[Patch, ...]:
     )
 
 
+def _parts_by_the_data() -> tuple[Patch, ...]:
+    size = [1]
+    measure = Measuring.measure
+
+    def measured(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
+        size[0] = 1 + snapshot.parts.edge_count % 2
+        return measure(self, snapshot, *rest, **options)
+
+    def cut(graph: Any, *rest: Any) -> Any:
+        u, v = graph.parts.whole()
+        parts = MemoryParts(u, v, nodes=len(graph.roster), part_nodes=size[0])
+        return encoded(SyntheticGraph.from_parts(graph.roster, parts), *rest)
+
+    return (Patch(Measuring, "measure", measured), Patch(synthesis, "encoded", cut))
+
+
 PUBLICATION = (
     Mutant(
         "a replay draws fresh noise",
@@ -111,5 +130,8 @@ PUBLICATION = (
         "psgraph",
         _files_in_the_order_of_the_data,
         ("directories",),
+    ),
+    Mutant(
+        "a graph is cut into parts by its original", "psgraph", _parts_by_the_data, ("directories",)
     ),
 )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from psgraph.errors import DataError, MissingExtra
-from psgraph.graph import Dropped, Graph, Roster
+from psgraph.graph import Dropped, Graph, Positions, Roster
 from psgraph.graph.declarations import declare
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.columns import list_names
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["from_columns", "from_table", "is_text", "to_arrow", "to_pandas", "to_polars"]
+__all__ = [
+    "column_positions",
+    "edge_columns",
+    "from_columns",
+    "from_table",
+    "is_text",
+    "to_arrow",
+    "to_pandas",
+    "to_polars",
+]
 
 GraphType = TypeVar("GraphType", bound=Graph)
 
@@ -33,11 +43,15 @@ def to_arrow(graph: Graph) -> pa.Table:
     >>> to_arrow(SyntheticGraph(Roster("abc"), [0], [1])).to_pylist()
     [{'u': 'a', 'v': 'b'}]
     """
-    if graph.roster.strings:
-        ids = graph.roster.arrow_ids
-        return pa.table({"u": ids.take(as_arrow(graph.u)), "v": ids.take(as_arrow(graph.v))})
-    heads, tails = graph.to_ids()
-    return pa.table({"u": as_arrow(heads), "v": as_arrow(tails)})
+    return edge_columns(graph.roster, graph.u, graph.v)
+
+
+def edge_columns(roster: Roster, u: Positions, v: Positions) -> pa.Table:
+    """Look up the ids of edges given as positions; columns ``u`` and ``v``."""
+    if roster.strings:
+        ids = roster.arrow_ids
+        return pa.table({"u": ids.take(as_arrow(u)), "v": ids.take(as_arrow(v))})
+    return pa.table({"u": as_arrow(roster.ids[u]), "v": as_arrow(roster.ids[v])})
 
 
 def to_pandas(graph: Graph) -> pandas.DataFrame:
@@ -105,12 +119,8 @@ def from_columns(
     time: str | None = None,
 ) -> GraphType:
     """Read two Arrow columns of integers or of text."""
-    heads, tails = _plain(heads), _plain(tails)
-    if heads.null_count or tails.null_count:
-        raise DataError("node ids have missing values\nDrop or repair those rows.")
-    if _TEXT in (heads.type, tails.type):
-        if heads.type != tails.type:
-            raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
+    heads, tails = _checked(heads, tails)
+    if heads.type == _TEXT:
         return _from_text(heads, tails, kind, roster, roster_from_edges, time)
     return kind.from_ids(
         as_numpy(heads),
@@ -121,7 +131,52 @@ def from_columns(
     )
 
 
+def column_positions(
+    heads: pa.ChunkedArray, tails: pa.ChunkedArray, roster: Roster
+) -> tuple[Positions, Positions]:
+    """Return the positions in a roster of two Arrow columns of ids, −1 for ids outside it."""
+    heads, tails = _checked(heads, tails)
+    if heads.type == _TEXT:
+        names, a, b = _coded(heads, tails)
+        positions = _name_positions(names, roster)
+        return positions[a], positions[b]
+    if len(heads):
+        roster.expect(strings=False)
+    return roster.positions(as_numpy(heads)), roster.positions(as_numpy(tails))
+
+
 _TEXT = pa.large_string()
+
+
+def _checked(
+    heads: pa.ChunkedArray, tails: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Bring two columns to one of the two forms of ids; refuse missing values and mixtures."""
+    heads, tails = _plain(heads), _plain(tails)
+    if heads.null_count or tails.null_count:
+        raise DataError("node ids have missing values\nDrop or repair those rows.")
+    if _TEXT in (heads.type, tails.type) and heads.type != tails.type:
+        raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
+    return heads, tails
+
+
+def _coded(
+    heads: pa.ChunkedArray, tails: pa.ChunkedArray
+) -> tuple[pa.Array, NDArray[Any], NDArray[Any]]:
+    """Number the distinct strings of two columns; return them, and the two columns as numbers."""
+    coded = pa.chunked_array([*heads.chunks, *tails.chunks], _TEXT).dictionary_encode()
+    coded = coded.combine_chunks()
+    codes = as_numpy(coded.indices)
+    return coded.dictionary, codes[: len(heads)], codes[len(heads) :]
+
+
+def _name_positions(names: pa.Array, roster: Roster) -> Positions:
+    if len(names):
+        roster.expect(strings=True)
+    if not len(names) or not len(roster):
+        return np.full(len(names), -1, dtype=np.int32)
+    found = pc.index_in(names, value_set=roster.arrow_ids).fill_null(-1)
+    return as_numpy(found)
 
 
 def is_text(type_: pa.DataType) -> bool:
@@ -148,10 +203,7 @@ def _from_text(
     time: str | None,
 ) -> GraphType:
     """Number the distinct strings, and continue with the numbers."""
-    coded = pa.chunked_array([*heads.chunks, *tails.chunks], _TEXT).dictionary_encode()
-    coded = coded.combine_chunks()
-    names, codes = coded.dictionary, as_numpy(coded.indices)
-    a, b = codes[: len(heads)], codes[len(heads) :]
+    names, a, b = _coded(heads, tails)
     dropped = Dropped()
     declare(roster, roster_from_edges=roster_from_edges)
     if roster is None:
@@ -164,11 +216,5 @@ def _from_text(
         ids = names.filter(pa.array(present))
         ids = ids.take(pc.sort_indices(ids))
         roster = Roster(ids, declared="edges")
-    elif len(names):
-        roster.expect(strings=True)
-    if not len(names) or not len(roster):
-        positions = np.full(len(names), -1, dtype=np.int32)
-    else:
-        found = pc.index_in(names, value_set=roster.arrow_ids).fill_null(-1)
-        positions = as_numpy(found)
+    positions = _name_positions(names, roster)
     return kind(roster, positions[a], positions[b], time=time, dropped=dropped)

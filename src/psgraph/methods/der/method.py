@@ -86,6 +86,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     """
 
     name = "der"
+    needs_all_edges = True
     records = (DERMeasurement,)
 
     def __init__(self, *, order: Order = "random", grid: int = 16) -> None:

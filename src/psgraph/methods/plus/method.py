@@ -113,6 +113,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     """
 
     name = "psgraph-plus"
+    needs_all_edges = True
     records = (
         Cap,
         Clustering,

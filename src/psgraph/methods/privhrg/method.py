@@ -113,6 +113,7 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     """
 
     name = "privhrg"
+    needs_all_edges = True
     records = (PrivHRGMeasurement, PrivHRGState)
 
     def __init__(self, *, mcmc: bool = True, steps_per_node: int = 100) -> None:

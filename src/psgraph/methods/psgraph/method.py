@@ -256,7 +256,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         self, state: PSGraphState, rng: np.random.Generator, engine: Engine
     ) -> SyntheticGraph:
         with phase("reconstruction"):
-            edges = reconstruct(
+            parts = reconstruct(
                 labels=state.labels,
                 inner_degrees=state.fused_inner_degrees,
                 outer_degrees=state.fused_outer_degrees,
@@ -268,7 +268,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
                 engine=engine,
                 rng=rng,
             )
-            return SyntheticGraph(state.roster, edges.u, edges.v)
+            return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: PSGraphState) -> Mapping[str, Any]:
         return {

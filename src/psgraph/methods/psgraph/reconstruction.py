@@ -5,13 +5,17 @@ Everything here is post-processing: this module can't import a snapshot or a bud
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.engines.base import Blocks, Edges, Engine
+from psgraph.engines.base import Blocks, Engine
 from psgraph.methods.steps.block_model import block_count, inside_blocks
+from psgraph.methods.steps.seeds import synthesis_seed
+
+if TYPE_CHECKING:
+    from psgraph.graph.parts import EdgeParts
 
 __all__ = ["Between", "reconstruct"]
 
@@ -32,7 +36,7 @@ def reconstruct(
     postprocess: bool,
     engine: Engine,
     rng: np.random.Generator,
-) -> Edges:
+) -> EdgeParts:
     """Draw edges inside and between communities, then repair the graph.
 
     Parameters
@@ -57,20 +61,18 @@ def reconstruct(
     O(n log n + m̃) time.
     """
     nodes = labels.size
-    if nodes < 2:
-        return Edges(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
     inside = inside_blocks(inner_degrees, labels)
     across = _between_blocks(outer_degrees, labels, community_pairs, community_edges, between)
-    edges = engine.sample_blocks(inside, across, rng=rng)
+    parts = engine.sample(inside, across, seed=synthesis_seed(rng))
     if not postprocess:
-        return edges
+        return parts
     return engine.repair(
-        edges,
+        parts,
         labels=labels,
         inner_degrees=inner_degrees,
         outer_degrees=outer_degrees,
         edge_count=min(max(edge_count, 0), nodes * (nodes - 1) // 2),
-        rng=rng,
+        seed=synthesis_seed(rng),
     )
 
 

@@ -2,7 +2,7 @@
 
 Merge the nodes at random into super-nodes, count the edges between super-nodes with noise, let
 Louvain find communities in that small graph, and let every node choose again by the exponential
-mechanism.
+mechanism, all at once.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ ChoiceConstant = Literal["tight", "reference"]
 STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}
 """How much of its ε the community choice uses: all of it, or half as in the published code."""
 
+MOST_SUPERNODES = 2048
+"""Super-nodes at most, so that the work on pairs of them does not grow with the graph."""
+
 
 def division_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Split ε_c into the shares of the super-graph and of the community choice."""
@@ -66,9 +69,10 @@ def find_communities(
     """
     super_graph_epsilon, choice_epsilon = division_epsilons(epsilon)
     nodes = len(snapshot.roster)
-    groups = -(-nodes // supernode_size)
+    size = _size(nodes, supernode_size)
+    groups = -(-nodes // size)
     group_of = np.empty(nodes, dtype=np.int32)
-    group_of[budget.random_order(nodes)] = np.arange(nodes) // supernode_size
+    group_of[budget.random_order(nodes)] = np.arange(nodes) // size
     counts = engine.block_counts(snapshot, group_of, groups, inside=True)
     noisy_super_graph = budget.run(
         SparseLaplaceCounts(
@@ -83,13 +87,17 @@ def find_communities(
     )
     community_of = _louvain(noisy_super_graph, groups, seed=budget.random_seed())
     labels = community_of[group_of] if nodes else np.empty(0, dtype=np.int32)
-    starts, neighbours = engine.adjacency(snapshot)
     labels = budget.run(
-        CommunityChoice(starts, neighbours, labels, strength=strength),
+        CommunityChoice(engine.community_scores(snapshot, labels), labels, strength=strength),
         epsilon=choice_epsilon,
         label="community choice",
     )
     return renumbered(labels)
+
+
+def _size(nodes: int, supernode_size: int) -> int:
+    """Return the nodes of a super-node: more than asked for where there would be too many."""
+    return max(supernode_size, -(-nodes // MOST_SUPERNODES))
 
 
 def _louvain(noisy: NoisyCounts, groups: int, *, seed: int) -> Labels:

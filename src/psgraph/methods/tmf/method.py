@@ -81,6 +81,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     """
 
     name = "tmf"
+    needs_all_edges = True
     records = (TmFMeasurement,)
 
     def __init__(

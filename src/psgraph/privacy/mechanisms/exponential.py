@@ -1,17 +1,19 @@
-"""One sweep of the exponential mechanism over all nodes, exactly and in O(edges).
+"""One round of the exponential mechanism in which all nodes choose a community at once.
 
-Every node in turn chooses a community, with probability proportional to exp(c·s) where s is the
-number of its neighbours there at that moment. Drawing a candidate uniformly and keeping it with
-probability exp(−c·(s_max − s)) gives this distribution with integer arithmetic alone. All
-communities that have a member are candidates, also for a node without edges: a shorter list would
-depend on the edges. Proof: proofs/community-choice.md.
+Every node chooses a community with probability proportional to exp(c·s), where s is the number of
+its neighbours that were there before the round. Nobody sees what others choose in the same round,
+so nodes can be counted in any order and in any parts. Drawing a candidate uniformly and keeping it
+with probability exp(−c·(s_max − s)) gives this distribution with integer arithmetic alone. All
+communities are candidates, also for a node without edges: a shorter list would depend on the
+edges. Proof: proofs/community-choice.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,39 +22,53 @@ from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
 from psgraph.privacy.bits import Cursor, Words, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
-from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
+from psgraph.privacy.mechanism import Mechanism, per_edge
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["CommunityChoice", "choice_sweep"]
+__all__ = ["CommunityChoice", "Scores", "choose_communities"]
 
 Integers = NDArray[np.int64]
-AHEAD = 64  # nodes
+Labels = NDArray[np.int32]
+
+
+class Scores(NamedTuple):
+    """The private scores of consecutive nodes: in which communities their neighbours are.
+
+    Node ``first + i`` has ``counts[k]`` neighbours in the community ``communities[k]`` for k in
+    ``starts[i]:starts[i + 1]``, and none in others.
+    """
+
+    first: int
+    starts: Integers
+    communities: Labels
+    counts: Labels
 
 
 @dataclass(frozen=True)
-class CommunityChoice(Mechanism[NDArray[np.int32]]):
-    """One sweep in which every node picks a community by its number of neighbours there.
+class CommunityChoice(Mechanism[Labels]):
+    """One round in which every node picks a community by its number of neighbours there.
 
     A candidate with s neighbours has weight exp(strength·ε·s).
 
     Parameters
     ----------
-    starts, neighbours
-        The adjacency lists, private: those of x are ``neighbours[starts[x]:starts[x + 1]]``.
+    scores
+        The scores of all nodes before the round, private: ranges of nodes in order, each read
+        when it is needed.
     labels
-        The community of every node before the sweep: public or already released.
+        The community of every node before the round, 0, …, H − 1: public or already released.
+        All H communities are candidates.
     strength
         At most ½, which spends ε fully.
 
     Notes
     -----
-    Privacy: ε for one edge. An edge changes one score by 1 in the steps of its two ends, and
-    each of these steps by a factor of at most exp(strength·ε). proofs/community-choice.md.
+    Privacy: ε for one edge. An edge changes one score by 1 in the choices of its two ends, and
+    each of these choices by a factor of at most exp(strength·ε). proofs/community-choice.md.
     """
 
-    starts: Integers
-    neighbours: NDArray[np.int32]
-    labels: NDArray[np.int32]
+    scores: Iterable[Scores]
+    labels: Labels
     strength: Fraction = Fraction(1, 2)
 
     name = "exponential choice"
@@ -70,128 +86,108 @@ class CommunityChoice(Mechanism[NDArray[np.int32]]):
     def distance(self, other: Self) -> int:
         self.same_public("labels", np.array_equal(self.labels, other.labels))
         self.same_public("strength", self.strength == other.strength)
-        return changed_edges(self.starts, self.neighbours, other.starts, other.neighbours)
+        counts: dict[tuple[int, int], int] = {}
+        for scores, sign in ((self.scores, 1), (other.scores, -1)):
+            for node, community, count in _entries(scores):
+                counts[node, community] = counts.get((node, community), 0) + sign * count
+        return -(-sum(map(abs, counts.values())) // 2)  # an edge has two ends
 
-    def draw(self, sampler: Sampler, epsilon: Fraction) -> NDArray[np.int32]:
-        return choice_sweep(
-            sampler,
-            self.starts,
-            self.neighbours,
-            self.labels,
-            strength=self.strength * epsilon,
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> Labels:
+        return choose_communities(
+            sampler, self.scores, self.labels, strength=self.strength * epsilon
         )
 
 
-def choice_sweep(
-    sampler: Sampler,
-    starts: Integers,
-    neighbours: NDArray[np.int32],
-    labels: NDArray[np.int32],
-    *,
-    strength: Fraction,
-) -> NDArray[np.int32]:
-    """Let every node, in uniformly random order, choose a community.
+def choose_communities(
+    sampler: Sampler, scores: Iterable[Scores], labels: Labels, *, strength: Fraction
+) -> Labels:
+    """Let all nodes choose a community by the same labels; return what they chose.
 
     Parameters
     ----------
-    starts, neighbours
-        The private adjacency lists: those of node x are ``neighbours[starts[x]:starts[x + 1]]``.
-    labels
-        The community of every node before the sweep: 0, …, H − 1, each with a member.
+    scores, labels
+        As in `CommunityChoice`.
     strength
         c above, rounded down to a multiple of 2⁻²⁰ (and to 2¹⁰ at most).
 
     Returns
     -------
-    The community of every node after the sweep. Some numbers may have become unused.
+    The community of every node after the round. Some numbers may have become unused.
     """
     a, b = round_down(strength, denominator=1 << 20, largest=1 << 10)
-    labels = labels.astype(np.int32)
-    communities = int(labels.max()) + 1 if labels.size else 0
-    order = sampler.permutation(labels.size)
-    sizes = np.bincount(labels, minlength=communities)
-    occupied = np.arange(communities, dtype=np.int32)  # its first entries are the candidates
-    where = np.arange(communities, dtype=np.int32)
-    count = np.array([communities, 0], dtype=np.int64)  # candidates; a sink, see `_sweep`
+    nodes, communities = labels.size, int(labels.max(initial=-1)) + 1
+    chosen = np.empty(nodes, dtype=np.int32)
     score = np.zeros(communities, dtype=np.int32)
-    sampler.run(
-        labels.size,
-        lambda done, w, p: _sweep(
-            order,
-            done,
-            starts,
-            neighbours,
-            labels,
-            sizes,
-            occupied,
-            where,
-            count,
-            score,
-            a,
-            b,
-            w,
-            p,
-        ),
-    )
-    return labels
+    ranges = _checked(scores, nodes)
+    now = Scores(0, np.zeros(1, dtype=np.int64), chosen[:0], chosen[:0])
+
+    def step(done: int, words: Words, cursor: Cursor) -> tuple[int, Cursor]:
+        # One run over all nodes: where a range ends makes no difference to the words used.
+        nonlocal now
+        if done == now.first + now.starts.size - 1:
+            now = next(ranges)
+        return _choose(*now, chosen, score, done, a, b, words, cursor)
+
+    sampler.run(nodes, step)
+    return chosen
+
+
+def _checked(scores: Iterable[Scores], nodes: int) -> Iterator[Scores]:
+    """Refuse ranges that leave out a node or have one twice; it would have no choice, or two."""
+    expected = 0
+    for each in scores:
+        following = expected + each.starts.size - 1
+        if each.first != expected or not expected < following <= nodes:
+            break
+        expected = following
+        yield each
+    raise MethodError(f"the scores of node {expected} of {nodes} are missing or there twice")
+
+
+def _entries(scores: Iterable[Scores]) -> Iterator[tuple[int, int, int]]:
+    """Yield node, community and count."""
+    for first, starts, communities, counts in scores:
+        owners = first + np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        yield from zip(owners.tolist(), communities.tolist(), counts.tolist(), strict=True)
 
 
 @kernel
-def _sweep(
-    order: Integers,
-    done: int,
+def _choose(
+    first: int,
     starts: Integers,
-    neighbours: NDArray[np.int32],
-    labels: NDArray[np.int32],
-    sizes: Integers,
-    occupied: NDArray[np.int32],
-    where: NDArray[np.int32],
-    count: Integers,
-    score: NDArray[np.int32],
+    communities: Labels,
+    counts: Labels,
+    chosen: Labels,
+    score: Labels,
+    done: int,
     a: int,
     b: int,
     words: Words,
     cursor: Cursor,
 ) -> tuple[int, Cursor]:
+    """Let nodes of a range choose, from `done` on; return how many have, and the cursor."""
     width = bit_width(b)
-    while done < order.size:
-        if done % AHEAD == 0:
-            # Load what the next nodes will need, all at once: on a large graph nearly every load
-            # misses the cache, and waiting for many at a time takes as long as for one.
-            seen = 0
-            for later in order[done : done + AHEAD]:
-                for at in range(starts[later], starts[later + 1]):
-                    seen += labels[neighbours[at]]
-            count[1] = seen  # stored, so that the compiler does not leave the loop out
-        node = order[done]
+    candidates = score.size
+    bits = bit_width(candidates)
+    while done < first + starts.size - 1:
+        begin, end = starts[done - first], starts[done - first + 1]
         best = 0
-        for at in range(starts[node], starts[node + 1]):
-            label = labels[neighbours[at]]
-            score[label] += 1
-            best = max(best, score[label])
-        chosen, after = np.int32(0), cursor
+        for at in range(begin, end):
+            score[communities[at]] = counts[at]
+            best = max(best, counts[at])
+        choice, after = 0, cursor
         while True:
-            index, after = uniform_below(count[0], bit_width(count[0]), words, after)
+            choice, after = uniform_below(candidates, bits, words, after)
             if ran_out(words, after):
                 break
-            chosen = occupied[index]
-            kept, after = bernoulli_exp((best - score[chosen]) * a, b, width, words, after)
+            kept, after = bernoulli_exp((best - score[choice]) * a, b, width, words, after)
             if kept or ran_out(words, after):
                 break
-        for at in range(starts[node], starts[node + 1]):
-            score[labels[neighbours[at]]] = 0
+        for at in range(begin, end):
+            score[communities[at]] = 0
         if ran_out(words, after):
             break
-        before = labels[node]
-        if chosen != before:
-            labels[node] = chosen
-            sizes[chosen] += 1
-            sizes[before] -= 1
-            if sizes[before] == 0:  # no longer a candidate
-                count[0] -= 1
-                last = occupied[count[0]]
-                occupied[where[before]] = last
-                where[last] = where[before]
+        chosen[done] = choice
         done += 1
         cursor = after
     return done, cursor

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from psgraph.engines.parallel import mapped, thread_count
 from psgraph.errors import LedgerError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
@@ -210,8 +211,10 @@ class LedgerReader:
         mark = hmac.new(self._facts.key, digestmod="sha256")
         time = (snapshot.time or "").encode()
         mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
-        mark.update(np.ascontiguousarray(snapshot.u).data)
-        mark.update(np.ascontiguousarray(snapshot.v).data)
+        # All smaller ends, then all larger ones, whatever parts the edges are read in.
+        for end in (0, 1):
+            for part in mapped(snapshot.parts.edges(), threads=thread_count()):
+                mark.update(np.ascontiguousarray(part[end]).data)
         return mark.digest()
 
     def _has_roster(self, digest: object) -> bool:

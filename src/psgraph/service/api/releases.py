@@ -47,9 +47,13 @@ def get_edges(
     timestamp: Timestamp,
     request: Request,
     format: Annotated[Format, Query()] = "parquet",
+    part: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
-    """Download a synthetic graph. Parquet is the file the certificate states the digest of."""
-    return edges_file(stream, timestamp, format, request)
+    """Download a synthetic graph. Parquet is the file the certificate states the digest of.
+
+    A graph of many nodes is published in parts: a TAR archive of all, or one `part`.
+    """
+    return edges_file(stream, timestamp, format, part, request)
 
 
 @router.get("/streams/{stream}/releases/{timestamp}/certificate", **allowed("certificates"))

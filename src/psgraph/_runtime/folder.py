@@ -14,7 +14,7 @@ from pathlib import Path
 from psgraph._runtime.durable import flush, is_running, make_directory
 from psgraph.errors import OutputError
 
-__all__ = ["SUMS_NAME", "check_target", "new_folder", "write_checksums"]
+__all__ = ["SUMS_NAME", "check_target", "hidden_folder", "new_folder", "write_checksums"]
 
 SUMS_NAME = "SHA256SUMS"
 
@@ -36,25 +36,22 @@ def check_target(path: Path) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path, *, mode: int = 0o777) -> Iterator[Path]:
     """Fill a folder under a hidden name beside `path`; rename it when the block is done.
 
-    Everything is flushed to the disk first. What an interrupted call leaves behind is a hidden
-    folder, which the next call for the same path removes.
+    Everything is flushed to the disk first. With ``mode=0o700`` nobody but the owner can enter
+    the folder.
     """
     check_target(path)
-    make_directory(path.absolute().parent)
-    _clear_away(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
-        part.mkdir()
-        yield part
-        for directory, _, names in os.walk(part):
-            for name in names:
-                flush(Path(directory) / name)
-            flush(Path(directory))
-        part.rename(path)  # fails if something was put there meanwhile
-        flush(path.absolute().parent)
+        with hidden_folder(path, mode=mode) as part:
+            yield part
+            for directory, _, names in os.walk(part):
+                for name in names:
+                    flush(Path(directory) / name)
+                flush(Path(directory))
+            part.rename(path)  # fails if something was put there meanwhile
+            flush(path.absolute().parent)
     except OSError as error:
         if isinstance(error, OutputError):
             raise
@@ -62,6 +59,20 @@ def new_folder(path: Path) -> Iterator[Path]:
             f"{path} could not be written: {error.strerror}\n"
             "Nothing of it was left there. Free some space, or choose another folder."
         ) from None
+
+
+@contextmanager
+def hidden_folder(path: Path, *, mode: int = 0o777) -> Iterator[Path]:
+    """Make an empty folder under a hidden name beside `path`, to be filled and renamed.
+
+    Removed when the block is done, unless it was renamed. What an interrupted call leaves behind
+    is removed by the next call for the same path.
+    """
+    _clear_away(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        make_directory(part, mode=mode)
+        yield part
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

@@ -1,0 +1,118 @@
+"""Temporary files that are too large for memory: where they go, and that they go away.
+
+They may hold private edges, so each run has a directory of its own that nobody else can enter.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from psgraph.errors import OutputError
+
+__all__ = ["check_space", "scratch_directory", "scratch_place", "writing_scratch"]
+
+_PREFIX = "psgraph-scratch-"
+_LARGE = Path("/var/tmp")  # by convention for large files; /tmp is often kept in memory
+_SPARE_BYTES = 1 << 26
+
+
+def scratch_place() -> Path:
+    """Where temporary files go: ``$TMPDIR``, otherwise ``/var/tmp``, otherwise the system's choice.
+
+    >>> scratch_place().is_dir()
+    True
+    """
+    chosen = os.environ.get("TMPDIR")
+    if chosen:
+        return Path(chosen)
+    usable = _LARGE.is_dir() and os.access(_LARGE, os.W_OK | os.X_OK)
+    return _LARGE if usable else Path(tempfile.gettempdir())
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Make a directory for one run, and remove it with all it holds, also after an error.
+
+    A killed process can't remove its own. The directory is locked for as long as it is in use, so
+    the next run finds those that are not, and removes them.
+    """
+    place = scratch_place()
+    _clear_away(place)
+    path, lock = _new(place)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+@contextmanager
+def writing_scratch() -> Iterator[None]:
+    """Say what to do if temporary files can't be written inside the block."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"temporary files can't be written to {scratch_place()}: "
+            f"{error.strerror or 'I/O error'}\n"
+            "Free some space there, or set TMPDIR to a directory on another disk."
+        ) from None
+
+
+def _new(place: Path) -> tuple[Path, int]:
+    while True:
+        try:
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))  # mode 0700
+        except OSError as error:
+            raise OutputError(
+                f"no temporary files can be written to {place}: {error.strerror or 'I/O error'}\n"
+                "Set TMPDIR to a directory on a disk with enough space."
+            ) from None
+        # Another run may take it for an abandoned one before it is locked.
+        with suppress(FileNotFoundError):
+            lock = os.open(path, os.O_RDONLY)
+            with suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if path.exists():
+                return path, lock
+            os.close(lock)
+
+
+def _clear_away(place: Path) -> None:
+    """Remove the directories of this user that no process has locked."""
+    with suppress(OSError):
+        for entry in os.scandir(place):
+            if not entry.name.startswith(_PREFIX) or not entry.is_dir(follow_symlinks=False):
+                continue
+            with suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                    _remove_unlocked(Path(entry.path))
+
+
+def _remove_unlocked(path: Path) -> None:
+    lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def check_space(directory: Path, wanted: int) -> None:
+    """Refuse to fill up a disk: `wanted` bytes, and some to spare, have to be free."""
+    free = shutil.disk_usage(directory).free
+    if free < wanted + _SPARE_BYTES:
+        raise OutputError(
+            f"not enough disk: {free / 1e9:.2f} GB are free for {directory}\n"
+            "Sorting a snapshot needs about 16 bytes for every edge, and storing it up to 16. Free "
+            "some space or use another disk: TMPDIR says where temporary files go, --to where "
+            "psgraph prepare writes."
+        )

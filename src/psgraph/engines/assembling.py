@@ -1,0 +1,57 @@
+"""Sorted edges out of keys ``u << 32 | v`` that tasks draw in any order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.jit import kernel
+from psgraph._runtime.sorting import bucket_keys, sort_keys
+
+__all__ = ["sorted_edges", "split_keys"]
+
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+
+
+def split_keys(keys: Integers, *, part_nodes: int, parts: int) -> list[Integers]:
+    """Cut keys by the range of their smaller end.
+
+    >>> pieces = split_keys(np.array([3 << 32, 1 << 32, 2 << 32]), part_nodes=2, parts=2)
+    >>> [(piece >> 32).tolist() for piece in pieces]
+    [[1], [3, 2]]
+    """
+    if parts == 1:
+        return [keys]
+    grouped, begins = bucket_keys(keys, part_nodes << 32, parts)
+    return np.split(grouped, begins[1:-1])
+
+
+def sorted_edges(keys: Integers, *, first: int, nodes: int) -> tuple[Positions, Positions]:
+    """Sort the keys of one range, which begins at node `first`, and take them apart.
+
+    >>> u, v = sorted_edges(np.array([2 << 32 | 5, 1 << 32 | 7]), first=1, nodes=8)
+    >>> u.tolist(), v.tolist()
+    ([1, 2], [7, 5])
+    """
+    bits = max(nodes - 1, 1).bit_length()
+    packed = _packed(keys, first, bits)
+    largest = int(packed.max(initial=0))  # fewer digits than the keys have
+    return _taken_apart(sort_keys(packed, largest=largest), first, bits)
+
+
+@kernel
+def _packed(keys: Integers, first: int, bits: int) -> Integers:
+    packed = np.empty_like(keys)
+    for at in range(keys.size):
+        packed[at] = (((keys[at] >> 32) - first) << bits) | (keys[at] & 0xFFFFFFFF)
+    return packed
+
+
+@kernel
+def _taken_apart(packed: Integers, first: int, bits: int) -> tuple[Positions, Positions]:
+    u, v = np.empty(packed.size, dtype=np.int32), np.empty(packed.size, dtype=np.int32)
+    for at in range(packed.size):
+        u[at] = (packed[at] >> bits) + first
+        v[at] = packed[at] & ((1 << bits) - 1)
+    return u, v

@@ -1,0 +1,153 @@
+"""Connecting to a cluster: one of this machine's processes, or one that runs already."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from psgraph._runtime.extras import require_dask
+from psgraph._runtime.scratch import scratch_directory
+from psgraph.engines.dask.identity import identity
+from psgraph.engines.parallel import thread_count
+from psgraph.errors import EngineError, PsgraphError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["CONNECT_SECONDS", "connect", "local_cluster", "translated"]
+
+CONNECT_SECONDS = 10.0
+
+
+@contextmanager
+def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
+    """Start worker processes on this machine, as many as cores unless given.
+
+    They listen on the loopback interface, and only who has the keys of this run can connect:
+    other users of the machine can't. Temporary files are private and removed in the end.
+    """
+    require_dask()
+    import dask
+    from distributed import Client, LocalCluster, Security
+
+    with ExitStack() as stack:
+        place = stack.enter_context(scratch_directory())
+        stack.enter_context(dask.config.set(_QUIET))
+        cluster = stack.enter_context(
+            LocalCluster(
+                n_workers=workers or max(1, thread_count() // threads),
+                threads_per_worker=threads,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                security=Security.temporary(),
+                silence_logs=logging.CRITICAL,
+                local_directory=str(place),
+            )
+        )
+        client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
+        _check_workers(client)
+        yield client
+
+
+@contextmanager
+def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
+    """Connect to a scheduler, and check that its workers run the same code as this process."""
+    require_dask()
+    import dask
+    from distributed import Client
+
+    seconds = CONNECT_SECONDS if seconds is None else seconds
+    with dask.config.set(_QUIET):
+        try:
+            client = Client(address, timeout=seconds, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+            raise EngineError(
+                f"no Dask scheduler answers at {address!r} ({type(error).__name__})\n"
+                "Give --scheduler the address it printed when it was started, for example "
+                "tls://host:8786, or leave the option out to use processes of this machine."
+            ) from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=seconds)
+            except TimeoutError:
+                raise EngineError(
+                    f"the scheduler at {address!r} has no workers\n"
+                    "Start some: dask worker ADDRESS, with psgraph installed."
+                ) from None
+            _check_workers(client)
+            yield client
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn Dask's errors into psgraph's; errors of psgraph in a task are raised as they are."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        yield
+    except PsgraphError:
+        raise
+    except KilledWorker as error:
+        raise EngineError(
+            f"workers died {error.allowed_failures + 1} times in a row while they ran the same "
+            "task, most likely of too little memory\n"
+            "Nothing of this timestamp was published or charged. Give the workers more memory, or "
+            "prepare the store with smaller parts (psgraph prepare --part-nodes)."
+        ) from None
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "psgraph":
+            raise
+        raise EngineError(f"a worker of the cluster has no psgraph\n{_INSTALL}") from None
+    except (CancelledError, OSError) as error:
+        raise EngineError(
+            f"the connection to the cluster was lost ({type(error).__name__})\n"
+            "Nothing of this timestamp was published or charged. Run the same command again when "
+            "the cluster is back."
+        ) from None
+
+
+_QUIET = {
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # shared values go with a task
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+
+_INSTALL = (
+    "Install the same versions of psgraph, NumPy, numba and PyArrow on all workers: "
+    "pip install 'psgraph-dp[dask]'"
+)
+
+
+def _check_workers(client: Client) -> None:
+    """Refuse workers that don't have this psgraph: they would fail, or draw other edges."""
+    expected = identity()
+    for address, found in sorted(client.run(_describe).items()):
+        if not found:
+            raise EngineError(f"worker {address} has no psgraph\n{_INSTALL}")
+        for name, here in expected.items():
+            if found.get(name) != here:
+                raise EngineError(
+                    f"worker {address} has another {name} than this process: "
+                    f"{found.get(name, 'none')}, not {here}\n{_INSTALL}"
+                )
+
+
+def _describe() -> dict[str, Any]:
+    try:
+        import psgraph
+    except ImportError:
+        return {}
+    try:
+        from psgraph.engines.dask.identity import identity
+    except ImportError:
+        return {"psgraph": getattr(psgraph, "__version__", "of an unknown version")}
+    return identity()
+
+
+# Sent as code, not by name, because a worker may not have the module it is in.
+_describe.__module__ = "__main__"

@@ -1,0 +1,231 @@
+"""Running tasks on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import pickle
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, islice
+from secrets import token_hex
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.dask import tasks
+from psgraph.engines.dask.calls import Call, Remote, call
+from psgraph.engines.dask.connection import translated
+from psgraph.engines.dask.held import held_parts
+from psgraph.engines.dask.identity import identity_digest
+from psgraph.engines.dask.packing import packed_bytes, unpack
+from psgraph.engines.dask.statistics import Statistics
+from psgraph.engines.running import Job
+from psgraph.errors import EngineError
+from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["DaskRunner"]
+
+Integers = NDArray[np.int64]
+
+FAN_IN = 4
+"""Results that one task adds up."""
+SHARED_BYTES = 1 << 12
+"""Larger values that tasks share are sent once."""
+KEPT_VALUES = 8
+"""Shared values that stay on the workers, in case the next verb needs them as well."""
+MOST_PIECES = 1 << 13
+"""Pieces of drawn keys on their way to the parts they belong to."""
+LARGE_SUMS = 1 << 22
+"""Integers; above, no more than one task for every thread makes sums of its own."""
+PATIENCE = 60.0
+"""Seconds without any worker after which a run is given up."""
+LOOK_SECONDS = 5.0
+"""How often it is looked whether there are workers, while a task is waited for."""
+
+
+class DaskRunner:
+    """Runs tasks on workers. See `psgraph.engines.running.Runner`.
+
+    Tasks are submitted with all that is needed to repeat them, so that Dask runs those of a lost
+    worker again on another one.
+
+    Parameters
+    ----------
+    part_nodes
+        Node positions in the range of a part; for tests, which have small graphs.
+    """
+
+    def __init__(
+        self, client: Client, statistics: Statistics, *, part_nodes: int = PART_NODES
+    ) -> None:
+        self.part_nodes = part_nodes
+        self._client, self._statistics = client, statistics
+        self._values: OrderedDict[str, Remote] = OrderedDict()
+        self._run, self._numbers = token_hex(6), count()
+
+    def map(self, job: Job) -> Iterator[Any]:
+        shared = self._share(job.shared)
+        running: deque[Future] = deque()
+        ahead = 2 * self._threads()
+        for item in job.items:
+            running.append(self._submit(tasks.mapped, job._replace(items=(item,), shared=shared)))
+            if len(running) > ahead:
+                yield self._take(running.popleft())
+        while running:
+            yield self._take(running.popleft())
+
+    def sum(self, job: Job, *, sizes: Sequence[int]) -> tuple[Integers, ...]:
+        groups = self._groups(job, 2 if sum(sizes) <= LARGE_SUMS else 1)
+        if not groups:
+            return tuple(np.zeros(size, dtype=np.int64) for size in sizes)
+        pieces = [self._submit(tasks.summed, group, tuple(sizes)) for group in groups]
+        return tuple(self._reduced(pieces, tasks.added))
+
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        groups = self._groups(job, 2)
+        if not groups:
+            return combine([])
+        pieces = [self._submit(tasks.reduced, group, combine) for group in groups]
+        return self._reduced(pieces, tasks.combined, combine)
+
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+        between = list(ranges(nodes, self.part_nodes))
+        drawn = [
+            self._submit(tasks.drawn, chunk, self.part_nodes, len(between))
+            for job in jobs
+            for chunk in self._chunks(job, len(between))
+        ]
+        parts = []
+        for number, (first, _) in enumerate(between):
+            pieces = [self._piece(each, number) for each in drawn]
+            parts.append(self._submit(tasks.merged, pieces, first, nodes))
+        return self._kept(parts, nodes)
+
+    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+        shared = self._share(job.shared)
+        parts = [
+            self._submit(tasks.made, job._replace(items=(item,), shared=shared))
+            for item in job.items
+        ]
+        return self._kept(parts, nodes)
+
+    # ---- cutting work into tasks ----
+
+    def _threads(self) -> int:
+        return max(1, sum(self._client.nthreads().values()))
+
+    def _groups(self, job: Job, per_thread: int) -> list[Job]:
+        """Deal the items out to a few tasks for every thread."""
+        items, shared = list(job.items), self._share(job.shared)
+        groups = min(len(items), per_thread * self._threads())
+        return [job._replace(items=items[at::groups], shared=shared) for at in range(groups)]
+
+    def _chunks(self, job: Job, parts: int) -> Iterator[Job]:
+        """Cut items into chunks: many pieces are dear, and so are large chunks."""
+        shared, items = self._share(job.shared), iter(job.items)
+        known = len(job.items) if isinstance(job.items, Sequence) else 1
+        size = min(8, max(1, known * parts // MOST_PIECES))
+        while chunk := list(islice(items, size)):
+            yield job._replace(items=chunk, shared=shared)
+
+    def _reduced(self, pieces: list[Future], function: Callable[..., Any], *more: Any) -> Any:
+        """Combine the results of tasks as a tree, and bring the last one to the driver."""
+        while len(pieces) > 1:
+            pieces = [
+                self._submit(function, [Remote(each) for each in pieces[at : at + FAN_IN]], *more)
+                for at in range(0, len(pieces), FAN_IN)
+            ]
+        return self._take(self._submit(tasks.packed, Remote(pieces[0])))
+
+    def _kept(self, parts: list[Future], nodes: int) -> EdgeParts:
+        """Keep several parts on the workers, a single one on the driver."""
+        if len(parts) <= 1:
+            nothing = np.empty(0, dtype=np.int32)
+            u, v = self._fetch(parts[0]) if parts else (nothing, nothing)
+            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+        sizes = [self._submit(tasks.size, Remote(part)) for part in parts]
+        return held_parts(
+            parts,
+            self._fetch,
+            nodes=nodes,
+            part_nodes=self.part_nodes,
+            edge_count=sum(self._take(size) for size in sizes),
+        )
+
+    # ---- tasks and values ----
+
+    def _submit(self, function: Callable[..., Any], *inputs: Any) -> Future:
+        packed, futures = call(inputs)
+        self._statistics.now.tasks += 1
+        self._statistics.now.bytes_to_workers += len(packed.content)
+        with translated():
+            return self._client.submit(
+                tasks.run, identity_digest(), function, packed, *futures,
+                key=self._key(function.__name__), pure=False,
+            )  # fmt: skip
+
+    def _piece(self, drawn: Future, number: int) -> Remote:
+        with translated():
+            key = self._key("piece")
+            return Remote(self._client.submit(operator.getitem, drawn, number, key=key))
+
+    def _key(self, name: str) -> str:
+        return f"psgraph-{name}-{self._run}-{next(self._numbers)}"
+
+    def _share(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(self._shared(value) for value in values)
+
+    def _shared(self, value: Any) -> Any:
+        """Send a large value once; tasks then get it from the workers.
+
+        It is sent as a task, not scattered: after a loss Dask can make it again.
+        """
+        if isinstance(value, Remote | int | float | None):
+            return value
+        content = pickle.dumps(value, protocol=5)
+        if len(content) < SHARED_BYTES:
+            return value
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        if digest not in self._values:
+            self._statistics.now.bytes_to_workers += len(content)
+            with translated():
+                future = self._client.submit(
+                    tasks.loaded, Call(content), key=self._key("shared"), pure=False
+                )
+            self._values[digest] = Remote(future)
+        self._values.move_to_end(digest)
+        while len(self._values) > KEPT_VALUES:
+            self._values.popitem(last=False)
+        return self._values[digest]
+
+    def _fetch(self, part: Future) -> Pairs:
+        return Pairs(*self._take(self._submit(tasks.packed, Remote(part))))
+
+    def _take(self, future: Future) -> Any:
+        """Wait for a result and bring it to the driver."""
+        with translated():
+            self._wait(future)
+            result = future.result()
+        self._statistics.now.bytes_to_driver += packed_bytes(result)
+        return unpack(result)
+
+    def _wait(self, future: Future) -> None:
+        """Wait until a task is done; give up if nobody is there who could do it."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        alone_since: float | None = None
+        while not done.wait(LOOK_SECONDS):
+            alone_since = None if self._client.nthreads() else alone_since or monotonic()
+            if alone_since is not None and monotonic() - alone_since > PATIENCE:
+                raise EngineError(
+                    f"the cluster has had no worker for {PATIENCE:.0f} seconds\n"
+                    "Nothing of this timestamp was published or charged. Start workers, and run "
+                    "the same command again."
+                )

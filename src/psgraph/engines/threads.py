@@ -1,0 +1,104 @@
+"""Running tasks with threads; more than one part goes to scratch files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph.engines.assembling import sorted_edges, split_keys
+from psgraph.engines.parallel import mapped, summed
+from psgraph.engines.running import Job
+from psgraph.engines.scratch import ReleasedParts, Scratch, ScratchFile
+from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
+
+__all__ = ["ThreadRunner"]
+
+Integers = NDArray[np.int64]
+
+_LARGE = 1 << 27  # integers; every thread needs sums of its own, so that larger ones have one
+
+
+class ThreadRunner:
+    """Runs tasks on this machine. See `psgraph.engines.running.Runner`.
+
+    Parameters
+    ----------
+    threads
+        How many tasks run at a time.
+    part_nodes
+        Node positions in the range of a part; for tests, which have small graphs.
+    """
+
+    def __init__(self, *, threads: int, part_nodes: int = PART_NODES) -> None:
+        self.threads, self.part_nodes = threads, part_nodes
+
+    def map(self, job: Job) -> Iterator[Any]:
+        tasks = (partial(job.work, item, *job.shared) for item in job.items)
+        return mapped(tasks, threads=self.threads)
+
+    def sum(self, job: Job, *, sizes: Sequence[int]) -> tuple[Integers, ...]:
+        return summed(
+            [partial(_itself, item) for item in job.items],
+            lambda: tuple(np.zeros(size, dtype=np.int64) for size in sizes),
+            lambda item, *sums: job.work(item, *job.shared, *sums),
+            threads=self.threads if sum(sizes) <= _LARGE else 1,
+        )
+
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        return combine(list(self.map(job)))
+
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+        parts = len(list(ranges(nodes, self.part_nodes)))
+        if parts <= 1:
+            drawn = list(chain.from_iterable(map(self.map, jobs)))
+            keys = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+            u, v = sorted_edges(keys, first=0, nodes=nodes)
+            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+        files = self._files(parts)
+        for job in jobs:
+            for pieces in self.map(Job(_split, job.items, (job, self.part_nodes, parts))):
+                for file, piece in zip(files, pieces, strict=True):
+                    file.append(piece)
+        return self._parts(Job(_sort, files, (self.part_nodes, nodes)), files, nodes)
+
+    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+        items = list(job.items)
+        if len(items) <= 1:
+            nothing = np.empty(0, dtype=np.int32)
+            u, v = next(self.map(job._replace(items=items)), (nothing, nothing))
+            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+        files = self._files(len(items))
+        writing = Job(_write, list(zip(files, items, strict=True)), (job,))
+        return self._parts(writing, files, nodes)
+
+    def _files(self, parts: int) -> list[ScratchFile]:
+        scratch = Scratch()
+        return [ScratchFile(scratch, number) for number in range(parts)]
+
+    def _parts(self, job: Job, files: Sequence[ScratchFile], nodes: int) -> ReleasedParts:
+        """Return files that `job` fills; its tasks return how many edges they wrote."""
+        edge_count = sum(self.map(job))
+        return ReleasedParts(files, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count)
+
+
+def _itself(item: Any) -> Any:
+    return item
+
+
+def _split(item: Any, job: Job, part_nodes: int, parts: int) -> list[Integers]:
+    keys = job.work(item, *job.shared)
+    return split_keys(keys, part_nodes=part_nodes, parts=parts)
+
+
+def _sort(file: ScratchFile, part_nodes: int, nodes: int) -> int:
+    return file.sort(file.number * part_nodes, nodes)
+
+
+def _write(item: tuple[ScratchFile, Any], job: Job) -> int:
+    file, part = item
+    return file.write(*job.work(part, *job.shared))

@@ -1,0 +1,150 @@
+"""Edges in parts: how engines read a graph that may be larger than memory.
+
+A part holds the edges whose smaller end lies in a range of node positions. The ranges depend on
+the number of nodes only, which is public, and never on the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.adjacency import adjacency
+from psgraph.graph.frozen import Frozen
+from psgraph.graph.normalising import Positions
+
+__all__ = ["PART_NODES", "EdgeParts", "MemoryParts", "Pairs", "Rows", "degrees", "ranges"]
+
+PART_NODES = 1 << 17
+
+Integers = NDArray[np.int64]
+
+
+class Pairs(NamedTuple):
+    """Edges as positions ``u < v``, in ascending order of (u, v)."""
+
+    u: Positions
+    v: Positions
+
+
+class Rows(NamedTuple):
+    """The neighbour lists of consecutive nodes.
+
+    Those of node ``first + i`` are ``neighbours[starts[i]:starts[i + 1]]``, in ascending order.
+    """
+
+    first: int
+    starts: Integers
+    neighbours: Positions
+
+
+class EdgeParts(Protocol):
+    """The edges of a graph, part by part. Parts are read when their function is called.
+
+    Reading a part twice gives the same edges, so parts can be read in any order, by any thread
+    and again after a failure.
+    """
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        ...
+
+    @property
+    def part_nodes(self) -> int:
+        """Node positions in the range of a part; the last range may be shorter."""
+        ...
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges; private if the graph is."""
+        ...
+
+    def edges(self) -> Sequence[Callable[[], Pairs]]:
+        """Return a function for every part; in order they give all edges in ascending order."""
+        ...
+
+    def rows(self) -> Sequence[Callable[[], Rows]]:
+        """Return a function for every range of nodes, in order."""
+        ...
+
+    def whole(self) -> Pairs:
+        """Return all edges at once, in memory."""
+        ...
+
+
+def ranges(nodes: int, part_nodes: int = PART_NODES) -> Iterator[tuple[int, int]]:
+    """Cut node positions into ranges of `part_nodes`, the last one shorter.
+
+    >>> list(ranges(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for first in range(0, nodes, part_nodes):
+        yield first, min(first + part_nodes, nodes)
+
+
+def degrees(parts: EdgeParts, nodes: int) -> Integers:
+    """Count the neighbours of every node, one part in memory at a time.
+
+    >>> degrees(MemoryParts(np.array([0, 1]), np.array([1, 2]), nodes=3, part_nodes=1), 3)
+    array([1, 2, 1])
+    """
+    total = np.zeros(nodes, dtype=np.int64)
+    for read in parts.edges():
+        for ends in read():
+            total += np.bincount(ends, minlength=nodes)
+    return total
+
+
+class MemoryParts(Frozen):
+    """Edges that are in memory; a part is a view of them.
+
+    >>> parts = MemoryParts(np.array([0, 1]), np.array([1, 2]), nodes=3)
+    >>> [(read().u.tolist(), read().v.tolist()) for read in parts.edges()]
+    [([0, 1], [1, 2])]
+    """
+
+    __slots__ = ("nodes", "part_nodes", "u", "v")
+
+    _fields = ("u", "v", "nodes", "part_nodes")
+
+    u: Positions
+    v: Positions
+    nodes: int
+    part_nodes: int
+
+    def __init__(
+        self, u: Positions, v: Positions, *, nodes: int, part_nodes: int = PART_NODES
+    ) -> None:
+        self._fill(u=u, v=v, nodes=nodes, part_nodes=part_nodes)
+
+    @property
+    def edge_count(self) -> int:
+        return int(self.u.size)
+
+    def edges(self) -> list[Callable[[], Pairs]]:
+        cuts = [first for first, _ in ranges(self.nodes, self.part_nodes)]
+        begins = [*np.searchsorted(self.u, cuts).tolist(), self.u.size]
+        return [
+            partial(Pairs, self.u[begin:end], self.v[begin:end]) for begin, end in pairwise(begins)
+        ]
+
+    def rows(self) -> list[Callable[[], Rows]]:
+        starts, neighbours = adjacency(self.u, self.v, self.nodes)
+        return [
+            partial(
+                Rows,
+                first,
+                starts[first : last + 1] - starts[first],
+                neighbours[starts[first] : starts[last]],
+            )
+            for first, last in ranges(self.nodes, self.part_nodes)
+        ]
+
+    def whole(self) -> Pairs:
+        return Pairs(self.u, self.v)

@@ -1,0 +1,143 @@
+"""The parts of a stored snapshot: one Parquet file for every range of node positions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from psgraph._runtime.adjacency import rows_of_range
+from psgraph.errors import DataError
+from psgraph.graph.formats.arrays import as_arrow, as_numpy
+from psgraph.graph.normalising import Positions
+from psgraph.graph.parts import Pairs, Rows, ranges
+from psgraph.stores.keeping import Kept
+from psgraph.stores.manifest import AGAIN, PartFile
+from psgraph.stores.places import Place
+
+__all__ = ["StoredParts", "read_part", "write_part"]
+
+EDGES, LOWER = ("u", "v"), ("v", "u")
+
+
+@dataclass(frozen=True)
+class StoredParts:
+    """Edges in files. Every file is checked against its digest when it is read.
+
+    Attributes
+    ----------
+    store
+        Where the store is.
+    nodes, part_nodes
+        The number of nodes, and of node positions in a range.
+    edge_files, lower_files
+        The files by range of the smaller and of the larger end.
+    kept
+        Parts that were read and stay in memory.
+    """
+
+    store: Place
+    nodes: int
+    part_nodes: int
+    edge_files: tuple[PartFile, ...]
+    lower_files: tuple[PartFile, ...]
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+
+    @property
+    def edge_count(self) -> int:
+        return sum(file.rows for file in self.edge_files)
+
+    def edges(self) -> list[Callable[[], Pairs]]:
+        return [partial(_read_edges, self.kept, self.store, file) for file in self.edge_files]
+
+    def rows(self) -> list[Callable[[], Rows]]:
+        lower = self.lower_files or (None,) * len(self.edge_files)
+        between = ranges(self.nodes, self.part_nodes)
+        return [
+            partial(_read_rows, self.kept, self.store, *files)
+            for files in zip(self.edge_files, lower, between, strict=True)
+        ]
+
+    def whole(self) -> Pairs:
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> Pairs:
+        parts = [read() for read in self.edges()]
+        if len(parts) == 1:
+            return parts[0]
+        nothing = np.empty(0, dtype=np.int32)
+        return Pairs(
+            np.concatenate([nothing, *(part.u for part in parts)]),
+            np.concatenate([nothing, *(part.v for part in parts)]),
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out edges that were read: a worker reads its own parts."""
+        return {name: value for name, value in vars(self).items() if name != "_whole"}
+
+
+def write_part(path: Path, names: tuple[str, str], keys: NDArray[np.int64]) -> PartFile:
+    """Write keys ``first << 32 | second`` as two columns; returns what the manifest records."""
+    columns = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+    table = pa.table(dict(zip(names, map(as_arrow, columns), strict=True)))
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False)
+    content = memoryview(sink.getvalue())
+    path.write_bytes(content)
+    name = f"{path.parent.name}/{path.name}"
+    return PartFile(name, keys.size, hashlib.sha256(content).hexdigest())
+
+
+def read_part(store: Place, file: PartFile, names: tuple[str, str]) -> tuple[Positions, Positions]:
+    """Read the two columns of a part, in the order of `names`.
+
+    Raises
+    ------
+    DataError
+        If the file is gone, was changed, or has other columns.
+    """
+    path = store / file.name
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{path} has disappeared\n{AGAIN}") from None
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or 'I/O error'}") from None
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise DataError(f"{path} was changed after the store was prepared\n{AGAIN}")
+    try:
+        table = pq.read_table(pa.BufferReader(content), use_threads=False)
+    except (pa.ArrowException, OSError):
+        raise DataError(f"{path} can't be read as Parquet\n{AGAIN}") from None
+    if table.column_names != list(names) or set(table.schema.types) != {pa.int32()}:
+        raise DataError(
+            f"{path} has other columns than a part of a store: expected {' and '.join(names)} of "
+            f"type int32\n{AGAIN}"
+        )
+    first, second = (as_numpy(table.column(name)) for name in names)
+    return first, second
+
+
+def _read_edges(kept: Kept, store: Place, file: PartFile) -> Pairs:
+    return kept.get(file.name, lambda: Pairs(*read_part(store, file, EDGES)))
+
+
+def _read_rows(
+    kept: Kept, store: Place, edges: PartFile, lower: PartFile | None, between: tuple[int, int]
+) -> Rows:
+    first, last = between
+    u, v = _read_edges(kept, store, edges)
+    if lower is None:  # one range holds all nodes, so the larger ends are in it as well
+        order = np.argsort(v, kind="stable")
+        above, below = v[order], u[order]
+    else:
+        above, below = read_part(store, lower, LOWER)
+    return Rows(first, *rows_of_range(first, last, u, v, above, below))

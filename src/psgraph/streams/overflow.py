@@ -1,0 +1,179 @@
+"""Reading input once, whatever its size: what does not fit into memory goes to scratch files.
+
+The first rows stay in memory, the others are sorted into parts on disk, as `psgraph prepare` does
+it. That changes where bytes are kept and nothing else: the snapshots are equal, and so are the
+releases made of them. proofs/public-facts.md.
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from psgraph._runtime.scratch import scratch_directory, writing_scratch
+from psgraph.graph import Positions, Roster, Snapshot
+from psgraph.graph.parts import PART_NODES, MemoryParts
+from psgraph.stores import SnapshotWriter, Store, StoreWriter
+from psgraph.stores.external_sort import RUN_KEYS
+from psgraph.stores.manifest import StoredEntry
+from psgraph.stores.parts import StoredParts
+
+__all__ = ["MOST_HELD", "Held", "Overflow"]
+
+#: Rows, and nodes of different rosters, up to which snapshots are kept in memory. A snapshot
+#: of this size takes about 0.5 GB while it is built.
+MOST_HELD = 1 << 23
+
+
+class Overflow:
+    """Takes the rows of snapshots while they are read, first in memory, then on disk.
+
+    Readers write to it as they write to a `StoreWriter`. The scratch directory is made when it is
+    needed, and removed when the block ends, also after an error.
+
+    Parameters
+    ----------
+    most
+        Rows and nodes that are kept in memory; `MOST_HELD` unless given.
+    run_keys
+        Edges that are sorted in memory at once.
+
+    Examples
+    --------
+    >>> with Overflow(most=2) as overflow:
+    ...     writer = overflow.begin(Roster.range(9), time="monday")
+    ...     writer.add(np.array([0, 5, 7]), np.array([4, 4, 8]))
+    ...     writer.finish().to_edges()
+    [(0, 4), (4, 5), (7, 8)]
+    """
+
+    def __init__(self, *, most: int | None = None, run_keys: int = RUN_KEYS) -> None:
+        self._most = MOST_HELD if most is None else most
+        self._run_keys = run_keys
+        self._size = 0
+        self._rosters: set[str] = set()
+        self._scratch = ExitStack()
+        self._disk: StoreWriter | None = None
+        self.reads_ahead = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scratch.close()
+
+    def begin(self, roster: Roster, *, time: str | None) -> OverflowWriter:
+        """Begin the next snapshot. Its files are removed when nobody uses it any more."""
+        return OverflowWriter(self, roster, time=time)
+
+    def read(self, stream: Iterable[Snapshot]) -> Held:
+        """Read all of a stream whose readers write to this object, and keep its snapshots."""
+        self.reads_ahead = True
+        held: list[Snapshot | StoredEntry] = []
+        for snapshot in stream:
+            held.append(self._kept(snapshot))
+            del snapshot
+        return Held(held, self._disk)
+
+    def _kept(self, snapshot: Snapshot) -> Snapshot | StoredEntry:
+        if isinstance(snapshot.parts, MemoryParts):
+            roster = snapshot.roster
+            new = 0 if roster.digest in self._rosters else len(roster)
+            size = snapshot.parts.edge_count + new + 1
+            if self.fits(size):
+                self._size += size
+                self._rosters.add(roster.digest)
+                return snapshot
+            with writing_scratch():
+                self.disk.add(snapshot)
+        return self.disk.entries[-1]
+
+    def fits(self, size: int) -> bool:
+        """Whether `size` more rows and nodes can be kept in memory."""
+        return self._size + size <= self._most
+
+    @property
+    def disk(self) -> StoreWriter:
+        """The store in the scratch directory, begun when it is first asked for."""
+        if self._disk is None:
+            directory = self._scratch.enter_context(scratch_directory())
+            self._disk = StoreWriter(directory, part_nodes=PART_NODES, run_keys=self._run_keys)
+        return self._disk
+
+
+class OverflowWriter:
+    """Gathers the edges of one snapshot: in memory while they fit, otherwise on disk."""
+
+    def __init__(self, overflow: Overflow, roster: Roster, *, time: str | None) -> None:
+        self._overflow, self._roster, self._time = overflow, roster, time
+        self._gathered: list[tuple[Positions, Positions]] = []
+        self._rows = 0
+        self._disk: SnapshotWriter | None = None
+
+    def add(self, a: Positions, b: Positions) -> None:
+        """Add edges as positions of their ends."""
+        self._roster.refuse_outside(a, b, time=self._time)
+        self._rows += a.size
+        self._gathered.append((a, b))
+        if self._disk is None and self._overflow.fits(self._rows):
+            return
+        with writing_scratch():
+            if self._disk is None:
+                self._disk = self._overflow.disk.begin(self._roster, time=self._time)
+            for ends in self._gathered:
+                self._disk.add(*ends)
+        self._gathered = []
+
+    def finish(self) -> Snapshot:
+        """Return the snapshot of all edges added."""
+        if self._disk is None:
+            nothing = np.empty(0, dtype=np.int32)
+            ends = zip((nothing, nothing), *self._gathered, strict=True)
+            self._gathered = []
+            return Snapshot(self._roster, *map(np.concatenate, ends), time=self._time)
+        with writing_scratch():
+            snapshot = self._disk.finish()
+        if not self._overflow.reads_ahead:
+            _remove_with(snapshot, self._overflow.disk.directory)
+        return snapshot
+
+
+class Held:
+    """Snapshots that were read, in order. They can be iterated over once: used ones are freed."""
+
+    def __init__(self, snapshots: list[Snapshot | StoredEntry], disk: StoreWriter | None) -> None:
+        self._waiting, self._length = deque(snapshots), len(snapshots)
+        self._disk = disk
+        self._store = None if disk is None else Store(disk.directory, disk.manifest())
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        while self._waiting:
+            yield self._snapshot(self._waiting.popleft())
+
+    def _snapshot(self, kept: Snapshot | StoredEntry) -> Snapshot:
+        if isinstance(kept, Snapshot):
+            return kept
+        assert self._store is not None
+        assert self._disk is not None
+        snapshot = self._store.snapshot(kept)
+        _remove_with(snapshot, self._disk.directory)
+        return snapshot
+
+
+def _remove_with(snapshot: Snapshot, store: Path) -> None:
+    """Have the files of a stored snapshot removed when nobody uses it any more."""
+    parts = snapshot.parts
+    assert isinstance(parts, StoredParts)
+    if parts.edge_files:
+        directory = store / Path(parts.edge_files[0].name).parent
+        weakref.finalize(parts, shutil.rmtree, directory, ignore_errors=True)

@@ -1,0 +1,180 @@
+"""``psgraph bench --large`` and ``--compare-engines``: graphs that are read from stores."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from psgraph.cli.screen import fitted, note, print_tables, progress, results, waiting
+from psgraph_lab.bench.cases import MOST_GROWTH, Case
+from psgraph_lab.bench.growth import growth_exponent
+from psgraph_lab.cli.bench_steps import run_step
+from psgraph_lab.cli.bench_tables import against, peak
+
+__all__ = ["compare_engines", "show_engines", "show_large", "time_large"]
+
+_STEPS = 100  # of a progress bar
+
+
+def time_large(
+    cases: Sequence[Case],
+    cache: Path | None,
+    *,
+    quick: bool,
+    engine: str,
+    workers: int | None,
+    repeats: int | None,
+) -> dict[str, Any]:
+    """Publish every case from its store, each in a process of its own; returns rows and growth."""
+    rows = []
+    with _directory(cache) as directory:
+        for case in cases:
+            wanted = case.shrunk() if quick else case
+            wanted = wanted if repeats is None else replace(wanted, repeats=repeats)
+            store = _store(directory, wanted)
+            with (
+                waiting(f"Timing {wanted.title} …", after=0.0),
+                tempfile.TemporaryDirectory(prefix="psgraph-bench-", dir=cache) as scratch,
+            ):
+                timed = run_step(
+                    *("large", case.name, scratch, str(store), "--engine", engine),
+                    *("--repeats", str(wanted.repeats)),
+                    *([] if workers is None else ["--workers", str(workers)]),
+                    *(["--quick"] if quick else []),
+                )
+            rows.append(
+                {
+                    "case": case.name,
+                    "title": wanted.title,
+                    "engine": engine,
+                    "workers": workers or os.cpu_count(),
+                    **timed,
+                    "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
+                    "target_ratio": wanted.most_floors,
+                }
+            )
+    growth = growth_exponent((row["edges"], row["seconds"]["total"]) for row in rows)
+    return {"cases": rows, "growth": growth, "target_growth": None if quick else MOST_GROWTH}
+
+
+def compare_engines(cases: Sequence[Case], cache: Path | None, *, quick: bool) -> dict[str, Any]:
+    """Compute three aggregates of the store of every case with every installed library."""
+    from psgraph_lab.bench.aggregates import LIBRARIES, missing_library
+
+    rows: list[dict[str, Any]] = []
+    absent = [name for name in LIBRARIES if missing_library(name)]
+    for name in absent:
+        note(f"{name} is left out: install it with pip install {_package(name)}")
+    with _directory(cache) as directory:
+        for case in cases:
+            wanted = case.shrunk() if quick else case
+            store = _store(directory, wanted)
+            for name in LIBRARIES:
+                if name not in absent:
+                    with waiting(f"Counting {wanted.title} with {name} …", after=0.0):
+                        counted = run_step("aggregates", name, str(directory), str(store))
+                    rows.append({"case": case.name, "title": wanted.title, **counted})
+            here = [row["digests"] for row in rows if row["case"] == case.name]
+            for row in rows[-len(here) :]:
+                row["same_answers"] = row.pop("digests") == here[0]
+    return {"cases": rows, "left_out": absent}
+
+
+def _package(name: str) -> str:
+    packages = {"DuckDB": "duckdb", "polars": "polars", "Dask dataframe": '"dask[dataframe]"'}
+    return packages.get(name, '"psgraph-dp[dask]"')
+
+
+@contextmanager
+def _directory(cache: Path | None) -> Iterator[Path]:
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+        yield cache
+        return
+    with tempfile.TemporaryDirectory(prefix="psgraph-bench-") as scratch:
+        yield Path(scratch)
+
+
+def _store(directory: Path, case: Case) -> Path:
+    from psgraph_lab.bench.stores import cached_store
+
+    with progress(f"Writing {case.title}", length=_STEPS, left=True) as advance:
+        shown = 0
+
+        def drawn(done: int, wanted: int) -> None:
+            nonlocal shown
+            while shown < _STEPS * done // wanted:
+                advance()
+                shown += 1
+
+        return cached_store(directory, nodes=case.nodes, edges=case.edges, progress=drawn)
+
+
+def show_large(report: dict[str, Any]) -> None:
+    """Print how long every case took, relative to its floor, and where the time went."""
+    console = results()
+    columns = ("case", "engine", "seconds", "CPU s", "floor", "floor CPU s", "ratio", "peak")
+    cells = [
+        (
+            row["title"],
+            f"{row['engine']}, {row['workers']}",
+            f"{row['seconds']['total']:.2f}",
+            f"{row['seconds']['cpu']:.2f}",
+            f"{row['floor_seconds']['total']:.2f}",
+            f"{row['floor_seconds']['cpu']:.2f}",
+            against(row["ratio"], row["target_ratio"]),
+            peak(row),
+        )
+        for row in report["cases"]
+    ]
+    optional = ("engine", "floor CPU s", "CPU s", "floor")
+    print_tables(fitted(columns, cells, left=2, width=console.width, optional=optional))
+    for row in report["cases"]:
+        if "worker_peak_bytes" in row:
+            sent = sum(verb["to_driver"] for verb in row["moved"].values())
+            console.print(
+                f"{row['title']}: {sent / 1e9:.2f} GB to the driver, largest worker "
+                f"{row['worker_peak_bytes'] / 1e9:.2f} GB"
+            )
+        spent = {**row["seconds"], **{f"[{verb}]": took for verb, took in row["verbs"].items()}}
+        parts = (f"{name} {took:.2f}" for name, took in spent.items() if name not in _SUMS)
+        console.print(f"{row['title']}: {', '.join(parts)}", markup=False)
+    if report["growth"] is not None:
+        found = against(report["growth"], report["target_growth"])
+        console.print(f"Growth exponent of time in the number of edges: {found}")
+    console.print(
+        "Targets follow ≤; ! marks a missed one. Floor: read the Parquet, draw the noise, write "
+        "the Parquet. CPU: of all threads. Below: seconds by phase, and in brackets by verb of the "
+        "engine.",
+        style="dim",
+    )
+
+
+_SUMS = ("total", "cpu")
+
+
+def show_engines(report: dict[str, Any]) -> None:
+    """Print what every library needs for the three aggregates."""
+    console = results()
+    columns = ("case", "library", "edge count", "degrees", "block counts", "peak", "same answers")
+    cells = [
+        (
+            row["title"],
+            f"{row['library']} {row['version'] or ''}".strip(),
+            *(f"{took:.2f} s" for took in row["seconds"].values()),
+            f"{row['peak_bytes'] / 1e9:.2f} GB",
+            "yes" if row["same_answers"] else "no !",
+        )
+        for row in report["cases"]
+    ]
+    print_tables(fitted(columns, cells, left=2, width=console.width, optional=("case",)))
+    console.print(
+        "The faster of two passes. psgraph also checks the digest of every file. Peak: of the "
+        "process that asks, or of its largest Dask worker.",
+        style="dim",
+    )

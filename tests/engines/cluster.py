@@ -1,0 +1,88 @@
+"""What the tests of engines share: snapshots in parts, and one Dask cluster for all of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from distributed import WorkerPlugin
+
+from psgraph.engines.dask import DaskEngine
+from psgraph.engines.dask.runner import DaskRunner
+from psgraph.engines.local import LocalEngine
+from psgraph.graph import Roster, Snapshot
+from psgraph.graph.parts import MemoryParts
+from psgraph.stores import new_store, open_store
+
+PART_NODES = 16
+"""Nodes in a part of a released graph, so that small graphs have several."""
+
+
+def random_snapshot(seed: int, *, nodes: int = 90, edges: int = 400) -> Snapshot:
+    """Return a snapshot of random edges."""
+    ends = np.random.default_rng(seed).integers(0, nodes, (2, edges))
+    return Snapshot(Roster.range(nodes), ends[0], ends[1])
+
+
+def in_memory(snapshot: Snapshot, part_nodes: int) -> Snapshot:
+    """Cut a snapshot into parts that are in memory."""
+    u, v = snapshot.parts.whole()
+    parts = MemoryParts(u, v, nodes=len(snapshot.roster), part_nodes=part_nodes)
+    return Snapshot.from_parts(snapshot.roster, parts)
+
+
+def on_disk(snapshot: Snapshot, part_nodes: int, directory: Path) -> Snapshot:
+    """Cut a snapshot into parts of a store."""
+    path = directory / f"store-{part_nodes}-{len(list(directory.iterdir()))}"
+    with new_store(path, part_nodes=part_nodes) as store:
+        store.add(snapshot)
+    (stored,) = open_store(path)
+    return stored
+
+
+def local_engine(part_nodes: int = PART_NODES, *, threads: int = 1) -> LocalEngine:
+    """Return a local engine that cuts released graphs into small parts."""
+    engine = LocalEngine(threads=threads)
+    engine.runner.part_nodes = part_nodes
+    return engine
+
+
+@contextmanager
+def small_parts(engine: DaskEngine, part_nodes: int) -> Iterator[DaskEngine]:
+    """Have the engine cut released graphs into parts of so many nodes."""
+    before, engine.runner = engine.runner, _runner(engine, part_nodes)
+    try:
+        yield engine
+    finally:
+        engine.runner = before
+
+
+def _runner(engine: DaskEngine, part_nodes: int) -> DaskRunner:
+    return DaskRunner(engine.client, engine.statistics, part_nodes=part_nodes)
+
+
+class DiesOnce(WorkerPlugin):  # type: ignore[misc]
+    """Kills its worker process when the n-th task of psgraph begins on any worker, once."""
+
+    name = "dies-once"
+
+    def __init__(self, directory: Path, tasks: int) -> None:
+        self.directory, self.tasks = directory, tasks
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        """Count tasks with files, which all workers see."""
+        if finish != "executing" or not str(key).startswith("psgraph-"):
+            return
+        (self.directory / str(key)).touch()
+        if len(list(self.directory.iterdir())) >= self.tasks:
+            dead = self.directory.with_suffix(".dead")
+            try:
+                dead.touch(exist_ok=False)
+            except FileExistsError:
+                return
+            os.kill(os.getpid(), signal.SIGKILL)

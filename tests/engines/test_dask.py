@@ -1,0 +1,201 @@
+"""The Dask engine writes the same graphs as the local one, also while workers die."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import socket
+
+import numpy as np
+import psutil
+import pytest
+
+from psgraph import Publisher, WEventPrivacy
+from psgraph.engines.dask import DaskEngine
+from psgraph.engines.dask.calls import Call
+from psgraph.engines.dask.connection import connect
+from psgraph.engines.dask.runner import DaskRunner
+from psgraph.errors import EngineError
+from psgraph.graph import SyntheticGraph
+from psgraph.methods.choosing import choose_method
+from psgraph.privacy.randomness import RandomSource
+from tests.engines.cluster import (
+    PART_NODES,
+    DiesOnce,
+    in_memory,
+    local_engine,
+    on_disk,
+    random_snapshot,
+    small_parts,
+)
+
+GUARANTEE = WEventPrivacy("20", window=2)
+
+STREAMS = 17  # for each number of workers
+METHODS = ["privgraph", "ldpgen", "psgraph", "privgraph", "ldpgen"]  # repairing takes most tasks
+
+
+def published(engine, method: str, stream, seed: int) -> list[SyntheticGraph]:
+    with Publisher(choose_method(method), GUARANTEE, seed=seed, engine=engine) as publisher:
+        return [publisher.publish(snapshot).graph for snapshot in stream]
+
+
+@pytest.fixture(scope="module", params=[1, 3, 2], ids="{} workers".format)
+def resized(request, dask_engine) -> DaskEngine:
+    """The engine with another number of workers; with two again in the end."""
+    dask_engine.client.cluster.scale(request.param)
+    dask_engine.client.wait_for_workers(request.param)
+    return dask_engine
+
+
+def test_random_streams_give_the_same_graphs(resized, tmp_path):
+    workers = len(resized.client.nthreads())
+    for seed in range(STREAMS):
+        rng = np.random.default_rng([workers, seed])
+        nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
+        stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 4)) + 1
+        snapshots = [
+            random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
+            for at in range(length)
+        ]
+        method = METHODS[seed % len(METHODS)]
+        local = local_engine(released, threads=1 + seed % 3)
+        expected = published(local, method, snapshots, seed)
+        stream = [on_disk(snapshot, stored, tmp_path) for snapshot in snapshots]
+        with small_parts(resized, released) as engine:
+            found = published(engine, method, stream, seed)
+            assert found == expected, (workers, seed, method)
+
+
+@pytest.mark.parametrize("tasks", [2, 30], ids="at task {}".format)
+def test_a_worker_that_dies_changes_nothing(dask_engine, tmp_path, tasks):
+    out, count = tmp_path / "out", tmp_path / "count"
+    count.mkdir()
+    plugin = DiesOnce(count, tasks)
+    dask_engine.client.register_plugin(plugin)
+    try:
+        snapshot = on_disk(random_snapshot(5), 16, tmp_path)
+        with Publisher(choose_method("psgraph"), GUARANTEE, out=out, engine=dask_engine) as one:
+            one.publish(snapshot)
+            assert (one.spending.timestamps, str(one.spending.spent)) == (1, "10")
+    finally:
+        dask_engine.client.unregister_worker_plugin(plugin.name)
+    assert count.with_suffix(".dead").exists()
+    files = {path.name: path.read_bytes() for path in (out / "000000").iterdir()}
+    assert len(files) == -(-90 // PART_NODES)
+    shutil.rmtree(out / "000000")
+    with Publisher(choose_method("psgraph"), GUARANTEE, out=out, engine=local_engine()) as other:
+        other.publish(snapshot)  # sealed: made again from the ledger, for nothing
+        assert other.spending.timestamps == 1
+    assert {path.name: path.read_bytes() for path in (out / "000000").iterdir()} == files
+
+
+def test_a_task_that_runs_twice_changes_nothing(dask_engine, monkeypatch):
+    snapshot = in_memory(random_snapshot(6), 16)
+    expected = published(local_engine(), "psgraph", [snapshot], 1)
+    submit, twice = DaskRunner._submit, []
+
+    def submit_twice(runner, *task):
+        twice.append(submit(runner, *task))
+        return submit(runner, *task)
+
+    monkeypatch.setattr(DaskRunner, "_submit", submit_twice)
+    assert published(dask_engine, "psgraph", [snapshot], 1) == expected
+    assert len(twice) > 20
+
+
+def test_parts_of_a_release_stay_on_the_workers(dask_engine):
+    (graph,) = published(dask_engine, "psgraph", [random_snapshot(7)], 2)
+    moved = [each.bytes_to_driver for each in dask_engine.statistics.verbs if each.verb == "sample"]
+    assert moved[-1] == 8 * len(graph.parts.edges())  # the number of edges of each
+    assert graph == pickle.loads(pickle.dumps(graph))
+
+
+def test_every_verb_is_timed_and_its_bytes_are_counted(dask_engine):
+    dask_engine.statistics.clear()
+    labels = np.zeros(90, dtype=np.int32)
+    dask_engine.split_degrees(random_snapshot(8), labels)
+    list(dask_engine.community_scores(random_snapshot(8), labels))
+    degrees, scores = dask_engine.statistics.verbs
+    assert (degrees.verb, scores.verb) == ("split_degrees", "community_scores")
+    assert degrees.bytes_to_driver == 2 * 90  # small counts need a byte each
+    assert degrees.seconds > 0
+    assert scores.tasks == 1
+
+
+def test_labels_are_sent_once(dask_engine):
+    snapshot = random_snapshot(9, nodes=3000, edges=3000)
+    labels = np.arange(3000, dtype=np.int32)
+    dask_engine.statistics.clear()
+    for _ in range(2):
+        dask_engine.block_counts(snapshot, labels, 3000, inside=True)
+    first, second = (each.bytes_to_workers for each in dask_engine.statistics.verbs)
+    assert first - second == pytest.approx(labels.nbytes, abs=500)
+
+
+# ---- who can see what ----
+
+
+def test_the_cluster_listens_on_this_machine_only(dask_engine):
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    addresses = {
+        each.laddr.ip
+        for process in processes
+        for each in process.net_connections()
+        if each.status == psutil.CONN_LISTEN
+    }
+    assert addresses == {"127.0.0.1"}
+
+
+def test_without_the_keys_of_the_run_nobody_can_connect(dask_engine):
+    address = dask_engine.client.scheduler.address
+    for other in (address, address.replace("tls://", "tcp://")):
+        with pytest.raises(EngineError, match="no Dask scheduler answers"), connect(other, 1.0):
+            pass
+
+
+def test_the_inputs_of_a_task_are_not_shown():
+    assert "secret" not in repr(Call(b"secret"))
+
+
+# ---- clusters that can't be used ----
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def test_an_unreachable_scheduler_is_named():
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with pytest.raises(EngineError, match=f"no Dask scheduler answers at '{address}'"):
+        connect(address, 0.5).__enter__()
+
+
+@pytest.mark.parametrize("address", ["", "nonsense://x", "127.0.0.1:notaport"])
+def test_an_address_that_is_none_is_named(address):
+    with pytest.raises(EngineError, match="no Dask scheduler answers"):
+        connect(address, 0.5).__enter__()
+
+
+def allow_noise(allowed: bool) -> None:
+    """Have a worker fail where it would draw noise, or no longer."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a worker draws noise")
+
+    if not allowed:
+        RandomSource.drawing, RandomSource.peek = RandomSource.peek, refuse
+    else:
+        RandomSource.peek = RandomSource.drawing
+
+
+def test_workers_draw_no_noise(dask_engine, tmp_path):
+    dask_engine.client.run(allow_noise, False)
+    try:
+        for method in ("psgraph", "privgraph", "ldpgen"):
+            with Publisher(choose_method(method), GUARANTEE, engine=dask_engine) as publisher:
+                publisher.publish(on_disk(random_snapshot(10), 40, tmp_path))
+    finally:
+        dask_engine.client.run(allow_noise, True)

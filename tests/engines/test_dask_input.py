@@ -1,0 +1,194 @@
+"""Clusters and stores that can't be used: a clear error, nothing published, nothing charged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from distributed import LocalCluster
+
+from psgraph import Publisher, WEventPrivacy
+from psgraph.cli import run
+from psgraph.engines.dask import DaskEngine, connection, runner
+from psgraph.engines.dask.identity import check_identity, identity
+from psgraph.errors import DataError, EngineError, InvalidArgument
+from psgraph.methods.choosing import choose_method
+from psgraph.stores import new_store, open_store
+from psgraph.stores.manifest import MANIFEST, _digest
+from tests.engines.cluster import random_snapshot
+
+GUARANTEE = WEventPrivacy("4", window=2)
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    with new_store(tmp_path / "store", part_nodes=16) as writer:
+        writer.add(random_snapshot(1))
+    return tmp_path / "store"
+
+
+def part(store: Path) -> Path:
+    return store / "000000" / "edges-00002.parquet"
+
+
+def refused(engine, snapshot, out: Path, words: str) -> None:
+    """Publishing fails with these words and leaves no trace."""
+    with Publisher(choose_method("psgraph"), GUARANTEE, out=out, engine=engine) as publisher:
+        with pytest.raises(DataError, match=words):
+            publisher.publish(snapshot)
+        assert publisher.spending.timestamps == 0
+    assert not list(out.glob("000000*"))
+
+
+def test_a_part_that_disappears_while_running_is_named(dask_engine, store, tmp_path):
+    (snapshot,) = open_store(store)
+    part(store).unlink()
+    refused(dask_engine, snapshot, tmp_path / "out", r"edges-00002\.parquet has disappeared")
+
+
+def test_a_part_that_changes_while_running_is_named(dask_engine, store, tmp_path):
+    (snapshot,) = open_store(store)
+    part(store).write_bytes(part(store).read_bytes()[:-1] + b"x")
+    refused(dask_engine, snapshot, tmp_path / "out", "was changed after the store was prepared")
+
+
+def test_a_part_with_another_schema_is_named(dask_engine, store, tmp_path):
+    pq.write_table(pa.table({"u": [1], "v": [2]}), part(store))
+    fields = json.loads((store / MANIFEST).read_text())
+    del fields["sha256"]
+    sha256 = hashlib.sha256(part(store).read_bytes()).hexdigest()
+    fields["snapshots"][0]["edges"][2]["sha256"] = sha256
+    (store / MANIFEST).write_text(json.dumps({**fields, "sha256": _digest(fields)}))
+    (snapshot,) = open_store(store)
+    refused(dask_engine, snapshot, tmp_path / "out", "other columns than a part of a store")
+
+
+# ---- workers with other software ----
+
+
+@contextmanager
+def cluster_with_worker(
+    directory: Path, *, code: str | None = None
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler with one worker, whose psgraph consists of `code` if there is any."""
+    environment = dict(os.environ)
+    if code is not None:
+        (directory / "psgraph").mkdir()
+        (directory / "psgraph" / "__init__.py").write_text(code)
+        environment["PYTHONPATH"] = str(directory)
+    with LocalCluster(
+        n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny",
+             "--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(directory)],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            yield address, worker
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("raise ImportError", "has no psgraph"),
+        ("__version__ = '0.0.1'", "another psgraph than this process: 0.0.1"),
+    ],
+    ids=["without psgraph", "with another version"],
+)
+def test_a_worker_with_other_software_is_refused(tmp_path, code, words):
+    with (
+        cluster_with_worker(tmp_path, code=code) as (address, _),
+        pytest.raises(EngineError, match=words),
+    ):
+        DaskEngine(address)
+
+
+def test_a_worker_that_joins_later_checks_every_task(dask_engine):
+    assert list(identity()) == list(dask_engine.client.run(identity).popitem()[1])
+    with pytest.raises(EngineError, match="joined the cluster with other software"):
+        check_identity("another digest")
+
+
+def test_a_scheduler_without_workers_is_named(monkeypatch):
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
+    with (
+        LocalCluster(
+            n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        pytest.raises(EngineError, match="has no workers"),
+    ):
+        DaskEngine(cluster.scheduler_address)
+
+
+def test_a_cluster_that_loses_all_workers_is_given_up(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 0.5)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.2)
+    (snapshot,) = open_store(store)
+    with cluster_with_worker(tmp_path) as (address, worker), DaskEngine(address) as engine:
+        worker.kill()
+        with pytest.raises(EngineError, match="the cluster has had no worker"):
+            engine.split_degrees(snapshot, np.zeros(90, dtype=np.int32))
+
+
+# ---- the command ----
+
+
+def publish(store: Path, out: Path, *options: str) -> int:
+    arguments = ["publish", str(store), "--epsilon", "4", "--window", "2", "--out", str(out)]
+    return run([*arguments, "--method", "psgraph", *options])
+
+
+def test_a_missing_extra_is_told_with_the_install_line(store, tmp_path, monkeypatch, capsys):
+    find = util.find_spec
+    monkeypatch.setattr(
+        "psgraph._runtime.extras.find_spec",
+        lambda name: None if name == "distributed" else find(name),
+    )
+    assert publish(store, tmp_path / "out", "--engine", "dask") == 1
+    assert "Install it with: pip install 'psgraph-dp[dask]'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unreachable_scheduler_leaves_nothing_behind(store, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
+    out = tmp_path / "out"
+    assert publish(store, out, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9") == 1
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_scheduler_needs_the_engine(store, tmp_path, capsys):
+    assert publish(store, tmp_path / "out", "--scheduler", "tcp://127.0.0.1:9") == 2
+    assert "--scheduler is for --engine dask" in capsys.readouterr().err
+
+
+def test_a_scheduler_needs_a_store_that_its_workers_can_read(tmp_path, capsys):
+    (tmp_path / "edges.csv").write_text("t,u,v\n0,1,2\n")
+    options = ("--roster-from-edges", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9")
+    assert publish(tmp_path / "edges.csv", tmp_path / "out", *options) == 2
+    assert "the workers of a scheduler read a store" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [{"workers": 0}, {"threads": 0}, {"workers": 1}])
+def test_impossible_numbers_are_refused(wrong):
+    scheduler = "tcp://127.0.0.1:9" if wrong == {"workers": 1} else None
+    with pytest.raises(InvalidArgument):
+        DaskEngine(scheduler, **wrong)

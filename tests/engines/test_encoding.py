@@ -1,0 +1,31 @@
+"""Every engine encodes the parts of a released graph to the same bytes, in order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from psgraph.engines.base import Engine
+from psgraph.engines.local import LocalEngine
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.formats.edges import edge_bytes
+from psgraph.graph.parts import MemoryParts
+
+NODES = 40
+
+
+@pytest.fixture(params=["one thread", "threads", "dask"])
+def engine(request) -> Engine:
+    if request.param == "dask":
+        return request.getfixturevalue("dask_engine")
+    return LocalEngine(threads=1 if request.param == "one thread" else 3)
+
+
+@pytest.mark.parametrize("roster", [Roster.range(NODES), Roster([f"n{i}" for i in range(NODES)])])
+@pytest.mark.parametrize("part_nodes", [7, NODES])
+def test_parts_are_encoded_in_order(engine, roster, part_nodes):
+    ends = np.random.default_rng(1).integers(0, NODES, (2, 200))
+    u, v = SyntheticGraph(roster, *ends).parts.whole()
+    parts = MemoryParts(u, v, nodes=NODES, part_nodes=part_nodes)
+    encoded = list(engine.encode(SyntheticGraph.from_parts(roster, parts)))
+    assert [*map(bytes, encoded)] == [bytes(edge_bytes(roster, read())) for read in parts.edges()]

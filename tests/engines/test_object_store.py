@@ -1,0 +1,116 @@
+"""A store on an object store: moto's S3 server, on the loopback interface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import fsspec
+import pytest
+from moto.server import ThreadedMotoServer
+
+from psgraph import Publisher, WEventPrivacy, read_stream
+from psgraph.errors import DataError, MissingExtra, OutputError, RosterError
+from psgraph.methods.choosing import choose_method
+from psgraph.stores import open_store
+from psgraph.stores.manifest import MANIFEST
+from psgraph.stores.places import Address
+from psgraph.streams.preparing import prepare
+from tests.engines.cluster import local_engine
+
+GUARANTEE = WEventPrivacy("4", window=2)
+DAYS = {
+    "mon": [(x, (7 * x + 3) % 60) for x in range(60)],
+    "tue": [(x, (11 * x + 1) % 60) for x in range(60)],
+}
+
+
+@pytest.fixture(scope="module")
+def settings() -> Iterator[dict[str, str]]:
+    """The environment in which s3:// is a server on this machine."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    variables = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        fsspec.filesystem("s3").mkdir("curator")
+        yield variables
+    server.stop()
+
+
+@pytest.fixture
+def address(settings, request) -> str:
+    address = f"s3://curator/{request.node.name}"
+    prepare(DAYS, address, roster=range(60), part_nodes=16)
+    return address
+
+
+def test_a_store_on_an_object_store_is_the_stream(address):
+    expected = list(read_stream(DAYS, roster=range(60)))
+    assert list(read_stream(address)) == expected
+    with pytest.raises(OutputError, match="is not empty"):
+        prepare(DAYS, address, roster=range(60))
+
+
+def test_workers_read_an_object_store(address, settings, dask_engine):
+    dask_engine.client.run(os.environ.update, settings)
+    graphs = []
+    for engine in (local_engine(), dask_engine):
+        with Publisher(choose_method("psgraph"), GUARANTEE, seed=1, engine=engine) as publisher:
+            graphs.append([each.graph for each in publisher.publish_all(read_stream(address))])
+    assert graphs[0] == graphs[1]
+
+
+def test_a_changed_object_is_refused(address):
+    first, _ = read_stream(address)
+    changed = Address(address) / "000000/edges-00001.parquet"
+    changed.write_bytes(changed.read_bytes()[:-1] + b"x")
+    with pytest.raises(DataError, match=r"edges-00001\.parquet was changed after"):
+        _ = first.u
+
+
+def test_a_missing_object_is_named(address):
+    (first, _), files = read_stream(address), fsspec.filesystem("s3")
+    files.rm(f"{address}/000000/edges-00001.parquet")
+    with pytest.raises(DataError, match=r"edges-00001\.parquet has disappeared"):
+        _ = first.u
+    with pytest.raises(DataError, match=r"edges-00001\.parquet is missing"):
+        open_store(Address(address))
+
+
+def test_a_copy_without_manifest_is_no_store(address):
+    fsspec.filesystem("s3").rm(f"{address}/{MANIFEST}")
+    with pytest.raises(DataError, match=f"{MANIFEST} can't be read: No such file"):
+        read_stream(address)
+
+
+def test_another_roster_is_refused(address):
+    with pytest.raises(RosterError, match="prepared with another roster"):
+        read_stream(address, roster=range(61))
+
+
+def test_an_unreachable_object_store_is_an_error(settings, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    fsspec.filesystem("s3").clear_instance_cache()
+    with pytest.raises(DataError, match="can't be read"):
+        read_stream("s3://curator/store")
+    fsspec.filesystem("s3").clear_instance_cache()
+
+
+def test_an_unknown_address_is_an_error():
+    with pytest.raises(DataError, match="the address can't be used"):
+        read_stream("nonsense://bucket/store")
+
+
+def test_without_fsspec_the_install_line_is_told(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'psgraph-dp\[dask\]'"):
+        read_stream("s3://bucket/store")

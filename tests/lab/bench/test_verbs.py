@@ -1,0 +1,65 @@
+"""Seconds by verb: calls pass through unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import pytest
+
+from psgraph_lab.bench import verbs
+from psgraph_lab.bench.verbs import TimedEngine
+
+
+class Clock:
+    """Seconds that pass when somebody says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Slow:
+    threads = 3
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def edge_count(self, size: int) -> int:
+        self.clock.now += 1
+        return size
+
+    def community_scores(self) -> Iterable[int]:
+        return Scores(self.clock)
+
+    def encode(self) -> Iterator[int]:
+        return iter(Scores(self.clock))
+
+
+class Scores:
+    """Can be read more than once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def __iter__(self) -> Iterator[int]:
+        for number in range(2):
+            self.clock.now += 2
+            yield number
+
+
+def test_every_verb_is_timed_also_what_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(verbs, "perf_counter", clock)
+    engine = TimedEngine(Slow(clock))
+    assert engine.threads == 3
+    assert engine.edge_count(5) == 5
+    scores = engine.community_scores()
+    for expected, found in zip([0, 1, 0, 1], chain(scores, scores), strict=True):
+        assert found == expected
+        clock.now += 100  # what the driver does with a result is not the engine's time
+    encoded = engine.encode()
+    assert (next(encoded), next(encoded), next(encoded, None)) == (0, 1, None)
+    assert engine.seconds == {"edge_count": 1, "community_scores": 8, "encode": 4}
+    assert set(engine.cpu_seconds) == set(engine.seconds)
