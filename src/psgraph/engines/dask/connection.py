@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.extras import require_dask
@@ -35,18 +35,17 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
     with ExitStack() as stack:
         place = stack.enter_context(scratch_directory())
         stack.enter_context(dask.config.set(_QUIET))
-        cluster = stack.enter_context(
-            LocalCluster(
-                n_workers=workers or max(1, thread_count() // threads),
-                threads_per_worker=threads,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                security=Security.temporary(),
-                silence_logs=logging.CRITICAL,
-                local_directory=str(place),
-            )
+        cluster = LocalCluster(
+            n_workers=workers or max(1, thread_count() // threads),
+            threads_per_worker=threads,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            security=Security.temporary(),
+            silence_logs=logging.CRITICAL,
+            local_directory=str(place),
         )
+        stack.callback(_close, cluster)
         client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
         _check_workers(client)
         yield client
@@ -113,6 +112,7 @@ def translated() -> Iterator[None]:
 
 _QUIET = {
     "distributed.admin.large-graph-warning-threshold": "1TB",  # shared values go with a task
+    "distributed.deploy.lost-worker-timeout": "10 minutes",  # a busy machine restarts it slowly
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
@@ -121,6 +121,12 @@ _INSTALL = (
     "Install the same versions of psgraph, NumPy, numba and PyArrow on all workers: "
     "pip install 'psgraph-dp[dask]'"
 )
+
+
+def _close(cluster: Any) -> None:
+    # Closing stumbles over workers that died, after it has stopped the others.
+    with suppress(KeyError):
+        cluster.close()
 
 
 def _check_workers(client: Client) -> None:
