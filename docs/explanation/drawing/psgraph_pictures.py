@@ -83,7 +83,7 @@ def communities() -> str:
     picture = Picture(
         "PSGraph, step 2: communities",
         "Nodes are paired at random. Edges between pairs are counted with noise, Louvain groups "
-        "the pairs, and then every node chooses a community by the exponential mechanism.",
+        "the pairs, and then all nodes choose communities at once by the exponential mechanism.",
     )
     top = picture.heading("2  Communities, found from noisy counts")
     noisy = step.noisy_super_edges
@@ -114,10 +114,10 @@ def communities() -> str:
         16,
         y + 66,
         (
-            "Louvain groups the pairs. Then every node, in random",
-            "order, chooses a community: with s neighbours in it, the",
-            "weight is e^(s·ε₂/2). Here ε₂ ≈ 2.",
-            "5–8 was found; 1–4 and 9–12 were not separated.",
+            "Louvain groups the pairs. Then all nodes choose again,",
+            "at once: a community with s neighbours has the weight",
+            "e^(s·ε₂/2). Here ε₂ ≈ 2.",
+            "1–4 stayed together; 5–8 and 9–12 were split.",
         ),
     )
     return picture.to_svg(end + 2)
@@ -198,10 +198,12 @@ def _degree_chart(
     """Draw true values as rings, noisy ones as dots and used ones as bars."""
     picture.text(16, top + 12, words, "sub")
     base, unit, left, step = top + 112, 17.0, 40.0, 28.6
-    for value in range(5):
+    lowest = min(0, *map(int, noisy))
+    for value in range(lowest, 5):
         y = base - unit * value
         picture.line(left, y, WIDTH - 16, y, "axis")
-        picture.text(left - 8, y + 4, str(value), "tiny quiet", anchor="end")
+        picture.text(left - 8, y + 4, f"{value}".replace("-", "−"), "tiny quiet", anchor="end")
+    names = base + 28 - unit * lowest
     for node in range(NODES):
         x = left + step * (node + 0.5)
         picture.box(
@@ -209,10 +211,10 @@ def _degree_chart(
         )
         picture.circle(x - 3.5, base - unit * true[node], 4.2, "ring")
         picture.circle(x + 3.5, base - unit * int(noisy[node]), 4.2, "dot")
-        picture.circle(x, base + 28, 9.5, fill=COMMUNITIES[labels[node]][0])
+        picture.circle(x, names, 9.5, fill=COMMUNITIES[labels[node]][0])
         fill = COMMUNITIES[labels[node]][1]
-        picture.text(x, base + 31.5, str(node + 1), "tiny", anchor="middle", fill=fill)
-    return base + 50
+        picture.text(x, names + 3.5, str(node + 1), "tiny", anchor="middle", fill=fill)
+    return names + 22
 
 
 def _key(picture: Picture, y: float) -> float:
@@ -278,10 +280,11 @@ def repair() -> str:
     """The edges that the repair adds."""
     step = _steps()[0]
     added = step.repaired - step.drawn
+    count = "One edge is" if len(added) == 1 else f"{len(added)} edges are"
     picture = Picture(
         "PSGraph, step 5: repair",
-        f"{len(added)} edges are added where degrees fall short, until the graph has the noisy "
-        f"number of edges, {len(step.repaired)}.",
+        f"{count} added where degrees fall short, so that the graph has the noisy number of "
+        f"edges, {len(step.repaired)}.",
     )
     top = picture.heading("5  Repair, then release")
     labels = _labels(step)
@@ -326,7 +329,7 @@ def next_timestamp() -> str:
         top + 232,
         (
             f"Noisy count {step.measurement.noisy_edge_count}, before "
-            f"{before.measurement.noisy_edge_count}: it changed by {change}, not by more",
+            f"{before.measurement.noisy_edge_count}: a change of {change}, no more",
             "than the 12 nodes. Communities are kept, for free, and",
             "degrees get all of 7.99: half the noise.",
         ),
