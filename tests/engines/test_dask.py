@@ -149,9 +149,8 @@ def test_the_cluster_listens_on_this_machine_only(dask_engine):
 
 def test_without_the_keys_of_the_run_nobody_can_connect(dask_engine):
     address = dask_engine.client.scheduler.address
-    for other in (address, address.replace("tls://", "tcp://")):
-        with pytest.raises(EngineError, match="no Dask scheduler answers"), connect(other, 1.0):
-            pass
+    with pytest.raises(EngineError, match="no Dask scheduler answers"), connect(address, 1.0):
+        pass
 
 
 def test_the_inputs_of_a_task_are_not_shown():
@@ -170,12 +169,6 @@ def free_port() -> int:
 def test_an_unreachable_scheduler_is_named():
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(EngineError, match=f"no Dask scheduler answers at '{address}'"):
-        connect(address, 0.5).__enter__()
-
-
-@pytest.mark.parametrize("address", ["", "nonsense://x", "127.0.0.1:notaport"])
-def test_an_address_that_is_none_is_named(address):
-    with pytest.raises(EngineError, match="no Dask scheduler answers"):
         connect(address, 0.5).__enter__()
 
 

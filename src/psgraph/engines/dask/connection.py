@@ -60,14 +60,24 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
 
     seconds = CONNECT_SECONDS if seconds is None else seconds
     with dask.config.set(_QUIET):
+        client = failure = None
         try:
             client = Client(address, timeout=seconds, set_as_default=False)
-        except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+        except (
+            OSError,
+            TimeoutError,
+            ValueError,
+            TypeError,
+            RuntimeError,
+            AssertionError,
+        ) as error:
+            failure = type(error).__name__  # the error itself would keep the half-open client
+        if client is None:
             raise EngineError(
-                f"no Dask scheduler answers at {address!r} ({type(error).__name__})\n"
+                f"no Dask scheduler answers at {address!r} ({failure})\n"
                 "Give --scheduler the address it printed when it was started, for example "
                 "tls://host:8786, or leave the option out to use processes of this machine."
-            ) from None
+            )
         with client:
             try:
                 client.wait_for_workers(1, timeout=seconds)
