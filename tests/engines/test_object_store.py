@@ -60,6 +60,7 @@ def test_a_store_on_an_object_store_is_the_stream(address):
 
 
 def test_workers_read_an_object_store(address, settings, dask_engine):
+    dask_engine.client.wait_for_workers(2)  # one may have been killed by another test
     dask_engine.client.run(os.environ.update, settings)
     graphs = []
     for engine in (local_engine(), dask_engine):
