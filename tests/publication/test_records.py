@@ -171,11 +171,25 @@ def refuses(data: bytes) -> None:
         {"array": {"type": ["<i8"], "as": "<i8", "shape": [1]}},
         {"array": {"type": "<i8", "as": "<i8", "shape": [2]}},
         {"array": {"shape": [1]}},
+        {"array": {"type": "<i8", "as": "<i8", "shape": [1], "zstd": 8}},
+        {"array": {"type": "<i8", "as": "<i8", "shape": [1], "zstd": "8"}},
+        {"array": {"type": "<i8", "as": "<i8", "shape": [1], "zstd": -1}},
+        {"array": {"type": "<i8", "as": "<i8", "shape": [10**9], "zstd": 8}},
     ],
     ids=str,
 )
 def test_wrong_content_is_refused(content):
     refuses(written(content, bytes(8)))
+
+
+@pytest.mark.parametrize("numbers", [np.zeros(1 << 20), np.arange(1 << 18)], ids=["same", "rising"])
+def test_large_arrays_are_compressed(numbers):
+    """Also the array that zstd makes smallest, all of one value, is within the limit."""
+    data, _ = encode(Thing(numbers))
+    assert len(data) < numbers.nbytes / 2
+    assert same(round_trip(Thing(numbers), Thing), Thing(numbers))
+    refuses(data[:-1])
+    refuses(data.replace(b'"shape":[', b'"shape":[1', 1))
 
 
 def test_wrong_frames_are_refused():

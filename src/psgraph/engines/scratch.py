@@ -1,7 +1,8 @@
-"""Released edges in scratch files: one file for every range of nodes, gone with the graph."""
+"""Released edges outside the graph: one part for every range of nodes, gone with the graph."""
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,68 +19,105 @@ from psgraph.errors import OutputError
 from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import MemoryParts, Pairs, Rows
 
-__all__ = ["ReleasedParts", "Scratch", "ScratchFile"]
+__all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart"]
 
 Integers = NDArray[np.int64]
 
 
-class Scratch:
-    """A directory that is removed with the last object that refers to it."""
+MEMORY_BYTES = 1 << 28
 
-    def __init__(self) -> None:
+
+class Scratch:
+    """Room for the parts of one graph: memory up to a fixed size, and a directory.
+
+    Both are given back with the last object that refers to it.
+
+    Parameters
+    ----------
+    memory
+        Bytes that may stay in memory: a constant, whatever the graph.
+    """
+
+    def __init__(self, memory: int) -> None:
         stack = ExitStack()
         self.path: Path = stack.enter_context(scratch_directory())
+        self._left, self._lock = memory, threading.Lock()
         weakref.finalize(self, stack.close)
 
-    def __reduce__(self) -> tuple[type[_Borrowed], tuple[Path]]:
-        """A copy in another process does not own the directory."""
-        return _Borrowed, (self.path,)
+    def take(self, size: int) -> bool:
+        """Reserve memory; False if that much is not left."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+    def give_back(self, size: int) -> None:
+        """Return memory that was reserved."""
+        with self._lock:
+            self._left += size
 
 
-class _Borrowed:
-    """A scratch directory that another process removes."""
+class ScratchPart:
+    """The edges of one part, in memory or, where that is taken, in a file. Calling it reads them.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-
-class ScratchFile:
-    """The edges of one part: all smaller ends, then all larger ends. Calling it reads them."""
+    A part is filled either by `write`, or by `append` and then `sort`.
+    """
 
     def __init__(self, scratch: Scratch, number: int) -> None:
-        self.scratch, self.number = scratch, number
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.scratch.path / f"part-{self.number:05d}"
+        self.number = number
+        self._scratch = scratch
+        self._keys: list[Integers] = []
+        self._lock = threading.Lock()
+        self._sorted: Pairs | None = None
 
     def __call__(self) -> Pairs:
-        ends: Positions = np.fromfile(self.path, dtype=np.int32)
+        if self._sorted is not None:
+            return self._sorted
+        ends: Positions = np.fromfile(self._path, dtype=np.int32)
         return Pairs(ends[: ends.size // 2], ends[ends.size // 2 :])
 
     def write(self, u: Positions, v: Positions) -> int:
-        """Write sorted edges; returns how many there are."""
-        with _writing(self.path, "wb") as file:
-            u.tofile(file)
-            v.tofile(file)
+        """Keep sorted edges; returns how many there are."""
+        if self._scratch.take(u.nbytes + v.nbytes):
+            self._sorted = Pairs(u, v)
+        else:
+            with _writing(self._path, "wb") as file:
+                u.tofile(file)
+                v.tofile(file)
         return int(u.size)
 
     def append(self, keys: Integers) -> None:
-        """Add keys ``u << 32 | v`` that have yet to be sorted."""
-        with _writing(self.path, "ab") as file:
-            keys.tofile(file)
+        """Add keys ``u << 32 | v`` that have yet to be sorted; any thread may."""
+        if self._scratch.take(keys.nbytes):
+            self._keys.append(keys.copy())  # a view would keep the pieces of other parts
+        else:
+            with self._lock, _writing(self._path, "ab") as file:
+                keys.tofile(file)
 
     def sort(self, first: int, nodes: int) -> int:
         """Sort what was added; returns how many edges there are."""
-        keys = np.fromfile(self.path, dtype=np.int64) if self.path.exists() else np.empty(0, int)
+        keys = np.concatenate([np.empty(0, dtype=np.int64), *self._keys, *self._in_file()])
+        self._scratch.give_back(sum(piece.nbytes for piece in self._keys))
+        self._keys.clear()
         return self.write(*sorted_edges(keys, first=first, nodes=nodes))
+
+    def _in_file(self) -> list[Integers]:
+        if not self._path.exists():
+            return []
+        keys = np.fromfile(self._path, dtype=np.int64)
+        self._path.unlink()
+        return [keys]
+
+    @property
+    def _path(self) -> Path:
+        return self._scratch.path / f"part-{self.number:05d}"
 
 
 class ReleasedParts:
     """Released edges, kept somewhere else: a function for every range of `part_nodes` nodes.
 
-    The functions are of `ScratchFile` here; an engine with workers leaves parts there.
+    The functions are of `ScratchPart` here; an engine with workers leaves parts there.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""Running tasks with threads; more than one part goes to scratch files."""
+"""Running tasks with threads; the parts of a large graph go to scratch space."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from psgraph.engines.assembling import sorted_edges, split_keys
 from psgraph.engines.parallel import mapped, summed
 from psgraph.engines.running import Job
-from psgraph.engines.scratch import ReleasedParts, Scratch, ScratchFile
+from psgraph.engines.scratch import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 
 __all__ = ["ThreadRunner"]
@@ -32,10 +33,14 @@ class ThreadRunner:
         How many tasks run at a time.
     part_nodes
         Node positions in the range of a part; for tests, which have small graphs.
+    memory
+        Bytes of a released graph in several parts that stay in memory. The rest is in files.
     """
 
-    def __init__(self, *, threads: int, part_nodes: int = PART_NODES) -> None:
-        self.threads, self.part_nodes = threads, part_nodes
+    def __init__(
+        self, *, threads: int, part_nodes: int = PART_NODES, memory: int = MEMORY_BYTES
+    ) -> None:
+        self.threads, self.part_nodes, self.memory = threads, part_nodes, memory
 
     def map(self, job: Job) -> Iterator[Any]:
         tasks = (partial(job.work, item, *job.shared) for item in job.items)
@@ -59,12 +64,10 @@ class ThreadRunner:
             keys = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
             u, v = sorted_edges(keys, first=0, nodes=nodes)
             return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
-        files = self._files(parts)
+        kept = self._scratch_parts(parts)
         for job in jobs:
-            for pieces in self.map(Job(_split, job.items, (job, self.part_nodes, parts))):
-                for file, piece in zip(files, pieces, strict=True):
-                    file.append(piece)
-        return self._parts(Job(_sort, files, (self.part_nodes, nodes)), files, nodes)
+            deque(self.map(Job(_append, job.items, (job, kept, self.part_nodes))), maxlen=0)
+        return self._parts(Job(_sort, kept, (self.part_nodes, nodes)), kept, nodes)
 
     def store(self, job: Job, *, nodes: int) -> EdgeParts:
         items = list(job.items)
@@ -72,33 +75,35 @@ class ThreadRunner:
             nothing = np.empty(0, dtype=np.int32)
             u, v = next(self.map(job._replace(items=items)), (nothing, nothing))
             return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
-        files = self._files(len(items))
-        writing = Job(_write, list(zip(files, items, strict=True)), (job,))
-        return self._parts(writing, files, nodes)
+        kept = self._scratch_parts(len(items))
+        writing = Job(_write, list(zip(kept, items, strict=True)), (job,))
+        return self._parts(writing, kept, nodes)
 
-    def _files(self, parts: int) -> list[ScratchFile]:
-        scratch = Scratch()
-        return [ScratchFile(scratch, number) for number in range(parts)]
+    def _scratch_parts(self, parts: int) -> list[ScratchPart]:
+        scratch = Scratch(self.memory)
+        return [ScratchPart(scratch, number) for number in range(parts)]
 
-    def _parts(self, job: Job, files: Sequence[ScratchFile], nodes: int) -> ReleasedParts:
-        """Return files that `job` fills; its tasks return how many edges they wrote."""
+    def _parts(self, job: Job, kept: Sequence[ScratchPart], nodes: int) -> ReleasedParts:
+        """Return parts that `job` fills; its tasks return how many edges they wrote."""
         edge_count = sum(self.map(job))
-        return ReleasedParts(files, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count)
+        return ReleasedParts(kept, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count)
 
 
 def _itself(item: Any) -> Any:
     return item
 
 
-def _split(item: Any, job: Job, part_nodes: int, parts: int) -> list[Integers]:
+def _append(item: Any, job: Job, kept: Sequence[ScratchPart], part_nodes: int) -> None:
     keys = job.work(item, *job.shared)
-    return split_keys(keys, part_nodes=part_nodes, parts=parts)
+    pieces = split_keys(keys, part_nodes=part_nodes, parts=len(kept))
+    for part, piece in zip(kept, pieces, strict=True):
+        part.append(piece)
 
 
-def _sort(file: ScratchFile, part_nodes: int, nodes: int) -> int:
-    return file.sort(file.number * part_nodes, nodes)
+def _sort(part: ScratchPart, part_nodes: int, nodes: int) -> int:
+    return part.sort(part.number * part_nodes, nodes)
 
 
-def _write(item: tuple[ScratchFile, Any], job: Job) -> int:
-    file, part = item
-    return file.write(*job.work(part, *job.shared))
+def _write(item: tuple[ScratchPart, Any], job: Job) -> int:
+    kept, part = item
+    return kept.write(*job.work(part, *job.shared))

@@ -9,7 +9,7 @@ from psgraph.graph.parts import Pairs
 
 __all__ = ["KEPT_BYTES", "Kept"]
 
-KEPT_BYTES = 1 << 28
+KEPT_BYTES = 1 << 29
 
 
 class Kept:
