@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from psgraph._runtime.adjacency import rows_of_range
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
+from psgraph.graph.formats.node_lists import decode_table, encode_table
 from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import Pairs, Rows, ranges
 from psgraph.stores.keeping import Kept
@@ -88,9 +88,7 @@ def write_part(path: Path, names: tuple[str, str], keys: NDArray[np.int64]) -> P
     """Write keys ``first << 32 | second`` as two columns; returns what the manifest records."""
     columns = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
     table = pa.table(dict(zip(names, map(as_arrow, columns), strict=True)))
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", use_dictionary=False)
-    content = memoryview(sink.getvalue())
+    content = encode_table(table)
     path.write_bytes(content)
     name = f"{path.parent.name}/{path.name}"
     return PartFile(name, keys.size, hashlib.sha256(content).hexdigest())
@@ -114,9 +112,9 @@ def read_part(store: Place, file: PartFile, names: tuple[str, str]) -> tuple[Pos
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise DataError(f"{path} was changed after the store was prepared\n{AGAIN}")
     try:
-        table = pq.read_table(pa.BufferReader(content), use_threads=False)
-    except (pa.ArrowException, OSError):
-        raise DataError(f"{path} can't be read as Parquet\n{AGAIN}") from None
+        table = decode_table(content, path)
+    except DataError as error:
+        raise DataError(f"{error}\n{AGAIN}") from None
     if table.column_names != list(names) or set(table.schema.types) != {pa.int32()}:
         raise DataError(
             f"{path} has other columns than a part of a store: expected {' and '.join(names)} of "

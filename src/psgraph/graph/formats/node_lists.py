@@ -43,8 +43,13 @@ def encode_table(table: Any) -> memoryview:
 
 
 def decode_table(content: bytes | memoryview, path: object) -> Any:
-    """Decode a Parquet file; what Arrow says about its content is not passed on."""
+    """Decode a Parquet file; what Arrow says about its content is not passed on.
+
+    Without Arrow's threads and without `read_table`, which has some of its own: a thread that lets
+    go of `content` last, while Python is shutting down, aborts the process.
+    """
     try:
-        return pq.read_table(pa.BufferReader(content))
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            return file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path} can't be read as Parquet ({type(error).__name__})") from None
