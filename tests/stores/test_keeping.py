@@ -51,3 +51,12 @@ def test_a_stored_snapshot_decodes_its_edges_once(
     for _ in range(2):
         assert sum(part().u.size for part in snapshot.parts.edges()) == 4
     assert len(reads) == 3
+
+
+def test_parts_that_were_let_go_are_read_again() -> None:
+    kept, reads = Kept(16), list[str]()
+    for _ in range(2):
+        for _ in range(2):
+            kept.get("a", lambda: reads.append("a") or _part(2))
+        kept.clear()
+    assert reads == ["a", "a"]

@@ -24,7 +24,7 @@ __all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart"]
 Integers = NDArray[np.int64]
 
 
-MEMORY_BYTES = 1 << 28
+MEMORY_BYTES = 1 << 29
 
 
 class Scratch:
@@ -142,6 +142,9 @@ class ReleasedParts:
     def whole(self) -> Pairs:
         """Return all edges at once, in memory."""
         return self._whole
+
+    def let_go(self) -> None:
+        """Nothing: parts in memory are nowhere else."""
 
     @cached_property
     def _whole(self) -> Pairs:

@@ -77,6 +77,10 @@ class EdgeParts(Protocol):
         """Return all edges at once, in memory."""
         ...
 
+    def let_go(self) -> None:
+        """Free memory that holds parts that can be read again."""
+        ...
+
 
 def ranges(nodes: int, part_nodes: int = PART_NODES) -> Iterator[tuple[int, int]]:
     """Cut node positions into ranges of `part_nodes`, the last one shorter.
@@ -145,6 +149,9 @@ class MemoryParts(Frozen):
             )
             for first, last in ranges(self.nodes, self.part_nodes)
         ]
+
+    def let_go(self) -> None:
+        """Nothing: memory is the only place these edges are in."""
 
     def whole(self) -> Pairs:
         return Pairs(self.u, self.v)

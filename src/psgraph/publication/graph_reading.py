@@ -74,6 +74,9 @@ class PublishedParts:
         u, v = self.whole()
         return MemoryParts(u, v, nodes=self.nodes, part_nodes=self.part_nodes).rows()
 
+    def let_go(self) -> None:
+        """Nothing: every part is read when it is asked for."""
+
     def whole(self) -> Pairs:
         return self._whole
 

@@ -292,6 +292,7 @@ class Publisher:
         )
         with phase("seal"):
             self._unfinished = self._history.seal(measured)
+        snapshot.parts.let_go()  # drawing needs the memory
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
         self._roster_kind = snapshot.roster.declared

@@ -9,7 +9,7 @@ from psgraph.graph.parts import Pairs
 
 __all__ = ["KEPT_BYTES", "Kept"]
 
-KEPT_BYTES = 1 << 29
+KEPT_BYTES = 1 << 30
 
 
 class Kept:
@@ -44,6 +44,12 @@ class Kept:
 
     def __reduce__(self) -> tuple[type[Kept], tuple[int]]:
         return Kept, (self.most_bytes,)
+
+    def clear(self) -> None:
+        """Keep nothing of what was read so far."""
+        with self._lock:
+            self._parts.clear()
+            self._left = self.most_bytes
 
     def get(self, name: str, read: Callable[[], Pairs]) -> Pairs:
         """Return a part, reading it if it is not kept."""

@@ -68,6 +68,10 @@ class StoredParts:
     def whole(self) -> Pairs:
         return self._whole
 
+    def let_go(self) -> None:
+        self.kept.clear()
+        pa.default_memory_pool().release_unused()  # it would keep the memory for Arrow
+
     @cached_property
     def _whole(self) -> Pairs:
         parts = [read() for read in self.edges()]
