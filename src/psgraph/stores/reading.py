@@ -91,8 +91,10 @@ class Store:
 
     def snapshot(self, entry: StoredEntry) -> Snapshot:
         """Return a snapshot; its edges are read when an engine asks for a part."""
+        # Workers of a cluster may have another working directory.
+        place = self.path.absolute() if isinstance(self.path, Path) else self.path
         parts = StoredParts(
-            self.path, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower
+            place, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower
         )
         return Snapshot.from_parts(
             self.roster(entry),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.extras import require_dask
@@ -16,7 +18,7 @@ from psgraph.errors import EngineError, PsgraphError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["CONNECT_SECONDS", "connect", "local_cluster", "translated"]
+__all__ = ["CONNECT_SECONDS", "check_access", "connect", "local_cluster", "translated"]
 
 CONNECT_SECONDS = 10.0
 
@@ -88,6 +90,24 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
                 ) from None
             _check_workers(client)
             yield client
+
+
+def check_access(client: Client, file: Path, remedy: str) -> None:
+    """Refuse workers that can't read a file of this machine, or find another one at its path."""
+    path = file.absolute()
+    expected = _digest(path)
+    for address, found in sorted(client.run(_digest, path).items()):
+        if found != expected:
+            raise EngineError(
+                f"worker {address} can't read {path.parent}, or has other files there\n{remedy}"
+            )
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 @contextmanager
