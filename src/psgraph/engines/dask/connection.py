@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.extras import require_dask
 from psgraph._runtime.scratch import scratch_directory
+from psgraph.engines.dask import worker_setup
 from psgraph.engines.dask.identity import identity
 from psgraph.engines.parallel import thread_count
 from psgraph.errors import EngineError, PsgraphError
@@ -36,7 +38,7 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
 
     with ExitStack() as stack:
         place = stack.enter_context(scratch_directory())
-        stack.enter_context(dask.config.set(_QUIET))
+        stack.enter_context(dask.config.set({**_QUIET, "temporary-directory": str(place)}))
         cluster = LocalCluster(
             n_workers=workers or max(1, thread_count() // threads),
             threads_per_worker=threads,
@@ -46,6 +48,7 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
             security=Security.temporary(),
             silence_logs=logging.CRITICAL,
             local_directory=str(place),
+            preload=[worker_setup.__name__],
         )
         stack.callback(_close, cluster)
         client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
@@ -75,6 +78,8 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
         ) as error:
             failure = type(error).__name__  # the error itself would keep the half-open client
         if client is None:
+            # It closes when it is collected. Dask hangs if that happens while it starts another.
+            gc.collect()
             raise EngineError(
                 f"no Dask scheduler answers at {address!r} ({failure})\n"
                 "Give --scheduler the address it printed when it was started, for example "
