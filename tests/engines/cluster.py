@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from distributed import WorkerPlugin
+from distributed import LocalCluster, WorkerPlugin
 
 from psgraph.engines.dask import DaskEngine
 from psgraph.engines.dask.runner import DaskRunner
@@ -64,6 +66,38 @@ def small_parts(engine: DaskEngine, part_nodes: int) -> Iterator[DaskEngine]:
 
 def _runner(engine: DaskEngine, part_nodes: int) -> DaskRunner:
     return DaskRunner(engine.client, engine.statistics, part_nodes=part_nodes)
+
+
+@contextmanager
+def cluster_with_worker(
+    directory: Path, *, code: str | None = None
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Start a cluster as a user would: a scheduler, and a worker with two threads.
+
+    The worker runs in `directory`. Its psgraph consists of `code` if there is any.
+    """
+    environment = dict(os.environ)
+    if code is not None:
+        (directory / "psgraph").mkdir()
+        (directory / "psgraph" / "__init__.py").write_text(code)
+        environment["PYTHONPATH"] = str(directory)
+    with LocalCluster(
+        n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny",
+             "--no-dashboard", "--host", "127.0.0.1", "--nthreads", "2", "--local-directory", "."],
+            cwd=directory,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            yield address, worker
+        finally:
+            worker.kill()
+            worker.wait()
 
 
 class DiesOnce(WorkerPlugin):  # type: ignore[misc]

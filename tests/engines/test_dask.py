@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import pickle
 import shutil
+import signal
 import socket
 
 import numpy as np
 import psutil
 import pytest
+from distributed import Client
 
 from psgraph import Publisher, WEventPrivacy
 from psgraph.engines.dask import DaskEngine
@@ -65,6 +69,22 @@ def test_random_streams_give_the_same_graphs(resized, tmp_path):
         with small_parts(resized, released) as engine:
             found = published(engine, method, stream, seed)
             assert found == expected, (workers, seed, method)
+
+
+def test_threads_of_one_worker_do_not_disturb_each_other(dask_engine, tmp_path):
+    assert set(dask_engine.client.nthreads().values()) == {2}
+    snapshot = random_snapshot(4, nodes=20_000, edges=200_000)  # tasks run long enough to overlap
+    expected = published(local_engine(2500), "psgraph", [snapshot], 3)
+    with small_parts(dask_engine, 2500) as engine:
+        assert published(engine, "psgraph", [on_disk(snapshot, 2500, tmp_path)], 3) == expected
+
+
+def test_signals_meant_for_the_driver_do_not_stop_its_workers(dask_engine):
+    before = dask_engine.client.run(os.getpid)
+    for process in before.values():
+        os.kill(process, signal.SIGINT)
+        os.kill(process, signal.SIGTERM)
+    assert dask_engine.client.run(os.getpid) == before
 
 
 @pytest.mark.parametrize("tasks", [2, 30], ids="at task {}".format)
@@ -170,6 +190,19 @@ def test_an_unreachable_scheduler_is_named():
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(EngineError, match=f"no Dask scheduler answers at '{address}'"):
         connect(address, 0.5).__enter__()
+
+
+def test_a_failed_connection_is_closed_at_once():
+    """Dask hangs if a half-open client is collected while it starts another one."""
+    before = {id(each) for each in gc.get_objects() if isinstance(each, Client)}
+    gc.disable()
+    try:
+        with pytest.raises(EngineError):
+            connect(f"tcp://127.0.0.1:{free_port()}", 0.5).__enter__()
+        clients = [each for each in gc.get_objects() if isinstance(each, Client)]
+    finally:
+        gc.enable()
+    assert {id(each) for each in clients} <= before
 
 
 def allow_noise(allowed: bool) -> None:

@@ -93,9 +93,7 @@ class Store:
         """Return a snapshot; its edges are read when an engine asks for a part."""
         # Workers of a cluster may have another working directory.
         place = self.path.absolute() if isinstance(self.path, Path) else self.path
-        parts = StoredParts(
-            place, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower
-        )
+        parts = StoredParts(place, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower)
         return Snapshot.from_parts(
             self.roster(entry),
             parts,
