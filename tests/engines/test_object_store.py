@@ -59,9 +59,14 @@ def test_a_store_on_an_object_store_is_the_stream(address):
         prepare(DAYS, address, roster=range(60))
 
 
+def set_variables(variables: dict[str, str]) -> None:
+    """Change the environment of a worker; `os.environ.update` would change a pickled copy."""
+    os.environ.update(variables)
+
+
 def test_workers_read_an_object_store(address, settings, dask_engine):
     dask_engine.client.wait_for_workers(2)  # one may have been killed by another test
-    dask_engine.client.run(os.environ.update, settings)
+    dask_engine.client.run(set_variables, settings)
     graphs = []
     for engine in (local_engine(), dask_engine):
         with Publisher(choose_method("psgraph"), GUARANTEE, seed=1, engine=engine) as publisher:
