@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from distributed import LocalCluster, WorkerPlugin
 
 from psgraph.engines.dask import DaskEngine
 from psgraph.engines.dask.runner import DaskRunner
+from psgraph.engines.dask.statistics import Statistics
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
@@ -54,18 +56,15 @@ def local_engine(part_nodes: int = PART_NODES, *, threads: int = 1) -> LocalEngi
     return engine
 
 
-@contextmanager
-def small_parts(engine: DaskEngine, part_nodes: int) -> Iterator[DaskEngine]:
-    """Have the engine cut released graphs into parts of so many nodes."""
-    before, engine.runner = engine.runner, _runner(engine, part_nodes)
-    try:
-        yield engine
-    finally:
-        engine.runner = before
+def with_parts(engine: DaskEngine, part_nodes: int) -> DaskEngine:
+    """Return an engine on the same cluster that cuts released graphs into parts of this size.
 
-
-def _runner(engine: DaskEngine, part_nodes: int) -> DaskRunner:
-    return DaskRunner(engine.client, engine.statistics, part_nodes=part_nodes)
+    It counts for itself, so that threads can use one each. Don't close it.
+    """
+    other = copy(engine)
+    other.statistics = Statistics()
+    other.runner = DaskRunner(engine.client, other.statistics, part_nodes=part_nodes)
+    return other
 
 
 @contextmanager

@@ -8,6 +8,9 @@ import pickle
 import shutil
 import signal
 import socket
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -30,12 +33,13 @@ from tests.engines.cluster import (
     local_engine,
     on_disk,
     random_snapshot,
-    small_parts,
+    with_parts,
 )
 
 GUARANTEE = WEventPrivacy("20", window=2)
 
 STREAMS = 17  # for each number of workers
+AT_ONCE = 4
 METHODS = ["privgraph", "ldpgen", "psgraph", "privgraph", "ldpgen"]  # repairing takes most tasks
 
 
@@ -53,30 +57,34 @@ def resized(request, dask_engine) -> DaskEngine:
 
 
 def test_random_streams_give_the_same_graphs(resized, tmp_path):
-    workers = len(resized.client.nthreads())
-    for seed in range(STREAMS):
-        rng = np.random.default_rng([workers, seed])
-        nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
-        stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 4)) + 1
-        snapshots = [
-            random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
-            for at in range(length)
-        ]
-        method = METHODS[seed % len(METHODS)]
-        local = local_engine(released, threads=1 + seed % 3)
-        expected = published(local, method, snapshots, seed)
-        stream = [on_disk(snapshot, stored, tmp_path) for snapshot in snapshots]
-        with small_parts(resized, released) as engine:
-            found = published(engine, method, stream, seed)
-            assert found == expected, (workers, seed, method)
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # a cluster answers slowly, so don't wait for each
+        same = list(pool.map(partial(is_the_same, resized, tmp_path), range(STREAMS)))
+    assert same == [True] * STREAMS
+
+
+def is_the_same(cluster: DaskEngine, directory: Path, seed: int) -> bool:
+    """Whether a random stream gives the same graphs with the local engine and on the cluster."""
+    rng = np.random.default_rng([len(cluster.client.nthreads()), seed])
+    nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
+    stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 4)) + 1
+    snapshots = [
+        random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
+        for at in range(length)
+    ]
+    method = METHODS[seed % len(METHODS)]
+    expected = published(local_engine(released, threads=1 + seed % 3), method, snapshots, seed)
+    place = directory / str(seed)
+    place.mkdir()
+    stream = [on_disk(snapshot, stored, place) for snapshot in snapshots]
+    return published(with_parts(cluster, released), method, stream, seed) == expected
 
 
 def test_threads_of_one_worker_do_not_disturb_each_other(dask_engine, tmp_path):
     assert set(dask_engine.client.nthreads().values()) == {2}
     snapshot = random_snapshot(4, nodes=20_000, edges=200_000)  # tasks run long enough to overlap
     expected = published(local_engine(2500), "psgraph", [snapshot], 3)
-    with small_parts(dask_engine, 2500) as engine:
-        assert published(engine, "psgraph", [on_disk(snapshot, 2500, tmp_path)], 3) == expected
+    stored, engine = on_disk(snapshot, 2500, tmp_path), with_parts(dask_engine, 2500)
+    assert published(engine, "psgraph", [stored], 3) == expected
 
 
 def test_signals_meant_for_the_driver_do_not_stop_its_workers(dask_engine):
@@ -218,10 +226,11 @@ def allow_noise(allowed: bool) -> None:
 
 
 def test_workers_draw_no_noise(dask_engine, tmp_path):
+    engine = with_parts(dask_engine, 45)
     dask_engine.client.run(allow_noise, False)
     try:
         for method in ("psgraph", "privgraph", "ldpgen"):
-            with Publisher(choose_method(method), GUARANTEE, engine=dask_engine) as publisher:
+            with Publisher(choose_method(method), GUARANTEE, engine=engine) as publisher:
                 publisher.publish(on_disk(random_snapshot(10), 40, tmp_path))
     finally:
         dask_engine.client.run(allow_noise, True)

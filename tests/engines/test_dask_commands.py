@@ -18,7 +18,7 @@ from psgraph.errors import EngineError
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
 from psgraph.stores import new_store
-from tests.engines.cluster import cluster_with_worker, random_snapshot, small_parts
+from tests.engines.cluster import cluster_with_worker, random_snapshot, with_parts
 
 TERMS = ("--epsilon", "4", "--window", "2", "--method", "psgraph", "--seed", "1")
 NOWHERE = "tcp://127.0.0.1:9"
@@ -95,10 +95,9 @@ def test_every_command_publishes_the_same_on_a_running_cluster(project: Path) ->
 
 def test_publishing_with_one_call_takes_an_engine(project: Path, dask_engine: DaskEngine) -> None:
     terms: Any = {"epsilon": 4, "window": 2, "method": "psgraph", "seed": 1}
-    dask_engine.statistics.clear()
-    with small_parts(dask_engine, 128) as engine:
-        publish_stream("first", out="out", engine=engine, **terms)
-    assert dask_engine.statistics.verbs
+    engine = with_parts(dask_engine, 128)
+    publish_stream("first", out="out", engine=engine, **terms)
+    assert engine.statistics.verbs
     assert publish(project, "other") == 0
     assert files(project / "out") == files(project / "other")
 
