@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from psgraph.cli import run
 from psgraph.engines.dask.runner import DaskRunner
@@ -31,7 +31,7 @@ def kill_at(task: str, processes: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return submit(runner, function, *inputs)
 
-    DaskRunner._submit = submit_or_die  # type: ignore[method-assign]
+    DaskRunner._submit = submit_or_die  # type: ignore[assignment, method-assign]
 
 
 if __name__ == "__main__":
