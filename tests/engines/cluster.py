@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -54,6 +55,15 @@ def local_engine(part_nodes: int = PART_NODES, *, threads: int = 1) -> LocalEngi
     engine = LocalEngine(threads=threads)
     engine.runner.part_nodes = part_nodes
     return engine
+
+
+def scale(engine: DaskEngine, workers: int) -> None:
+    """Start or stop workers of a local cluster, and wait until there are exactly so many."""
+    engine.client.cluster.scale(workers)
+    deadline = time.monotonic() + 120
+    while len(engine.client.nthreads()) != workers:
+        assert time.monotonic() < deadline, f"no cluster of {workers} workers after two minutes"
+        time.sleep(0.05)
 
 
 def with_parts(engine: DaskEngine, part_nodes: int) -> DaskEngine:

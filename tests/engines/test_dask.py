@@ -8,6 +8,7 @@ import pickle
 import shutil
 import signal
 import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from tests.engines.cluster import (
     local_engine,
     on_disk,
     random_snapshot,
+    scale,
     with_parts,
 )
 
@@ -48,12 +50,12 @@ def published(engine, method: str, stream, seed: int) -> list[SyntheticGraph]:
         return [publisher.publish(snapshot).graph for snapshot in stream]
 
 
-@pytest.fixture(scope="module", params=[1, 3, 2], ids="{} workers".format)
-def resized(request, dask_engine) -> DaskEngine:
-    """The engine with another number of workers; with two again in the end."""
-    dask_engine.client.cluster.scale(request.param)
-    dask_engine.client.wait_for_workers(request.param)
-    return dask_engine
+@pytest.fixture(params=[1, 2, 3], ids="{} workers".format)
+def resized(request, dask_engine) -> Iterator[DaskEngine]:
+    """The engine with another number of workers; with two again after the test."""
+    scale(dask_engine, request.param)
+    yield dask_engine
+    scale(dask_engine, 2)
 
 
 def test_random_streams_give_the_same_graphs(resized, tmp_path):
