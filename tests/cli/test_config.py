@@ -131,6 +131,22 @@ def test_parameters_of_the_method_are_a_table(tmp_path: Path) -> None:
     assert read_config(file)["settings"] == ["threshold=0.5", "exact=true"]
 
 
+def test_an_address_is_not_relative_to_the_file(project: Path) -> None:
+    with chdir(project):
+        done = psgraph_here("init", "s3://bucket/store", *FLAGS, "--to", "a.toml")
+    assert done.code == 0, done.err
+    assert read_config(project / "a.toml")["path"] == "s3://bucket/store"
+
+
+@pytest.mark.parametrize("command", ["publish", "resume", "watch"])
+def test_the_engine_comes_from_the_file(project: Path, command: str) -> None:
+    text = TEXT.replace("[publication]", '[publication]\nscheduler = "tls://host:8786"')
+    (project / "publication.toml").write_text(text)
+    failed = psgraph_here(command, "--config", project / "publication.toml")
+    assert failed.code == 2
+    assert "--scheduler is for --engine dask" in failed.err
+
+
 def test_every_option_of_an_input_has_a_key() -> None:
     keys = {key.option for key in KEYS["input"].values()}
     assert {*Source.__dataclass_fields__} <= keys

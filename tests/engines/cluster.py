@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from distributed import WorkerPlugin
+from distributed import LocalCluster, WorkerPlugin
 
 from psgraph.engines.dask import DaskEngine
 from psgraph.engines.dask.runner import DaskRunner
+from psgraph.engines.dask.statistics import Statistics
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
@@ -52,18 +57,56 @@ def local_engine(part_nodes: int = PART_NODES, *, threads: int = 1) -> LocalEngi
     return engine
 
 
+def scale(engine: DaskEngine, workers: int) -> None:
+    """Start or stop workers of a local cluster, and wait until there are exactly so many."""
+    engine.client.cluster.scale(workers)
+    deadline = time.monotonic() + 120
+    while len(engine.client.nthreads()) != workers:
+        assert time.monotonic() < deadline, f"no cluster of {workers} workers after two minutes"
+        time.sleep(0.05)
+
+
+def with_parts(engine: DaskEngine, part_nodes: int) -> DaskEngine:
+    """Return an engine on the same cluster that cuts released graphs into parts of this size.
+
+    It counts for itself, so that threads can use one each. Don't close it.
+    """
+    other = copy(engine)
+    other.statistics = Statistics()
+    other.runner = DaskRunner(engine.client, other.statistics, part_nodes=part_nodes)
+    return other
+
+
 @contextmanager
-def small_parts(engine: DaskEngine, part_nodes: int) -> Iterator[DaskEngine]:
-    """Have the engine cut released graphs into parts of so many nodes."""
-    before, engine.runner = engine.runner, _runner(engine, part_nodes)
-    try:
-        yield engine
-    finally:
-        engine.runner = before
+def cluster_with_worker(
+    directory: Path, *, code: str | None = None
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Start a cluster as a user would: a scheduler, and a worker with two threads.
 
-
-def _runner(engine: DaskEngine, part_nodes: int) -> DaskRunner:
-    return DaskRunner(engine.client, engine.statistics, part_nodes=part_nodes)
+    The worker runs in `directory`. Its psgraph consists of `code` if there is any.
+    """
+    environment = dict(os.environ)
+    if code is not None:
+        (directory / "psgraph").mkdir()
+        (directory / "psgraph" / "__init__.py").write_text(code)
+        environment["PYTHONPATH"] = str(directory)
+    with LocalCluster(
+        n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny",
+             "--no-dashboard", "--host", "127.0.0.1", "--nthreads", "2", "--local-directory", "."],
+            cwd=directory,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            yield address, worker
+        finally:
+            worker.kill()
+            worker.wait()
 
 
 class DiesOnce(WorkerPlugin):  # type: ignore[misc]

@@ -12,6 +12,6 @@ from tests.engines.cluster import PART_NODES
 
 @pytest.fixture(scope="session")
 def dask_engine() -> Iterator[DaskEngine]:
-    """An engine with two worker processes of this machine, stopped in the end."""
-    with DaskEngine(workers=2, part_nodes=PART_NODES) as engine:
+    """An engine with two worker processes of two threads each, stopped in the end."""
+    with DaskEngine(workers=2, threads=2, part_nodes=PART_NODES) as engine:
         yield engine

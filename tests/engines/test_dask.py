@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import pickle
 import shutil
+import signal
 import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from distributed import Client
 
 from psgraph import Publisher, WEventPrivacy
 from psgraph.engines.dask import DaskEngine
@@ -26,12 +34,14 @@ from tests.engines.cluster import (
     local_engine,
     on_disk,
     random_snapshot,
-    small_parts,
+    scale,
+    with_parts,
 )
 
 GUARANTEE = WEventPrivacy("20", window=2)
 
 STREAMS = 17  # for each number of workers
+AT_ONCE = 4
 METHODS = ["privgraph", "ldpgen", "psgraph", "privgraph", "ldpgen"]  # repairing takes most tasks
 
 
@@ -40,31 +50,51 @@ def published(engine, method: str, stream, seed: int) -> list[SyntheticGraph]:
         return [publisher.publish(snapshot).graph for snapshot in stream]
 
 
-@pytest.fixture(scope="module", params=[1, 3, 2], ids="{} workers".format)
-def resized(request, dask_engine) -> DaskEngine:
-    """The engine with another number of workers; with two again in the end."""
-    dask_engine.client.cluster.scale(request.param)
-    dask_engine.client.wait_for_workers(request.param)
-    return dask_engine
+@pytest.fixture(params=[1, 2, 3], ids="{} workers".format)
+def resized(request, dask_engine) -> Iterator[DaskEngine]:
+    """The engine with another number of workers; with two again after the test."""
+    scale(dask_engine, request.param)
+    yield dask_engine
+    scale(dask_engine, 2)
 
 
 def test_random_streams_give_the_same_graphs(resized, tmp_path):
-    workers = len(resized.client.nthreads())
-    for seed in range(STREAMS):
-        rng = np.random.default_rng([workers, seed])
-        nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
-        stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 4)) + 1
-        snapshots = [
-            random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
-            for at in range(length)
-        ]
-        method = METHODS[seed % len(METHODS)]
-        local = local_engine(released, threads=1 + seed % 3)
-        expected = published(local, method, snapshots, seed)
-        stream = [on_disk(snapshot, stored, tmp_path) for snapshot in snapshots]
-        with small_parts(resized, released) as engine:
-            found = published(engine, method, stream, seed)
-            assert found == expected, (workers, seed, method)
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # a cluster answers slowly, so don't wait for each
+        same = list(pool.map(partial(is_the_same, resized, tmp_path), range(STREAMS)))
+    assert same == [True] * STREAMS
+
+
+def is_the_same(cluster: DaskEngine, directory: Path, seed: int) -> bool:
+    """Whether a random stream gives the same graphs with the local engine and on the cluster."""
+    rng = np.random.default_rng([len(cluster.client.nthreads()), seed])
+    nodes, length = int(rng.integers(18, 70)), 1 + seed % 2
+    stored, released = int(rng.choice([9, 16, 100])), nodes // int(rng.integers(1, 4)) + 1
+    snapshots = [
+        random_snapshot(100 * seed + at, nodes=nodes, edges=int(rng.integers(3, 6)) * nodes)
+        for at in range(length)
+    ]
+    method = METHODS[seed % len(METHODS)]
+    expected = published(local_engine(released, threads=1 + seed % 3), method, snapshots, seed)
+    place = directory / str(seed)
+    place.mkdir()
+    stream = [on_disk(snapshot, stored, place) for snapshot in snapshots]
+    return published(with_parts(cluster, released), method, stream, seed) == expected
+
+
+def test_threads_of_one_worker_do_not_disturb_each_other(dask_engine, tmp_path):
+    assert set(dask_engine.client.nthreads().values()) == {2}
+    snapshot = random_snapshot(4, nodes=20_000, edges=200_000)  # tasks run long enough to overlap
+    expected = published(local_engine(2500), "psgraph", [snapshot], 3)
+    stored, engine = on_disk(snapshot, 2500, tmp_path), with_parts(dask_engine, 2500)
+    assert published(engine, "psgraph", [stored], 3) == expected
+
+
+def test_signals_meant_for_the_driver_do_not_stop_its_workers(dask_engine):
+    before = dask_engine.client.run(os.getpid)
+    for process in before.values():
+        os.kill(process, signal.SIGINT)
+        os.kill(process, signal.SIGTERM)
+    assert dask_engine.client.run(os.getpid) == before
 
 
 @pytest.mark.parametrize("tasks", [2, 30], ids="at task {}".format)
@@ -172,6 +202,19 @@ def test_an_unreachable_scheduler_is_named():
         connect(address, 0.5).__enter__()
 
 
+def test_a_failed_connection_is_closed_at_once():
+    """Dask hangs if a half-open client is collected while it starts another one."""
+    before = {id(each) for each in gc.get_objects() if isinstance(each, Client)}
+    gc.disable()
+    try:
+        with pytest.raises(EngineError):
+            connect(f"tcp://127.0.0.1:{free_port()}", 0.5).__enter__()
+        clients = [each for each in gc.get_objects() if isinstance(each, Client)]
+    finally:
+        gc.enable()
+    assert {id(each) for each in clients} <= before
+
+
 def allow_noise(allowed: bool) -> None:
     """Have a worker fail where it would draw noise, or no longer."""
 
@@ -185,10 +228,11 @@ def allow_noise(allowed: bool) -> None:
 
 
 def test_workers_draw_no_noise(dask_engine, tmp_path):
+    engine = with_parts(dask_engine, 45)
     dask_engine.client.run(allow_noise, False)
     try:
         for method in ("psgraph", "privgraph", "ldpgen"):
-            with Publisher(choose_method(method), GUARANTEE, engine=dask_engine) as publisher:
+            with Publisher(choose_method(method), GUARANTEE, engine=engine) as publisher:
                 publisher.publish(on_disk(random_snapshot(10), 40, tmp_path))
     finally:
         dask_engine.client.run(allow_noise, True)

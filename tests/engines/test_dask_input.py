@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import util
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +13,13 @@ import pytest
 from distributed import LocalCluster
 
 from psgraph import Publisher, WEventPrivacy
-from psgraph.cli import run
 from psgraph.engines.dask import DaskEngine, connection, runner
 from psgraph.engines.dask.identity import check_identity, identity
 from psgraph.errors import DataError, EngineError, InvalidArgument
 from psgraph.methods.choosing import choose_method
 from psgraph.stores import new_store, open_store
 from psgraph.stores.manifest import MANIFEST, _digest
-from tests.engines.cluster import random_snapshot
+from tests.engines.cluster import cluster_with_worker, random_snapshot
 
 GUARANTEE = WEventPrivacy("4", window=2)
 
@@ -77,34 +70,6 @@ def test_a_part_with_another_schema_is_named(dask_engine, store, tmp_path):
 # ---- workers with other software ----
 
 
-@contextmanager
-def cluster_with_worker(
-    directory: Path, *, code: str | None = None
-) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A scheduler with one worker, whose psgraph consists of `code` if there is any."""
-    environment = dict(os.environ)
-    if code is not None:
-        (directory / "psgraph").mkdir()
-        (directory / "psgraph" / "__init__.py").write_text(code)
-        environment["PYTHONPATH"] = str(directory)
-    with LocalCluster(
-        n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    ) as cluster:
-        address = cluster.scheduler_address
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny",
-             "--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(directory)],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            yield address, worker
-        finally:
-            worker.kill()
-            worker.wait()
-
-
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -146,45 +111,6 @@ def test_a_cluster_that_loses_all_workers_is_given_up(store, tmp_path, monkeypat
         worker.kill()
         with pytest.raises(EngineError, match="the cluster has had no worker"):
             engine.split_degrees(snapshot, np.zeros(90, dtype=np.int32))
-
-
-# ---- the command ----
-
-
-def publish(store: Path, out: Path, *options: str) -> int:
-    arguments = ["publish", str(store), "--epsilon", "4", "--window", "2", "--out", str(out)]
-    return run([*arguments, "--method", "psgraph", *options])
-
-
-def test_a_missing_extra_is_told_with_the_install_line(store, tmp_path, monkeypatch, capsys):
-    find = util.find_spec
-    monkeypatch.setattr(
-        "psgraph._runtime.extras.find_spec",
-        lambda name: None if name == "distributed" else find(name),
-    )
-    assert publish(store, tmp_path / "out", "--engine", "dask") == 1
-    assert "Install it with: pip install 'psgraph-dp[dask]'" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_unreachable_scheduler_leaves_nothing_behind(store, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
-    out = tmp_path / "out"
-    assert publish(store, out, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9") == 1
-    assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_a_scheduler_needs_the_engine(store, tmp_path, capsys):
-    assert publish(store, tmp_path / "out", "--scheduler", "tcp://127.0.0.1:9") == 2
-    assert "--scheduler is for --engine dask" in capsys.readouterr().err
-
-
-def test_a_scheduler_needs_a_store_that_its_workers_can_read(tmp_path, capsys):
-    (tmp_path / "edges.csv").write_text("t,u,v\n0,1,2\n")
-    options = ("--roster-from-edges", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9")
-    assert publish(tmp_path / "edges.csv", tmp_path / "out", *options) == 2
-    assert "the workers of a scheduler read a store" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"threads": 0}, {"workers": 1}])

@@ -16,7 +16,7 @@ from psgraph.stores import open_store
 from psgraph.stores.manifest import MANIFEST
 from psgraph.stores.places import Address
 from psgraph.streams.preparing import prepare
-from tests.engines.cluster import local_engine
+from tests.engines.cluster import local_engine, scale, with_parts
 
 GUARANTEE = WEventPrivacy("4", window=2)
 DAYS = {
@@ -59,11 +59,16 @@ def test_a_store_on_an_object_store_is_the_stream(address):
         prepare(DAYS, address, roster=range(60))
 
 
+def set_variables(variables: dict[str, str]) -> None:
+    """Change the environment of a worker; `os.environ.update` would change a pickled copy."""
+    os.environ.update(variables)
+
+
 def test_workers_read_an_object_store(address, settings, dask_engine):
-    dask_engine.client.wait_for_workers(2)  # one may have been killed by another test
-    dask_engine.client.run(os.environ.update, settings)
+    scale(dask_engine, 2)  # one may have been killed by another test
+    dask_engine.client.run(set_variables, settings)
     graphs = []
-    for engine in (local_engine(), dask_engine):
+    for engine in (local_engine(64), with_parts(dask_engine, 64)):
         with Publisher(choose_method("psgraph"), GUARANTEE, seed=1, engine=engine) as publisher:
             graphs.append([each.graph for each in publisher.publish_all(read_stream(address))])
     assert graphs[0] == graphs[1]

@@ -75,6 +75,8 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         "out": Key("out", "path", "Where the releases go"),
         "ledger": Key("ledger", "path", "The record that keeps the promise; as sensitive as data"),
         "noise": Key("noise", "text", "Who draws the noise: exact or opendp"),
+        "engine": Key("engine", "text", "Where edges are counted and drawn: local or dask"),
+        "scheduler": Key("scheduler", "text", "The scheduler of a running Dask cluster"),
         "not_private": Key("not_private", "flag", "Publish without the promise"),
         "yes_large_epsilon": Key("large_epsilon", "flag", "Publish with an ε above 20"),
         "parameters": Key("settings", "table", "Parameters of the method"),
@@ -138,7 +140,8 @@ def _value(path: Path, name: str, key: Key, value: Any) -> Any:
         isinstance(value, str) or hasattr(value, "isoformat")
     ):
         text = value if isinstance(value, str) else value.isoformat()
-        named = (key.kind == "path" and text != "-") or (key.kind == "times" and ".." not in text)
+        path_text = key.kind == "path" and text != "-" and "://" not in text
+        named = path_text or (key.kind == "times" and ".." not in text)
         return str(path.parent / text) if named else text
     wanted = {
         "exact": 'a number in quotes, such as "0.5": a float would not be exact',

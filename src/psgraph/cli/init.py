@@ -166,7 +166,7 @@ def _check(given: dict[str, Any]) -> None:
 
 
 def _relative(path: str, target: Path) -> str:
-    if Path(path).is_absolute():
+    if Path(path).is_absolute() or "://" in path:
         return path
     return os.path.relpath(path, target.parent)
 
@@ -207,6 +207,8 @@ _EXAMPLES: Mapping[str, Any] = {
     "unknown_nodes_to": "unknown-nodes.csv",
     "ledger": "private/ledger.sqlite",
     "noise": "exact",
+    "engine": "dask",
+    "scheduler": "tls://host:8786",
 }
 
 

@@ -12,6 +12,7 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
+from psgraph.cli.engine import EngineChoice, engine_options
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.publication import Tally, publish_source
@@ -50,20 +51,7 @@ __all__ = ["command"]
     show_default=True,
     help="Who draws the Laplace noise: psgraph's exact sampler, or the OpenDP library (slow).",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "dask"]),
-    default="local",
-    show_default=True,
-    help="Where edges are counted and drawn: this process, or a Dask cluster. The releases are "
-    "the same.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="With --engine dask: the scheduler of a running cluster, tls://HOST:PORT. Otherwise "
-    "psgraph starts worker processes on this machine.",
-)
+@engine_options
 @json_option
 def command(
     source: Source,
@@ -76,8 +64,7 @@ def command(
     noise: str,
     not_private: bool,
     large_epsilon: bool,
-    engine: str,
-    scheduler: str | None,
+    engine: EngineChoice,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -96,19 +83,11 @@ def command(
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
     """
-    from psgraph.engines.choosing import open_engine
     from psgraph.publication.locations import ledger_of
     from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.statements import window_in_time
 
-    if scheduler is not None and engine != "dask":
-        raise click.UsageError("--scheduler is for --engine dask\nGive both, or neither.")
-    if scheduler is not None and not source.prepared:
-        raise click.UsageError(
-            "the workers of a scheduler read a store, and INPUT is none\n"
-            "Prepare it in a shared directory, or at an address: psgraph prepare --to s3://…"
-        )
     check_private_file("--bad-rows-to", source.bad_rows_to, out)
     check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     guarantee = WEventPrivacy(epsilon, window=window)
@@ -124,7 +103,7 @@ def command(
         "large_epsilon": large_epsilon,
     }
     check_history(**arguments)
-    with open_engine(engine, scheduler=scheduler) as opened:
+    with engine.open(source.path if source.prepared else None) as opened:
         tally = publish_source(source, chosen, partial(Publisher, engine=opened, **arguments))
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log

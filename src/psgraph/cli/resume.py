@@ -9,6 +9,7 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
+from psgraph.cli.engine import EngineChoice, engine_options
 from psgraph.cli.help import Command
 from psgraph.cli.publication import Tally, publish_source
 from psgraph.cli.reading import check_private_file, window_words
@@ -23,13 +24,17 @@ __all__ = ["command"]
     "resume",
     cls=Command,
     short_help="Continue a stream where it stopped.",
-    examples=["psgraph resume releases edges.parquet --roster nodes.csv"],
+    examples=[
+        "psgraph resume releases edges.parquet --roster nodes.csv",
+        "psgraph resume releases s3://bucket/store --engine dask",
+    ],
 )
 @config_option(ledger_from_out=True)
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @source_options
+@engine_options
 @json_option
-def command(ledger: Path, source: Source, as_json: bool) -> None:
+def command(ledger: Path, source: Source, engine: EngineChoice, as_json: bool) -> None:
     """Continue publishing INPUT with the LEDGER it was begun with.
 
     LEDGER is the file, or the directory of its releases. It holds ε, the window, the method and
@@ -51,8 +56,9 @@ def command(ledger: Path, source: Source, as_json: bool) -> None:
     check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
     with Ledger(path, writing=False) as opened:
         sealed = opened.sealed
-    begin = partial(Publisher.resume, path, replay=True)
-    tally = publish_source(source, arguments["method"], begin)
+    with engine.open(source.path if source.prepared else None) as running:
+        begin = partial(Publisher.resume, path, replay=True, engine=running)
+        tally = publish_source(source, arguments["method"], begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
         note(

@@ -15,6 +15,7 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
+from psgraph.cli.engine import EngineChoice, engine_options
 from psgraph.cli.help import Command
 from psgraph.cli.parameters import Settings, build_method, publication_options
 from psgraph.cli.reading import (
@@ -42,6 +43,8 @@ __all__ = ["command"]
     examples=[
         "psgraph watch inbox --roster nodes.csv --epsilon 1 --window 7 --out releases",
         "psgraph watch inbox --roster-from-edges --epsilon 1 --window 7 --out releases --once",
+        "psgraph watch inbox --roster nodes.csv --epsilon 1 --window 7 --out releases "
+        "--engine dask",
     ],
 )
 @click.argument("inbox", metavar="INBOX", type=click.Path(path_type=Path))
@@ -69,6 +72,7 @@ __all__ = ["command"]
 @click.option("--close-last", is_flag=True, help="Publish a file although its period is not over.")
 @reading_options
 @publication_options
+@engine_options
 @click.option("--once", is_flag=True, help="Publish what is there, then stop.")
 @click.option(
     "--settle",
@@ -103,6 +107,7 @@ def command(
     seed: int | None,
     not_private: bool,
     large_epsilon: bool,
+    engine: EngineChoice,
     once: bool,
     settle: float,
     as_json: bool,
@@ -170,7 +175,11 @@ def command(
     reading = Reading.choose(columns, bad_rows, bad_rows_to, None)
     with _stopping() as stop:
         published = known = 0
-        with compile_notice(), Publisher(**arguments) as publisher:
+        with (
+            engine.open(None) as running,
+            compile_notice(),
+            Publisher(engine=running, **arguments) as publisher,
+        ):
             promise = Promise(guarantee, chosen.caveat, seeded=seed is not None)
             note(f"Private: {promise.verdict}. {promise}")
             told = _tell_of_window(window, publisher, every)

@@ -151,15 +151,20 @@ class Publisher:
 
     @classmethod
     def resume(
-        cls, ledger: str | Path, *, out: str | Path | None = None, replay: bool = False
+        cls,
+        ledger: str | Path,
+        *,
+        out: str | Path | None = None,
+        replay: bool = False,
+        engine: Engine | None = None,
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was begun with.
 
         `ledger` is its file, or the directory of its releases. `publish` then expects the first
         snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
-        hands back what is sealed.
+        hands back what is sealed. The engine may be another one than before.
         """
-        publisher = cls(**resumed(ledger_at(ledger), out))
+        publisher = cls(**resumed(ledger_at(ledger), out), engine=engine)
         if not replay:
             publisher._cursor = publisher._accountant.timestamps
         return publisher

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from psgraph._runtime.paths import as_path
+from psgraph.engines.base import Engine
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.methods.memory import memory_note
@@ -31,6 +32,7 @@ def publish(
     seed: int | None = None,
     not_private: bool = False,
     large_epsilon: bool = False,
+    engine: Engine | None = None,
     progress: Callable[[int, int | None], object] | None = None,
     **reading: Any,
 ) -> Releases:
@@ -50,7 +52,7 @@ def publish(
         The directory of the releases.
     method
         A method object, a class or a name.
-    seed, not_private, large_epsilon, progress
+    seed, not_private, large_epsilon, engine, progress
         As in `Publisher`.
     **reading
         Options of `read_stream`: ``roster``, ``every``, ``times`` and so on.
@@ -77,6 +79,7 @@ def publish(
             seed=seed,
             not_private=not_private,
             large_epsilon=large_epsilon,
+            engine=engine,
             progress=progress,
         ) as publisher:
             deque(publisher.publish_all(stream), maxlen=0)

@@ -91,9 +91,9 @@ class Store:
 
     def snapshot(self, entry: StoredEntry) -> Snapshot:
         """Return a snapshot; its edges are read when an engine asks for a part."""
-        parts = StoredParts(
-            self.path, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower
-        )
+        # Workers of a cluster may have another working directory.
+        place = self.path.absolute() if isinstance(self.path, Path) else self.path
+        parts = StoredParts(place, entry.nodes, self.manifest.part_nodes, entry.edges, entry.lower)
         return Snapshot.from_parts(
             self.roster(entry),
             parts,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.extras import require_dask
 from psgraph._runtime.scratch import scratch_directory
+from psgraph.engines.dask import worker_setup
 from psgraph.engines.dask.identity import identity
 from psgraph.engines.parallel import thread_count
 from psgraph.errors import EngineError, PsgraphError
@@ -16,7 +20,7 @@ from psgraph.errors import EngineError, PsgraphError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["CONNECT_SECONDS", "connect", "local_cluster", "translated"]
+__all__ = ["CONNECT_SECONDS", "check_access", "connect", "local_cluster", "translated"]
 
 CONNECT_SECONDS = 10.0
 
@@ -34,7 +38,7 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
 
     with ExitStack() as stack:
         place = stack.enter_context(scratch_directory())
-        stack.enter_context(dask.config.set(_QUIET))
+        stack.enter_context(dask.config.set({**_QUIET, "temporary-directory": str(place)}))
         cluster = LocalCluster(
             n_workers=workers or max(1, thread_count() // threads),
             threads_per_worker=threads,
@@ -44,6 +48,7 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
             security=Security.temporary(),
             silence_logs=logging.CRITICAL,
             local_directory=str(place),
+            preload=[worker_setup.__name__],
         )
         stack.callback(_close, cluster)
         client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
@@ -73,6 +78,8 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
         ) as error:
             failure = type(error).__name__  # the error itself would keep the half-open client
         if client is None:
+            # It closes when it is collected. Dask hangs if that happens while it starts another.
+            gc.collect()
             raise EngineError(
                 f"no Dask scheduler answers at {address!r} ({failure})\n"
                 "Give --scheduler the address it printed when it was started, for example "
@@ -88,6 +95,24 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
                 ) from None
             _check_workers(client)
             yield client
+
+
+def check_access(client: Client, file: Path, remedy: str) -> None:
+    """Refuse workers that can't read a file of this machine, or find another one at its path."""
+    path = file.absolute()
+    expected = _digest(path)
+    for address, found in sorted(client.run(_digest, path).items()):
+        if found != expected:
+            raise EngineError(
+                f"worker {address} can't read {path.parent}, or has other files there\n{remedy}"
+            )
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 @contextmanager

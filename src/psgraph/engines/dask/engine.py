@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from psgraph.engines.base import BlockCounts, Integers, Labels, Model
-from psgraph.engines.dask.connection import connect, local_cluster
+from psgraph.engines.dask.connection import check_access, connect, local_cluster
 from psgraph.engines.dask.runner import DaskRunner
 from psgraph.engines.dask.statistics import Statistics
 from psgraph.engines.private import Private
@@ -80,6 +81,13 @@ class DaskEngine(Private, Released):
     def close(self) -> None:
         """Disconnect, and stop the local cluster."""
         self._stack.close()
+
+    def check_access(self, file: Path, remedy: str) -> None:
+        """Refuse workers that don't find a file of this machine at the same path.
+
+        `remedy` is what the error says to do. Call it before private edges are read.
+        """
+        check_access(self.client, file, remedy)
 
     def edge_count(self, snapshot: Snapshot) -> int:
         with self.statistics.verb("edge_count"):
