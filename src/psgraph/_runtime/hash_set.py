@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = ["KeySet", "add_key", "has_key", "key_set", "remove_key"]
 
@@ -37,7 +37,7 @@ def key_set(capacity: int) -> KeySet:
     return np.full(slots, EMPTY, dtype=np.int64)
 
 
-@kernel
+@lean_kernel
 def _slot(keys: KeySet, key: Key) -> int:
     """The slot that holds a key, or the one where it would go."""
     mask = keys.size - 1
@@ -47,13 +47,13 @@ def _slot(keys: KeySet, key: Key) -> int:
     return slot  # type: ignore[return-value]
 
 
-@kernel
+@lean_kernel
 def has_key(keys: KeySet, key: Key) -> bool:
     """Whether the set holds a key."""
     return keys[_slot(keys, key)] == key
 
 
-@kernel
+@lean_kernel
 def add_key(keys: KeySet, key: Key) -> bool:
     """Add a key; False if the set held it already."""
     slot = _slot(keys, key)
@@ -63,7 +63,7 @@ def add_key(keys: KeySet, key: Key) -> bool:
     return True
 
 
-@kernel
+@lean_kernel
 def remove_key(keys: KeySet, key: Key) -> bool:
     """Remove a key; False if the set did not hold it.
 

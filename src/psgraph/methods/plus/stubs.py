@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set, remove_key
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = [
     "fill_blocks",
@@ -37,19 +37,19 @@ _MORE_DRAWS = 500_000  # and a constant that small dense graphs need, some 10 ms
 _PAD_DRAWS = 30  # pairs drawn by degree for one missing edge, and as many uniformly
 
 
-@kernel
+@lean_kernel
 def _pair_key(x: Integer, y: Integer, bits: int) -> Integer:
     low, high = (x, y) if x < y else (y, x)
     return (np.int64(low) << bits) | np.int64(high)
 
 
-@kernel
+@lean_kernel
 def _below(limit: Integer, rng: np.random.Generator) -> int:
     """A uniform integer from 0 to limit - 1."""
     return int(rng.random() * limit)
 
 
-@kernel
+@lean_kernel
 def keep(
     kept_u: Positions,
     kept_v: Positions,
@@ -98,7 +98,7 @@ def stub_pools(wanted: Integers, labels: Positions, count: int) -> tuple[Positio
     return stubs, starts
 
 
-@kernel
+@lean_kernel
 def fill_blocks(
     block_a: Positions,
     block_b: Positions,
@@ -147,7 +147,7 @@ def fill_blocks(
     return done
 
 
-@kernel
+@lean_kernel
 def _take(
     stubs: Positions, starts: Integers, sizes: Integers, label: Integer, index: Integer
 ) -> None:
@@ -156,7 +156,7 @@ def _take(
     stubs[starts[label] + index] = stubs[starts[label] + sizes[label]]
 
 
-@kernel
+@lean_kernel
 def _switch(
     x: Integer,
     y: Integer,
@@ -208,7 +208,7 @@ def leftovers(stubs: Positions, starts: Integers, sizes: Integers) -> Positions:
     return rest
 
 
-@kernel
+@lean_kernel
 def match_leftovers(
     rest: Positions,
     kept: int,
@@ -239,7 +239,7 @@ def match_leftovers(
     return done
 
 
-@kernel
+@lean_kernel
 def pad(
     nodes: int,
     done: int,
@@ -271,7 +271,7 @@ def pad(
     return done
 
 
-@kernel
+@lean_kernel
 def pad_from_list(
     nodes: int,
     done: int,
