@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.memory import keep_freed_memory
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.sorting import sort_keys, sorting_order
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.released import Released
 from psgraph.engines.threads import ThreadRunner
@@ -33,6 +33,7 @@ __all__ = ["warm_up"]
 
 _NODES, _PART = 64, 32
 _CELLS = 1 << 20  # more than are ever written down one by one
+_MANY = 1 << 12  # keys that are not sorted by comparison any more
 
 
 def warm_up(method: Method[Any, Any] | None = None) -> None:
@@ -74,7 +75,8 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     """What only happens where a matrix of counts is too large to write down."""
     labels = np.arange(_NODES, dtype=np.int32)
     counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
-    sort_keys(np.arange(1 << 14)[::-1].copy(), largest=1 << 14)
+    sort_keys(np.arange(_MANY)[::-1].copy(), largest=_MANY)
+    sorting_order(np.arange(_MANY)[::-1].copy())
     Budget(Fraction(8), Sampler(RandomSource.seeded(0))).run(
         SparseLaplaceCounts(
             counts.cells,

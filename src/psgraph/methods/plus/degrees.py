@@ -7,11 +7,13 @@ Edge count, degree curve, node filter and targets in the order in which they bui
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
+from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
 from psgraph.methods.plus.persistence import kept_share, kept_share_track, steadiness
 from psgraph.methods.plus.schedule import Mode, next_mode, top_count
@@ -23,6 +25,7 @@ __all__ = ["DegreeStep", "degree_step", "generator"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class DegreeStep:
     wanted: Integers
     mode: Mode
     new_share: float
+
+    @cached_property
+    def classes(self) -> Labels:
+        """The degree class of every node."""
+        return degree_classes(self.wanted)
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
