@@ -20,6 +20,7 @@ from psgraph.methods.plus.schedule import Mode, next_mode, top_count
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.targets import ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.methods.plus.triangles import node_degrees
 
 __all__ = ["DegreeStep", "degree_step", "generator"]
 
@@ -206,8 +207,7 @@ def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: fl
     if state is None or most == 0 or not len(state.roster):
         return estimates
     size = len(state.roster)
-    degrees = np.bincount(state.u, minlength=size) + np.bincount(state.v, minlength=size)
-    before = degrees.astype(np.float64)
+    before = node_degrees(state.u, state.v, size).astype(np.float64)
     if state.roster is not nodes.roster:
         there = state.roster.positions(nodes.roster.ids)
         before = np.where(there >= 0, before[there], estimates)

@@ -31,6 +31,7 @@ def rake(matrix: Floats, stubs: Floats, sizes: Integers) -> Floats:
 
 @kernel
 def _rake(matrix: Floats, stubs: Floats, count: Floats, total: float) -> None:
+    """`rake` in place; `total` is the sum of the stubs."""
     size = count.size
     rows, factor = np.zeros(size), np.zeros(size)
     _limit(matrix, count, 1e-9 * total / size**2, rows)

@@ -34,7 +34,6 @@ from psgraph.methods.plus.stubs import (
     match_leftovers,
     other_keys,
     pad,
-    pad_from_list,
     stub_pools,
 )
 
@@ -192,9 +191,7 @@ def _complete(
     rest = leftovers(stubs, starts, sizes)
     rng.shuffle(rest)
     done = match_leftovers(rest, kept, done, u, v, taken, bits, rng)
-    done = pad(nodes, done, u, v, taken, bits, rng)
-    if done < u.size:
-        pad_from_list(nodes, done, u, v, taken, bits, rng)
+    pad(nodes, done, u, v, taken, bits, rng)
     return np.minimum(u, v).astype(np.int64) << bits | np.maximum(u, v)
 
 

@@ -21,7 +21,6 @@ __all__ = [
     "match_leftovers",
     "other_keys",
     "pad",
-    "pad_from_list",
     "stub_pools",
 ]
 
@@ -248,10 +247,11 @@ def pad(
     taken: KeySet,
     bits: int,
     rng: np.random.Generator,
-) -> int:
+) -> None:
     """Step 4: add random pairs up to the edge count, weighted by degree and then uniform.
 
-    An end of a random edge is a node drawn in proportion to its degree.
+    An end of a random edge is a node drawn in proportion to its degree. Where draws keep failing,
+    the rest is chosen from the list of free pairs.
     """
     while done < u.size:
         before = done
@@ -267,12 +267,12 @@ def pad(
                 done += 1
                 break
         if done == before:
+            _pad_from_list(nodes, done, u, v, taken, bits, rng)
             break
-    return done
 
 
 @lean_kernel
-def pad_from_list(
+def _pad_from_list(
     nodes: int,
     done: int,
     u: Positions,
