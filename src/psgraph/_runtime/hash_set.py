@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel, lean_kernel
 
-__all__ = ["KeySet", "add_key", "has_key", "key_set", "remove_key"]
+__all__ = ["KeySet", "add_key", "first_slot", "has_key", "key_set", "remove_key"]
 
 KeySet = NDArray[np.int64]
 Key = int | np.integer[Any]
@@ -38,13 +38,19 @@ def key_set(capacity: int) -> KeySet:
 
 
 @lean_kernel
+def first_slot(keys: KeySet, key: Key) -> int:
+    """The slot where the search for a key begins."""
+    return np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & (keys.size - 1)  # type: ignore[return-value]
+
+
+@lean_kernel
 def _slot(keys: KeySet, key: Key) -> int:
     """The slot that holds a key, or the one where it would go."""
     mask = keys.size - 1
-    slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
+    slot = first_slot(keys, key)
     while keys[slot] != EMPTY and keys[slot] != key:
         slot = (slot + 1) & mask
-    return slot  # type: ignore[return-value]
+    return slot
 
 
 @lean_kernel
@@ -79,7 +85,7 @@ def remove_key(keys: KeySet, key: Key) -> bool:
         return False
     slot = (hole + 1) & mask
     while keys[slot] != EMPTY:
-        home = np.int64((np.uint64(keys[slot]) * _MULTIPLIER) >> _SHIFT) & mask
+        home = first_slot(keys, keys[slot])
         if ((slot - home) & mask) >= ((slot - hole) & mask):
             keys[hole] = keys[slot]
             hole = slot

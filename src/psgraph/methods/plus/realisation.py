@@ -28,6 +28,7 @@ from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.base import Edges
 from psgraph.errors import InvalidArgument
 from psgraph.methods.plus.stubs import (
+    AHEAD,
     fill_blocks,
     keep,
     leftovers,
@@ -186,7 +187,19 @@ def _complete(
     stubs, starts = stub_pools(wanted, target.labels, quotas.shape[0])
     sizes = np.diff(starts)
     done = fill_blocks(
-        target.block_a, target.block_b, quotas, stubs, starts, sizes, done, u, v, taken, bits, rng
+        target.block_a,
+        target.block_b,
+        quotas,
+        stubs,
+        starts,
+        sizes,
+        done,
+        u,
+        v,
+        taken,
+        bits,
+        rng,
+        np.empty(2 * AHEAD + 1),
     )
     rest = leftovers(stubs, starts, sizes)
     rng.shuffle(rest)

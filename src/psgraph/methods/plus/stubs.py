@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set, remove_key
+from psgraph._runtime.hash_set import KeySet, add_key, first_slot, has_key, key_set, remove_key
 from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = [
+    "AHEAD",
     "fill_blocks",
     "keep",
     "leftovers",
@@ -24,9 +25,13 @@ __all__ = [
     "stub_pools",
 ]
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
+
+AHEAD = 16  # edges for which random numbers are drawn at once; below _BLOCK_DRAWS
+_LARGE = 1 << 17  # slots of a set that does not fit the nearest caches
 
 _BLOCK_DRAWS = 30  # pairs of stubs drawn for one edge of a block, and as many switches
 _BLOCK_FAILURES = 3  # edges of a block given up in a row before the rest is left to step 3
@@ -111,18 +116,36 @@ def fill_blocks(
     taken: KeySet,
     bits: int,
     rng: np.random.Generator,
+    ahead: Floats,
 ) -> int:
-    """Step 2: draw the edges of each block from the free stubs of its two labels."""
+    """Step 2: draw the edges of each block from the free stubs of its two labels.
+
+    `ahead` is room for 2·`AHEAD` + 1 numbers. In a large graph as many are drawn before they are
+    used, so that memory is read for all of them at once. They are used in the order in which they
+    were drawn, and before the block ends: it has room for `AHEAD` more edges, and an edge that
+    can't be joined uses up to 2·`_BLOCK_DRAWS`.
+    """
+    at = drawn = 0
     for block in range(block_a.size):
         a, b = block_a[block], block_b[block]
         first, demand, failures = done, quotas[a, b], 0
         while demand > 0 and failures < _BLOCK_FAILURES and done < u.size:
             if sizes[a] == 0 or sizes[b] == 0 or (a == b and sizes[a] < 2):
                 break
+            enough = (2 if a == b else 1) * AHEAD
+            room = min(demand, u.size - done)
+            if at == drawn and room >= AHEAD and min(sizes[a], sizes[b]) >= enough:
+                if taken.size >= _LARGE:
+                    _look_ahead(a, b, stubs, starts, sizes, taken, bits, rng, ahead)
+                    at, drawn = 0, 2 * AHEAD
             joined = False
             i = j = 0
             for _ in range(_BLOCK_DRAWS):
-                i, j = _below(sizes[a], rng), _below(sizes[b], rng)
+                if at < drawn:
+                    i, j = int(ahead[at] * sizes[a]), int(ahead[at + 1] * sizes[b])
+                    at += 2
+                else:
+                    i, j = _below(sizes[a], rng), _below(sizes[b], rng)
                 if a == b and i == j:
                     j = (i + 1) % sizes[a]
                 x, y = stubs[starts[a] + i], stubs[starts[b] + j]
@@ -144,6 +167,30 @@ def fill_blocks(
             # Inside one label the last stub has just moved to i.
             _take(stubs, starts, sizes, b, i if a == b and j == sizes[a] else j)
     return done
+
+
+@lean_kernel
+def _look_ahead(
+    a: Integer,
+    b: Integer,
+    stubs: Positions,
+    starts: Integers,
+    sizes: Integers,
+    taken: KeySet,
+    bits: int,
+    rng: np.random.Generator,
+    ahead: Floats,
+) -> None:
+    """Draw numbers for the next edges of a block, and read what they will probably need."""
+    for index in range(2 * AHEAD):
+        ahead[index] = rng.random()
+    read = np.int64(0)
+    for index in range(0, 2 * AHEAD, 2):
+        used = index if a == b else index // 2  # stubs of each label, if all edges can be joined
+        x = stubs[starts[a] + int(ahead[index] * (sizes[a] - used))]
+        y = stubs[starts[b] + int(ahead[index + 1] * (sizes[b] - used))]
+        read += taken[first_slot(taken, _pair_key(x, y, bits))]
+    ahead[2 * AHEAD] = read  # or the compiler would leave the reads out
 
 
 @lean_kernel
