@@ -52,14 +52,15 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
     if method is None:
         method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
-    before, odd, near = _circulant(_NODES, 1), range(1, 16, 2), range(1, 9)
+    before, odd, near, most = _circulant(_NODES, 1), range(1, 16, 2), range(1, 9), range(1, 25)
     for variant in method.rehearsals():
         publisher = Publisher(variant, WEventPrivacy("8", window=2), seed=0, engine=engine)
-        # Two windows, with a past and new nodes: no triangles at first, then many.
+        # With a past and new nodes: no triangles at first, then many, then nearly all pairs.
         publisher.publish(_circulant(_NODES, *odd))
         publisher.publish(_circulant(_NODES + 2, *odd))
         publisher.publish(_circulant(_NODES + 2, *near))
         publisher.publish(_circulant(_NODES + 2, *near))
+        publisher.publish(_circulant(_NODES + 2, *most))
     _warm_up_sparse_counts(engine, before)
     _warm_up_repair(before)
 
