@@ -125,6 +125,7 @@ def fill_blocks(
     were drawn, and before the block ends: it has room for `AHEAD` more edges, and an edge that
     can't be joined uses up to 2·`_BLOCK_DRAWS`.
     """
+    large = taken.size >= _LARGE
     at = drawn = 0
     for block in range(block_a.size):
         a, b = block_a[block], block_b[block]
@@ -132,12 +133,10 @@ def fill_blocks(
         while demand > 0 and failures < _BLOCK_FAILURES and done < u.size:
             if sizes[a] == 0 or sizes[b] == 0 or (a == b and sizes[a] < 2):
                 break
-            enough = (2 if a == b else 1) * AHEAD
-            room = min(demand, u.size - done)
-            if at == drawn and room >= AHEAD and min(sizes[a], sizes[b]) >= enough:
-                if taken.size >= _LARGE:
-                    _look_ahead(a, b, stubs, starts, sizes, taken, bits, rng, ahead)
-                    at, drawn = 0, 2 * AHEAD
+            free = sizes[a] // 2 if a == b else min(sizes[a], sizes[b])
+            if large and at == drawn and min(demand, u.size - done, free) >= AHEAD:
+                _look_ahead(a, b, stubs, starts, sizes, taken, bits, rng, ahead)
+                at, drawn = 0, 2 * AHEAD
             joined = False
             i = j = 0
             for _ in range(_BLOCK_DRAWS):
