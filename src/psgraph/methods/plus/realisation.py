@@ -28,13 +28,13 @@ from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.base import Edges
 from psgraph.errors import InvalidArgument
 from psgraph.methods.plus.stubs import (
-    AHEAD,
     fill_blocks,
     keep,
     leftovers,
     match_leftovers,
     other_keys,
     pad,
+    room_ahead,
     stub_pools,
 )
 
@@ -122,7 +122,7 @@ def _sparse_keys(
     quotas = _quota_matrix(target)
     u, v, taken = _edge_arrays(target.edge_count, target.edge_count)
     bits = _bits(wanted.size)
-    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits)
+    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
     return _complete(target, wanted, quotas, done, u, v, taken, rng)
 
 
@@ -135,7 +135,8 @@ def _dense_keys(
     wanted = np.clip(target.degrees, 0, nodes - 1)
     u, v, taken = _edge_arrays(target.edge_count, pairs)
     bits = _bits(nodes)
-    keep(*kept, wanted, target.labels, _quota_matrix(target), u, v, taken, bits)
+    quotas = _quota_matrix(target)
+    keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
     inverse = _complement(target)
     u, v, _ = _edge_arrays(inverse.edge_count, 0)
     quotas = _quota_matrix(inverse)
@@ -199,7 +200,7 @@ def _complete(
         taken,
         bits,
         rng,
-        np.empty(2 * AHEAD + 1),
+        room_ahead(),
     )
     rest = leftovers(stubs, starts, sizes)
     rng.shuffle(rest)

@@ -15,13 +15,13 @@ from psgraph._runtime.hash_set import KeySet, add_key, first_slot, has_key, key_
 from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = [
-    "AHEAD",
     "fill_blocks",
     "keep",
     "leftovers",
     "match_leftovers",
     "other_keys",
     "pad",
+    "room_ahead",
     "stub_pools",
 ]
 
@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
 
-AHEAD = 16  # edges for which random numbers are drawn at once; below _BLOCK_DRAWS
+_AHEAD = 16  # edges for which memory is read at once; below _BLOCK_DRAWS
 _LARGE = 1 << 17  # slots of a set that does not fit the nearest caches
 
 _BLOCK_DRAWS = 30  # pairs of stubs drawn for one edge of a block, and as many switches
@@ -39,6 +39,11 @@ _LEFTOVER_DRAWS = 5_000  # edges drawn for one pair of leftover stubs, half of t
 _DRAWS_PER_EDGE = 4  # draws for all leftover stubs together, as a multiple of the edge count
 _MORE_DRAWS = 500_000  # and a constant that small dense graphs need, some 10 ms
 _PAD_DRAWS = 30  # pairs drawn by degree for one missing edge, and as many uniformly
+
+
+def room_ahead() -> Floats:
+    """Return room for the numbers that kernels draw or read ahead."""
+    return np.empty(2 * _AHEAD + 1)
 
 
 @lean_kernel
@@ -64,12 +69,19 @@ def keep(
     v: Positions,
     taken: KeySet,
     bits: int,
+    ahead: Floats,
 ) -> int:
     """Step 1: keep edges while degrees and quotas allow, and reduce both; how many were kept."""
-    done = 0
+    done = read = 0
     for edge in range(kept_u.size):
         if done == u.size:
             break
+        if edge % _AHEAD == 0 and taken.size >= _LARGE:
+            # Memory is read for many edges at once, and not for one after the other.
+            for index in range(edge, min(edge + _AHEAD, kept_u.size)):
+                x, y = kept_u[index], kept_v[index]
+                read += wanted[x] + wanted[y] + labels[x] + labels[y]
+                read += taken[first_slot(taken, _pair_key(x, y, bits))]
         x, y = kept_u[edge], kept_v[edge]
         if x == y or wanted[x] <= 0 or wanted[y] <= 0:
             continue
@@ -81,6 +93,7 @@ def keep(
         wanted[y] -= 1
         u[done], v[done] = x, y
         done += 1
+    ahead[0] = read  # or the compiler would leave the reads out
     return done
 
 
@@ -120,10 +133,10 @@ def fill_blocks(
 ) -> int:
     """Step 2: draw the edges of each block from the free stubs of its two labels.
 
-    `ahead` is room for 2·`AHEAD` + 1 numbers. In a large graph as many are drawn before they are
-    used, so that memory is read for all of them at once. They are used in the order in which they
-    were drawn, and before the block ends: it has room for `AHEAD` more edges, and an edge that
-    can't be joined uses up to 2·`_BLOCK_DRAWS`.
+    In a large graph the numbers for `_AHEAD` edges are drawn before they are used, so that memory
+    is read for all of them at once. They are used in the order in which they were drawn, and
+    before the block ends: it has room for as many edges, and one that can't be joined uses
+    2·`_BLOCK_DRAWS` numbers.
     """
     large = taken.size >= _LARGE
     at = drawn = 0
@@ -134,9 +147,9 @@ def fill_blocks(
             if sizes[a] == 0 or sizes[b] == 0 or (a == b and sizes[a] < 2):
                 break
             free = sizes[a] // 2 if a == b else min(sizes[a], sizes[b])
-            if large and at == drawn and min(demand, u.size - done, free) >= AHEAD:
+            if large and at == drawn and min(demand, u.size - done, free) >= _AHEAD:
                 _look_ahead(a, b, stubs, starts, sizes, taken, bits, rng, ahead)
-                at, drawn = 0, 2 * AHEAD
+                at, drawn = 0, 2 * _AHEAD
             joined = False
             i = j = 0
             for _ in range(_BLOCK_DRAWS):
@@ -181,15 +194,15 @@ def _look_ahead(
     ahead: Floats,
 ) -> None:
     """Draw numbers for the next edges of a block, and read what they will probably need."""
-    for index in range(2 * AHEAD):
+    for index in range(2 * _AHEAD):
         ahead[index] = rng.random()
     read = np.int64(0)
-    for index in range(0, 2 * AHEAD, 2):
+    for index in range(0, 2 * _AHEAD, 2):
         used = index if a == b else index // 2  # stubs of each label, if all edges can be joined
         x = stubs[starts[a] + int(ahead[index] * (sizes[a] - used))]
         y = stubs[starts[b] + int(ahead[index + 1] * (sizes[b] - used))]
         read += taken[first_slot(taken, _pair_key(x, y, bits))]
-    ahead[2 * AHEAD] = read  # or the compiler would leave the reads out
+    ahead[2 * _AHEAD] = read  # or the compiler would leave the reads out
 
 
 @lean_kernel
