@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 
-__all__ = ["KeySet", "add_key", "has_key", "key_set", "remove_key"]
+__all__ = ["KeySet", "add_key", "first_slot", "has_key", "key_set", "remove_key"]
 
 KeySet = NDArray[np.int64]
 Key = int | np.integer[Any]
@@ -37,23 +37,29 @@ def key_set(capacity: int) -> KeySet:
     return np.full(slots, EMPTY, dtype=np.int64)
 
 
-@kernel
+@lean_kernel
+def first_slot(keys: KeySet, key: Key) -> int:
+    """The slot where the search for a key begins."""
+    return np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & (keys.size - 1)  # type: ignore[return-value]
+
+
+@lean_kernel
 def _slot(keys: KeySet, key: Key) -> int:
     """The slot that holds a key, or the one where it would go."""
     mask = keys.size - 1
-    slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
+    slot = first_slot(keys, key)
     while keys[slot] != EMPTY and keys[slot] != key:
         slot = (slot + 1) & mask
-    return slot  # type: ignore[return-value]
+    return slot
 
 
-@kernel
+@lean_kernel
 def has_key(keys: KeySet, key: Key) -> bool:
     """Whether the set holds a key."""
     return keys[_slot(keys, key)] == key
 
 
-@kernel
+@lean_kernel
 def add_key(keys: KeySet, key: Key) -> bool:
     """Add a key; False if the set held it already."""
     slot = _slot(keys, key)
@@ -63,7 +69,7 @@ def add_key(keys: KeySet, key: Key) -> bool:
     return True
 
 
-@kernel
+@lean_kernel
 def remove_key(keys: KeySet, key: Key) -> bool:
     """Remove a key; False if the set did not hold it.
 
@@ -79,7 +85,7 @@ def remove_key(keys: KeySet, key: Key) -> bool:
         return False
     slot = (hole + 1) & mask
     while keys[slot] != EMPTY:
-        home = np.int64((np.uint64(keys[slot]) * _MULTIPLIER) >> _SHIFT) & mask
+        home = first_slot(keys, keys[slot])
         if ((slot - home) & mask) >= ((slot - hole) & mask):
             keys[hole] = keys[slot]
             hole = slot

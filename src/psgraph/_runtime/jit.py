@@ -11,9 +11,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "lean_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_LEAN = {"forceinline": True, "_nrt": False}
 
 _resolving = threading.RLock()
 
@@ -34,12 +36,28 @@ def kernel(function: Function) -> Function:
     return cast("Function", _Kernel(function))
 
 
+def lean_kernel(function: Function) -> Function:
+    """Compile a kernel that makes no arrays, to be called millions of times by others.
+
+    It becomes part of its callers, and arrays that it is given are not counted as used again:
+    counting took up to a third of the time of short functions.
+
+    >>> @lean_kernel
+    ... def last(numbers: Any) -> int:
+    ...     return numbers[numbers.size - 1]
+    >>> import numpy as np
+    >>> last(np.arange(4))
+    3
+    """
+    return cast("Function", _Kernel(function, lean=True))
+
+
 class _Kernel:
     """A kernel that is not compiled yet; calling it replaces it in its module."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, lean: bool = False) -> None:
         functools.update_wrapper(self, function)
-        self.py_func = function
+        self.py_func, self._lean = function, lean
         self._compiled: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -54,16 +72,17 @@ class _Kernel:
                 for name in self.py_func.__code__.co_names:
                     if isinstance(names.get(name), _Kernel):
                         names[name] = names[name].compiled()
-                self._compiled = _njit(self.py_func)
+                self._compiled = _njit(self.py_func, lean=self._lean)
                 if names.get(self.py_func.__name__) is self:
                     names[self.py_func.__name__] = self._compiled
             return self._compiled
 
 
-def _njit(function: Callable[..., Any]) -> Any:
+def _njit(function: Callable[..., Any], *, lean: bool) -> Any:
     import numba
 
+    options = {"nogil": True, **(_LEAN if lean else {})}
     try:
-        return numba.njit(function, cache=True, nogil=True)
+        return numba.njit(function, cache=True, **options)
     except RuntimeError:  # numba found no directory it may write to
-        return numba.njit(function, nogil=True)
+        return numba.njit(function, **options)

@@ -13,8 +13,7 @@ from psgraph._runtime.jit import kernel
 
 __all__ = ["bucket_keys", "distinct", "group_nodes", "sort_keys", "sorting_order"]
 
-_SMALL = 1 << 14
-_FEW = 1 << 11
+_FEW = 1 << 11  # below this a comparison sort is as quick
 
 
 def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
@@ -23,7 +22,7 @@ def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
     >>> sort_keys(np.array([5, 1, 3, 1]), largest=5)
     array([1, 1, 3, 5])
     """
-    if keys.size < _SMALL:
+    if keys.size < _FEW:
         keys.sort()
         return keys
     spare = np.empty_like(keys)

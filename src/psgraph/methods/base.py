@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 
@@ -161,9 +162,7 @@ class Method(ABC, Generic[Measurement, State]):
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the public parameters, as they are written in the certificate."""
-        return {
-            name: _plain(getattr(self, name)) for name in inspect.signature(type(self)).parameters
-        }
+        return {name: _plain(getattr(self, name)) for name in _parameter_names(type(self))}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> Self:
@@ -251,6 +250,11 @@ def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
             "Nothing was published. Return a Caveat from the method's `caveat` property, which "
             "the certificate then shows, or run a proven mechanism."
         )
+
+
+@lru_cache(maxsize=64)
+def _parameter_names(kind: type) -> tuple[str, ...]:
+    return tuple(inspect.signature(kind).parameters)
 
 
 def _plain(value: Any) -> Parameter:

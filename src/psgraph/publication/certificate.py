@@ -109,9 +109,13 @@ class Certificate:
         }
 
     @cached_property
+    def _content(self) -> dict[str, Any]:
+        return self.to_dict()
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 over everything else in the certificate; the next one refers to it."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(self._content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _repr_html_(self) -> str:
@@ -134,7 +138,7 @@ class Certificate:
 
     def to_json(self) -> str:
         """The certificate as it is written to a file."""
-        content = {**self.to_dict(), "digest": self.digest}
+        content = {**self._content, "digest": self.digest}
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from psgraph.errors import InvalidArgument, exact_decimal
@@ -58,7 +59,7 @@ class Promise:
             )
         return cls(terms.guarantee, caveat, seeded=terms.seed is not None)
 
-    @property
+    @cached_property
     def provides(self) -> WEventPrivacy | None:
         """The guarantee the method provides, seeded or not; None if it provides none."""
         factor = Fraction(1) if self.caveat is None else self.caveat.factor

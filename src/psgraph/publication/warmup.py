@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.memory import keep_freed_memory
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.sorting import sort_keys, sorting_order
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.released import Released
 from psgraph.engines.threads import ThreadRunner
@@ -33,6 +33,7 @@ __all__ = ["warm_up"]
 
 _NODES, _PART = 64, 32
 _CELLS = 1 << 20  # more than are ever written down one by one
+_MANY = 1 << 12  # keys that are not sorted by comparison any more
 
 
 def warm_up(method: Method[Any, Any] | None = None) -> None:
@@ -51,14 +52,15 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
     if method is None:
         method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
-    before, odd, near = _circulant(_NODES, 1), range(1, 16, 2), range(1, 9)
+    before, odd, near, most = _circulant(_NODES, 1), range(1, 16, 2), range(1, 9), range(1, 25)
     for variant in method.rehearsals():
         publisher = Publisher(variant, WEventPrivacy("8", window=2), seed=0, engine=engine)
-        # Two windows, with a past and new nodes: no triangles at first, then many.
+        # With a past and new nodes: no triangles at first, then many, then nearly all pairs.
         publisher.publish(_circulant(_NODES, *odd))
         publisher.publish(_circulant(_NODES + 2, *odd))
         publisher.publish(_circulant(_NODES + 2, *near))
         publisher.publish(_circulant(_NODES + 2, *near))
+        publisher.publish(_circulant(_NODES + 2, *most))
     _warm_up_sparse_counts(engine, before)
     _warm_up_repair(before)
 
@@ -74,7 +76,8 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     """What only happens where a matrix of counts is too large to write down."""
     labels = np.arange(_NODES, dtype=np.int32)
     counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
-    sort_keys(np.arange(1 << 14)[::-1].copy(), largest=1 << 14)
+    sort_keys(np.arange(_MANY)[::-1].copy(), largest=_MANY)
+    sorting_order(np.arange(_MANY)[::-1].copy())
     Budget(Fraction(8), Sampler(RandomSource.seeded(0))).run(
         SparseLaplaceCounts(
             counts.cells,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from psgraph.engines import triangles
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.triangles import (
     count_triangles,
@@ -45,6 +46,16 @@ def test_triangles_and_transitivity_agree_with_networkx(edges: Edges, nodes: int
     assert count_triangles(edges, nodes) == sum(nx.triangles(reference).values()) // 3
     closed = 3 * count_triangles(edges, nodes) / max(wedge_count(edges, nodes), 1)
     assert closed == pytest.approx(nx.transitivity(reference))
+
+
+@pytest.mark.parametrize(("edges", "nodes"), CASES)
+def test_threads_find_the_same_triangles(
+    edges: Edges, nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = count_triangles(edges, nodes)
+    monkeypatch.setattr(triangles, "_LARGE", 0)
+    monkeypatch.setattr(triangles, "thread_count", lambda: 3)
+    assert count_triangles(edges, nodes) == alone
 
 
 @pytest.mark.parametrize(("edges", "nodes"), CASES)

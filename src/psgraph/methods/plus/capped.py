@@ -60,10 +60,12 @@ def best_cap(degrees: Integers, epsilon: float) -> Cap | None:
     >>> best_cap(np.full(100, 6), 4.0) is None
     True
     """
+    if epsilon == 0:
+        return None
     degree, counts = np.unique(degrees, return_counts=True)
     stubs = float((degree * counts).sum())
     wedges = float((degree * (degree - 1) * counts).sum())
-    if wedges == 0 or epsilon == 0:
+    if wedges == 0:
         return None
     caps = np.arange(LEAST, min(int(degree[-1]), MOST) + 1)
     if not caps.size:

@@ -7,22 +7,26 @@ Edge count, degree curve, node filter and targets in the order in which they bui
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
+from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
 from psgraph.methods.plus.persistence import kept_share, kept_share_track, steadiness
 from psgraph.methods.plus.schedule import Mode, next_mode, top_count
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.targets import ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.methods.plus.triangles import node_degrees
 
 __all__ = ["DegreeStep", "degree_step", "generator"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ class DegreeStep:
     wanted: Integers
     mode: Mode
     new_share: float
+
+    @cached_property
+    def classes(self) -> Labels:
+        """The degree class of every node."""
+        return degree_classes(self.wanted)
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
@@ -198,8 +207,7 @@ def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: fl
     if state is None or most == 0 or not len(state.roster):
         return estimates
     size = len(state.roster)
-    degrees = np.bincount(state.u, minlength=size) + np.bincount(state.v, minlength=size)
-    before = degrees.astype(np.float64)
+    before = node_degrees(state.u, state.v, size).astype(np.float64)
     if state.roster is not nodes.roster:
         there = state.roster.positions(nodes.roster.ids)
         before = np.where(there >= 0, before[there], estimates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,17 +80,21 @@ def log_likelihood(grid: Grid, noisy: Floats, scale: float) -> Floats:
     Degrees are uniform inside a cell. Up to the constant log((1 − r)/(1 + r)), r = exp(−1/scale).
     """
     rate = 1 / scale
-    low, high, width = grid.low[None, :], grid.high[None, :] - 1, grid.width[None, :]
-    y = noisy[:, None]
-    # The distance from y to the cell, and the sums of exp(−rate·j) on either side of the point
-    # of the cell that is nearest to y.
-    nearest = np.clip(np.rint(y), low, high)
-    left, right = nearest - low, high - nearest
+    nearest, rows, cells = _nearest(grid, noisy)
     one = -np.expm1(-rate)
-    below, above = -np.expm1(-rate * (left + 1)) / one, -np.expm1(-rate * (right + 1)) / one
-    inside = (left > 0) & (right > 0)
-    total = np.where(inside, below + above - 1, np.maximum(below, above))
-    return -rate * np.abs(y - nearest) + np.log(total / width)
+
+    def reach(count: NDArray[Any]) -> Floats:
+        """The sum of exp(−rate·j) over j = 0, …, count."""
+        return -np.expm1(-rate * (count + 1)) / one
+
+    # A cell that lies on one side of the noisy degree has the same weight for all of these.
+    total = np.maximum(reach(np.zeros(grid.low.size)), reach(grid.high - 1 - grid.low))
+    result = -rate * np.abs(noisy[:, None] - nearest) + np.log(total / grid.width)
+    near = nearest[rows, cells]
+    below, above = reach(near - grid.low[cells]), reach(grid.high[cells] - 1 - near)
+    inside = np.log((below + above - 1) / grid.width[cells])
+    result[rows, cells] = -rate * np.abs(noisy[rows] - near) + inside
+    return result
 
 
 def moments_inside(grid: Grid, noisy: Floats, scale: float) -> tuple[Floats, Floats]:
@@ -99,20 +104,41 @@ def moments_inside(grid: Grid, noisy: Floats, scale: float) -> tuple[Floats, Flo
     """
     rate = 1 / scale
     flat = rate * grid.width < FLAT
-    middle, uniform = grid.middle[None, :], (grid.width[None, :] ** 2 - 1) / 12
+    uniform = (grid.width[None, :] ** 2 - 1) / 12
     if flat.all():
-        return middle, uniform
+        return grid.middle[None, :], uniform
+    low, high = grid.low, grid.high - 1
+    nearest, rows, cells = _nearest(grid, noisy)
+    # A cell that lies on one side of the noisy degree has the same moments for all of these.
+    span, nothing = high - low, np.zeros(low.size)
+    shift_above, variance_above = _moments(nothing, span, rate)
+    shift_below, variance_below = _moments(span, nothing, rate)
+    above = nearest == low
+    mean = np.where(above, low + shift_above, high + shift_below)
+    variance = np.where(above, variance_above, variance_below)
+    near = nearest[rows, cells]
+    shift, variance[rows, cells] = _moments(near - low[cells], high[cells] - near, rate)
+    mean[rows, cells] = near + shift
+    return np.where(flat, grid.middle, mean), np.where(flat, uniform, variance)
+
+
+def _nearest(grid: Grid, noisy: Floats) -> tuple[Floats, Integers, Integers]:
+    """Return the degree of each cell nearest to each noisy one, and where it is not at an end."""
     low, high = grid.low[None, :], grid.high[None, :] - 1
     nearest = np.clip(np.rint(noisy[:, None]), low, high)
-    # Offsets j from the nearest point have weight r^|j|.
-    down, up = _sums(nearest - low, rate), _sums(high - nearest, rate)
+    rows, cells = np.nonzero((nearest > low) & (nearest < high))
+    return nearest, rows, cells
+
+
+def _moments(left: NDArray[Any], right: NDArray[Any], rate: float) -> tuple[Floats, Floats]:
+    """Return mean and variance of an offset j from −left to right that has weight r^|j|."""
+    down, up = _sums(left, rate), _sums(right, rate)
     total = down[0] + up[0] - 1
     shift = (up[1] - down[1]) / total
-    variance = np.maximum((up[2] + down[2]) / total - shift**2, 0)
-    return np.where(flat, middle, nearest + shift), np.where(flat, uniform, variance)
+    return shift, np.maximum((up[2] + down[2]) / total - shift**2, 0)
 
 
-def _sums(count: Floats, rate: float) -> tuple[Floats, Floats, Floats]:
+def _sums(count: NDArray[Any], rate: float) -> tuple[Floats, Floats, Floats]:
     """Return the sums of r^j, j·r^j and j²·r^j over j = 0, …, count, r = exp(−rate)."""
     r, one = np.exp(-rate), -np.expm1(-rate)
     last = np.exp(-rate * count)

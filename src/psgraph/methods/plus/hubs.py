@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.jit import kernel
 from psgraph.engines.pairs import cell_of
+from psgraph.graph.frozen import read_only
 from psgraph.methods.plus.mixing import CLASSES, Mixing
 from psgraph.methods.plus.raking import rake
 
@@ -89,6 +90,11 @@ class HubRows:
     pair_variance: Singles
     strength: float
 
+    def __post_init__(self) -> None:
+        # As they come out of a ledger, so that kernels are compiled for one type only.
+        for array in (self.pair_deviation, self.pair_variance):
+            read_only(array)
+
 
 @dataclass(frozen=True)
 class _Expected:
@@ -148,7 +154,7 @@ def advance(
     expected = _expected(mixing, degrees, classes, hubs)
     unit = np.maximum(expected.classes, 1)
     deviation, variance = np.zeros_like(unit), expected.class_variance.copy()
-    old_deviation = old_variance = np.zeros(0, dtype=np.float32)
+    old_deviation = old_variance = read_only(np.zeros(0, dtype=np.float32))
     if before is not None:
         here = np.flatnonzero(still >= 0)
         there = still[here]

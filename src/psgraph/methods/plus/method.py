@@ -28,7 +28,6 @@ from psgraph.methods.plus.communities import (
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step
 from psgraph.methods.plus.hubs import HubRows, hub_count
-from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.persistence import kept_share
 from psgraph.methods.plus.queries import (
@@ -244,12 +243,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             shares = sizes.shares
         with phase("degrees"):
             step = self._degree_step(state, sizes)
-        classes = degree_classes(step.wanted)
         hubs = step.order[: hub_count(step.order.size)]
         with phase("structure"):
             structure = measure_structure(
                 snapshot,
-                classes,
+                step.classes,
                 hubs,
                 shares,
                 budget,
@@ -265,7 +263,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 communities = measure_communities(
                     snapshot, found, step.order, step.wanted, shares, budget, engine
                 )
-        return PlusMeasurement(sizes, classes if divided else None, structure, communities)
+        return PlusMeasurement(sizes, step.classes if divided else None, structure, communities)
 
     def _divider(
         self, state: PlusState | None, snapshot: Snapshot

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.jit import kernel
 from psgraph.engines.pairs import pair_count, pair_of
 from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.tracking import Track
@@ -26,6 +27,7 @@ CLASSES = 12
 CELLS = pair_count(CLASSES, inside=True)
 RANDOM = 5e-4  # what mixing at random contributes, so that no cell is impossible
 LEAST = 1e-300  # keeps a ratio defined
+_FIRST, _SECOND = pair_of(np.arange(CELLS), CLASSES, inside=True)
 
 
 def degree_classes(degrees: Integers) -> Labels:
@@ -69,13 +71,11 @@ def class_mixing(degrees: Integers, classes: Labels, track: Track, edges: int) -
     track
         The filtered share of edges in each of the 78 cells.
     """
-    stubs = _sums(classes, degrees.astype(np.float64))
-    squares = _sums(classes, degrees.astype(np.float64) ** 2)
-    sizes = np.bincount(classes, minlength=CLASSES)
+    stubs, squares, sizes = _class_sums(degrees, classes)
     total = stubs.sum()
     matrix = np.outer(stubs, stubs) / max(total, 1.0)
     if track.seen.all():
-        a, b = pair_of(np.arange(CELLS), CLASSES, inside=True)
+        a, b = _FIRST, _SECOND
         neutral = rake(matrix, stubs, sizes)[a, b] / np.where(a == b, 2, 1) / max(edges, 1)
         measured = np.zeros((CLASSES, CLASSES))
         measured[a, b] = np.maximum(_shrunk(track, neutral), 0) * edges
@@ -94,5 +94,14 @@ def _shrunk(track: Track, neutral: Floats) -> Floats:
     return neutral + max(1 - explained, 0.0) * apart
 
 
-def _sums(classes: Labels, values: Floats) -> Floats:
-    return np.bincount(classes, weights=values, minlength=CLASSES).astype(np.float64)
+@kernel
+def _class_sums(degrees: Integers, classes: Labels) -> tuple[Floats, Floats, Integers]:
+    """Sums of degrees and of squared degrees, and the number of nodes, of each class."""
+    stubs, squares = np.zeros(CLASSES), np.zeros(CLASSES)
+    sizes = np.zeros(CLASSES, dtype=np.int64)
+    for node in range(degrees.size):
+        degree, own = float(degrees[node]), classes[node]
+        stubs[own] += degree
+        squares[own] += degree * degree
+        sizes[own] += 1
+    return stubs, squares, sizes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
 
@@ -57,7 +57,7 @@ def to_edges(lists: Lists) -> Edges:
     return Edges(*_list_edges(lists[0], lists[1]))
 
 
-@kernel
+@lean_kernel
 def adjacent(lists: Lists, x: Integer, y: Integer) -> bool:
     """Whether x and y are adjacent."""
     starts, neighbours, rows, bitmaps = lists
@@ -73,7 +73,7 @@ def adjacent(lists: Lists, x: Integer, y: Integer) -> bool:
     return False
 
 
-@kernel
+@lean_kernel
 def common_neighbours(lists: Lists, x: Integer, y: Integer) -> tuple[int, int]:
     """Number of common neighbours of x and y, and of the reads it took."""
     starts, neighbours, rows, bitmaps = lists
@@ -95,7 +95,7 @@ def common_neighbours(lists: Lists, x: Integer, y: Integer) -> tuple[int, int]:
     return found, reads
 
 
-@kernel
+@lean_kernel
 def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
     """Put `new` into the list of x instead of `old`; how many entries had to be read."""
     starts, neighbours, rows, bitmaps = lists
@@ -116,7 +116,7 @@ def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
     return end - begin
 
 
-@kernel
+@lean_kernel
 def _index_of(neighbours: Positions, begin: Integer, end: Integer, y: Integer) -> Integer:
     """Where y is in a list; searched in blocks, which the processor compares at once."""
     while begin + _BLOCK <= end:
@@ -140,12 +140,12 @@ def _fill_bitmaps(
             _flip(bitmaps, row, neighbours[index])
 
 
-@kernel
+@lean_kernel
 def _flip(bitmaps: Bitmaps, row: Integer, y: Integer) -> None:
     bitmaps[row, y >> 6] ^= np.uint64(1) << np.uint64(y & 63)
 
 
-@kernel
+@lean_kernel
 def _bit(bitmaps: Bitmaps, row: Integer, y: Integer) -> int:
     return np.int64((bitmaps[row, y >> 6] >> np.uint64(y & 63)) & np.uint64(1))  # type: ignore[return-value]
 

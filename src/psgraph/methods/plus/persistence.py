@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph.graph import Roster
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.swap_choices import State, below
@@ -50,21 +50,32 @@ def old_edges(
     if state is None or share == 0:
         return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
     u, v = state.u, state.v
-    if state.roster is not roster and state.roster != roster:
-        where = roster.positions(state.roster.ids)
-        u, v = where[u], where[v]
-        there = (u >= 0) & (v >= 0)
-        u, v = u[there], v[there]
+    if state.roster is roster or state.roster == roster:
+        u, v = u.copy(), v.copy()
+    else:
+        u, v = _moved(u, v, roster.positions(state.roster.ids))
     random = rng.integers(1 << 63, size=1, dtype=np.uint64)
-    return _drawn(u, v, min(round(share * state.u.size), u.size), random)
+    count = min(round(share * state.u.size), u.size)
+    _draw(u, v, count, random)
+    return u[:count], v[:count]
 
 
 @kernel
-def _drawn(u: Labels, v: Labels, count: int, state: State) -> tuple[Labels, Labels]:
-    """Draw edges without replacement; the begin of a random permutation."""
-    u, v = u.copy(), v.copy()
+def _moved(u: Labels, v: Labels, where: Labels) -> tuple[Labels, Labels]:
+    """Edges with other numbers for their nodes, without those that have lost an end (−1)."""
+    new_u, new_v = np.empty(u.size, dtype=np.int32), np.empty(u.size, dtype=np.int32)
+    found = 0
+    for edge in range(u.size):
+        x, y = where[u[edge]], where[v[edge]]
+        new_u[found], new_v[found] = x, y
+        found += x >= 0 and y >= 0
+    return new_u[:found], new_v[:found]
+
+
+@lean_kernel
+def _draw(u: Labels, v: Labels, count: int, state: State) -> None:
+    """Draw edges without replacement: shuffle until the first `count` are random."""
     for index in range(count):
         other = index + below(state, u.size - index)
         u[index], u[other] = u[other], u[index]
         v[index], v[other] = v[other], v[index]
-    return u[:count], v[:count]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = ["rake"]
 
@@ -24,36 +24,45 @@ def rake(matrix: Floats, stubs: Floats, sizes: Integers) -> Floats:
     array([[0.7, 1.3],
            [1.3, 2.7]])
     """
-    matrix, count = matrix.copy(), sizes.astype(np.float64)
-    total = float(stubs.sum())
-    rows = _limit(matrix, count, 1e-9 * total / stubs.size**2)
-    for _ in range(ROUNDS):
-        if float(np.abs(rows - stubs).sum()) <= TOLERANCE * total:
-            break
-        factor = np.sqrt(np.divide(stubs, rows, out=np.zeros_like(rows), where=rows > 0))
-        rows = _scale(matrix, factor, count)
+    matrix = matrix.copy()
+    _rake(matrix, stubs, sizes.astype(np.float64), float(stubs.sum()))
     return matrix
 
 
 @kernel
-def _limit(matrix: Floats, count: Floats, least: float) -> Floats:
-    """Raise cells to `least` and lower them to their node pairs; the row sums."""
-    rows = np.zeros(count.size)
+def _rake(matrix: Floats, stubs: Floats, count: Floats, total: float) -> None:
+    """`rake` in place; `total` is the sum of the stubs."""
+    size = count.size
+    rows, factor = np.zeros(size), np.zeros(size)
+    _limit(matrix, count, 1e-9 * total / size**2, rows)
+    for _ in range(ROUNDS):
+        apart = 0.0
+        for i in range(size):
+            apart += abs(rows[i] - stubs[i])
+        if apart <= TOLERANCE * total:
+            break
+        for i in range(size):
+            factor[i] = np.sqrt(stubs[i] / rows[i]) if rows[i] > 0 else 0.0
+        rows[:] = 0.0
+        _scale(matrix, factor, count, rows)
+
+
+@lean_kernel
+def _limit(matrix: Floats, count: Floats, least: float, rows: Floats) -> None:
+    """Raise cells to `least` and lower them to their node pairs; add up the rows."""
     for i in range(count.size):
         for j in range(count.size):
             pairs = count[i] * (count[j] - 1.0 if i == j else count[j])
             matrix[i, j] = min(max(matrix[i, j], least), pairs) if pairs > 0 else 0.0
             rows[j] += matrix[i, j]
-    return rows
 
 
-@kernel
-def _scale(matrix: Floats, factor: Floats, count: Floats) -> Floats:
-    """Multiply cells by the factors of both ends, up to their node pairs; the row sums.
+@lean_kernel
+def _scale(matrix: Floats, factor: Floats, count: Floats, rows: Floats) -> None:
+    """Multiply cells by the factors of both ends, up to their node pairs; add up the rows.
 
     The matrix is symmetric, so sums over columns will do: the compiler can vectorise those.
     """
-    rows = np.zeros(count.size)
     for i in range(count.size):
         line, own, size = matrix[i], factor[i], count[i]
         diagonal = min(line[i] * (own * own), size * (size - 1.0))
@@ -62,4 +71,3 @@ def _scale(matrix: Floats, factor: Floats, count: Floats) -> Floats:
         line[i] = diagonal
         for j in range(count.size):
             rows[j] += line[j]
-    return rows

@@ -34,7 +34,7 @@ from psgraph.methods.plus.stubs import (
     match_leftovers,
     other_keys,
     pad,
-    pad_from_list,
+    room_ahead,
     stub_pools,
 )
 
@@ -122,7 +122,7 @@ def _sparse_keys(
     quotas = _quota_matrix(target)
     u, v, taken = _edge_arrays(target.edge_count, target.edge_count)
     bits = _bits(wanted.size)
-    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits)
+    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
     return _complete(target, wanted, quotas, done, u, v, taken, rng)
 
 
@@ -135,7 +135,8 @@ def _dense_keys(
     wanted = np.clip(target.degrees, 0, nodes - 1)
     u, v, taken = _edge_arrays(target.edge_count, pairs)
     bits = _bits(nodes)
-    keep(*kept, wanted, target.labels, _quota_matrix(target), u, v, taken, bits)
+    quotas = _quota_matrix(target)
+    keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
     inverse = _complement(target)
     u, v, _ = _edge_arrays(inverse.edge_count, 0)
     quotas = _quota_matrix(inverse)
@@ -187,14 +188,24 @@ def _complete(
     stubs, starts = stub_pools(wanted, target.labels, quotas.shape[0])
     sizes = np.diff(starts)
     done = fill_blocks(
-        target.block_a, target.block_b, quotas, stubs, starts, sizes, done, u, v, taken, bits, rng
+        target.block_a,
+        target.block_b,
+        quotas,
+        stubs,
+        starts,
+        sizes,
+        done,
+        u,
+        v,
+        taken,
+        bits,
+        rng,
+        room_ahead(),
     )
     rest = leftovers(stubs, starts, sizes)
     rng.shuffle(rest)
     done = match_leftovers(rest, kept, done, u, v, taken, bits, rng)
-    done = pad(nodes, done, u, v, taken, bits, rng)
-    if done < u.size:
-        pad_from_list(nodes, done, u, v, taken, bits, rng)
+    pad(nodes, done, u, v, taken, bits, rng)
     return np.minimum(u, v).astype(np.int64) << bits | np.maximum(u, v)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -91,17 +91,17 @@ class Shares:
     blocks: Fraction
     triangles: Fraction
 
-    @property
+    @cached_property
     def fixed(self) -> Fraction:
         """All but what is spent on nodes: known from the number of the timestamp alone."""
         structure = self.curve + self.mixing + self.triangles
         return self.edges + self.persistence + self.reserved + structure
 
-    @property
+    @cached_property
     def total(self) -> Fraction:
         return self.fixed + self.on_nodes
 
-    @property
+    @cached_property
     def on_nodes(self) -> Fraction:
         """What is spent on node degrees, hub rows and communities."""
         return self.nodes + self.hubs + self.growth + self.blocks
@@ -125,11 +125,11 @@ def shares_of(
     (0.62, 0.306, 0.016)
     """
     window, timestamp = spending.guarantee.window, spending.timestamps
-    fixed = _fixed(parts, spending.guarantee, timestamp)
+    fixed = replace(_fixed(parts, spending.guarantee, timestamp), timestamp=timestamp)
     spent = NONE
     recent = spending.recent[-(window - 1) :] if window > 1 else ()
     for back, total in enumerate(reversed(recent), start=1):
-        spent += total - _fixed_total(parts, spending.guarantee, (timestamp - back) % window)
+        spent += total - _fixed(parts, spending.guarantee, timestamp - back).fixed
     free = max(fixed.node_window - spent, NONE)
     wanted = free if all_that_is_free else min(_wanted(fixed, mode, free), free)
     return _with_nodes(fixed, wanted, hubs=parts.hubs)
@@ -164,20 +164,20 @@ def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
     return cases
 
 
-@lru_cache(maxsize=1024)
-def _fixed_total(parts: Parts, guarantee: WEventPrivacy, phase: int) -> Fraction:
-    """What a timestamp spends apart from the nodes, by its position in the window."""
-    return _fixed(parts, guarantee, phase).fixed
-
-
 def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
-    """The shares of a timestamp without those of the nodes."""
+    """The shares of a timestamp without those of the nodes, and without its number."""
+    opens = timestamp % guarantee.window == 0
+    follows = timestamp > 0 and (timestamp - 1) % guarantee.window == 0
+    return _fixed_kind(parts, guarantee, opens, follows)
+
+
+@lru_cache(maxsize=64)
+def _fixed_kind(parts: Parts, guarantee: WEventPrivacy, opens: bool, follows: bool) -> Shares:
+    """The fixed shares of a timestamp that opens a window, follows one that does, or neither."""
     epsilon, window = guarantee.epsilon, guarantee.window
     persistence = PERSISTENCE * epsilon if parts.persistence else NONE
     edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
     rest = epsilon - edges - persistence
-    opens = timestamp % window == 0
-    follows = timestamp > 0 and (timestamp - 1) % window == 0
     asked = {
         "curve": CURVE if parts.curve else NONE,
         "mixing": MIXING,
@@ -185,7 +185,7 @@ def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
     }
     unit = STRUCTURE * rest / sum(asked.values()) if opens else NONE
     return Shares(
-        timestamp=timestamp,
+        timestamp=0,
         window=window,
         node_window=rest - STRUCTURE * rest,
         edges=edges / window,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Roster
+from psgraph.graph.frozen import read_only
 from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import CommunityReadings, Search
@@ -143,3 +144,8 @@ class PlusState:
     mode: Mode
     new_share: float
     search: Search
+
+    def __post_init__(self) -> None:
+        # As they come out of a ledger, so that kernels are compiled for one type only.
+        for array in (self.u, self.v):
+            read_only(array)

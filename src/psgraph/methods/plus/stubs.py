@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set, remove_key
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.hash_set import KeySet, add_key, first_slot, has_key, key_set, remove_key
+from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = [
     "fill_blocks",
@@ -21,13 +21,17 @@ __all__ = [
     "match_leftovers",
     "other_keys",
     "pad",
-    "pad_from_list",
+    "room_ahead",
     "stub_pools",
 ]
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
+
+_AHEAD = 16  # edges for which memory is read at once; below _BLOCK_DRAWS
+_LARGE = 1 << 17  # slots of a set that does not fit the nearest caches
 
 _BLOCK_DRAWS = 30  # pairs of stubs drawn for one edge of a block, and as many switches
 _BLOCK_FAILURES = 3  # edges of a block given up in a row before the rest is left to step 3
@@ -37,19 +41,24 @@ _MORE_DRAWS = 500_000  # and a constant that small dense graphs need, some 10 ms
 _PAD_DRAWS = 30  # pairs drawn by degree for one missing edge, and as many uniformly
 
 
-@kernel
+def room_ahead() -> Floats:
+    """Return room for the numbers that kernels draw or read ahead."""
+    return np.empty(2 * _AHEAD + 1)
+
+
+@lean_kernel
 def _pair_key(x: Integer, y: Integer, bits: int) -> Integer:
     low, high = (x, y) if x < y else (y, x)
     return (np.int64(low) << bits) | np.int64(high)
 
 
-@kernel
+@lean_kernel
 def _below(limit: Integer, rng: np.random.Generator) -> int:
     """A uniform integer from 0 to limit - 1."""
     return int(rng.random() * limit)
 
 
-@kernel
+@lean_kernel
 def keep(
     kept_u: Positions,
     kept_v: Positions,
@@ -60,12 +69,19 @@ def keep(
     v: Positions,
     taken: KeySet,
     bits: int,
+    ahead: Floats,
 ) -> int:
     """Step 1: keep edges while degrees and quotas allow, and reduce both; how many were kept."""
-    done = 0
+    done = read = 0
     for edge in range(kept_u.size):
         if done == u.size:
             break
+        if edge % _AHEAD == 0 and taken.size >= _LARGE:
+            # Memory is read for many edges at once, and not for one after the other.
+            for index in range(edge, min(edge + _AHEAD, kept_u.size)):
+                x, y = kept_u[index], kept_v[index]
+                read += wanted[x] + wanted[y] + labels[x] + labels[y]
+                read += taken[first_slot(taken, _pair_key(x, y, bits))]
         x, y = kept_u[edge], kept_v[edge]
         if x == y or wanted[x] <= 0 or wanted[y] <= 0:
             continue
@@ -77,6 +93,7 @@ def keep(
         wanted[y] -= 1
         u[done], v[done] = x, y
         done += 1
+    ahead[0] = read  # or the compiler would leave the reads out
     return done
 
 
@@ -98,7 +115,7 @@ def stub_pools(wanted: Integers, labels: Positions, count: int) -> tuple[Positio
     return stubs, starts
 
 
-@kernel
+@lean_kernel
 def fill_blocks(
     block_a: Positions,
     block_b: Positions,
@@ -112,18 +129,35 @@ def fill_blocks(
     taken: KeySet,
     bits: int,
     rng: np.random.Generator,
+    ahead: Floats,
 ) -> int:
-    """Step 2: draw the edges of each block from the free stubs of its two labels."""
+    """Step 2: draw the edges of each block from the free stubs of its two labels.
+
+    In a large graph the numbers for `_AHEAD` edges are drawn before they are used, so that memory
+    is read for all of them at once. They are used in the order in which they were drawn, and
+    before the block ends: it has room for as many edges, and one that can't be joined uses
+    2·`_BLOCK_DRAWS` numbers.
+    """
+    large = taken.size >= _LARGE
+    at = drawn = 0
     for block in range(block_a.size):
         a, b = block_a[block], block_b[block]
         first, demand, failures = done, quotas[a, b], 0
         while demand > 0 and failures < _BLOCK_FAILURES and done < u.size:
             if sizes[a] == 0 or sizes[b] == 0 or (a == b and sizes[a] < 2):
                 break
+            free = sizes[a] // 2 if a == b else min(sizes[a], sizes[b])
+            if large and at == drawn and min(demand, u.size - done, free) >= _AHEAD:
+                _look_ahead(a, b, stubs, starts, sizes, taken, bits, rng, ahead)
+                at, drawn = 0, 2 * _AHEAD
             joined = False
             i = j = 0
             for _ in range(_BLOCK_DRAWS):
-                i, j = _below(sizes[a], rng), _below(sizes[b], rng)
+                if at < drawn:
+                    i, j = int(ahead[at] * sizes[a]), int(ahead[at + 1] * sizes[b])
+                    at += 2
+                else:
+                    i, j = _below(sizes[a], rng), _below(sizes[b], rng)
                 if a == b and i == j:
                     j = (i + 1) % sizes[a]
                 x, y = stubs[starts[a] + i], stubs[starts[b] + j]
@@ -147,7 +181,31 @@ def fill_blocks(
     return done
 
 
-@kernel
+@lean_kernel
+def _look_ahead(
+    a: Integer,
+    b: Integer,
+    stubs: Positions,
+    starts: Integers,
+    sizes: Integers,
+    taken: KeySet,
+    bits: int,
+    rng: np.random.Generator,
+    ahead: Floats,
+) -> None:
+    """Draw numbers for the next edges of a block, and read what they will probably need."""
+    for index in range(2 * _AHEAD):
+        ahead[index] = rng.random()
+    read = np.int64(0)
+    for index in range(0, 2 * _AHEAD, 2):
+        used = index if a == b else index // 2  # stubs of each label, if all edges can be joined
+        x = stubs[starts[a] + int(ahead[index] * (sizes[a] - used))]
+        y = stubs[starts[b] + int(ahead[index + 1] * (sizes[b] - used))]
+        read += taken[first_slot(taken, _pair_key(x, y, bits))]
+    ahead[2 * _AHEAD] = read  # or the compiler would leave the reads out
+
+
+@lean_kernel
 def _take(
     stubs: Positions, starts: Integers, sizes: Integers, label: Integer, index: Integer
 ) -> None:
@@ -156,7 +214,7 @@ def _take(
     stubs[starts[label] + index] = stubs[starts[label] + sizes[label]]
 
 
-@kernel
+@lean_kernel
 def _switch(
     x: Integer,
     y: Integer,
@@ -208,7 +266,7 @@ def leftovers(stubs: Positions, starts: Integers, sizes: Integers) -> Positions:
     return rest
 
 
-@kernel
+@lean_kernel
 def match_leftovers(
     rest: Positions,
     kept: int,
@@ -239,7 +297,7 @@ def match_leftovers(
     return done
 
 
-@kernel
+@lean_kernel
 def pad(
     nodes: int,
     done: int,
@@ -248,10 +306,11 @@ def pad(
     taken: KeySet,
     bits: int,
     rng: np.random.Generator,
-) -> int:
+) -> None:
     """Step 4: add random pairs up to the edge count, weighted by degree and then uniform.
 
-    An end of a random edge is a node drawn in proportion to its degree.
+    An end of a random edge is a node drawn in proportion to its degree. Where draws keep failing,
+    the rest is chosen from the list of free pairs.
     """
     while done < u.size:
         before = done
@@ -267,12 +326,12 @@ def pad(
                 done += 1
                 break
         if done == before:
+            _pad_from_list(nodes, done, u, v, taken, bits, rng)
             break
-    return done
 
 
-@kernel
-def pad_from_list(
+@lean_kernel
+def _pad_from_list(
     nodes: int,
     done: int,
     u: Positions,

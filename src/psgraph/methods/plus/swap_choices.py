@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import lean_kernel
 from psgraph.methods.plus.neighbours import Lists, adjacent
 
 __all__ = [
@@ -41,7 +41,7 @@ _SCANNED = 16  # entries of a list that are searched
 _NONE = np.int32(-1)
 
 
-@kernel
+@lean_kernel
 def below(state: State, limit: Integer) -> int:
     """A uniform integer from 0 to limit - 1, limit < 2³² (SplitMix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -53,7 +53,7 @@ def below(state: State, limit: Integer) -> int:
     return np.int64(high)  # type: ignore[return-value]
 
 
-@kernel
+@lean_kernel
 def large_neighbour(lists: Lists, v: Integer, state: State) -> np.int32:
     """The largest of a few random neighbours of v."""
     starts, neighbours = lists[0], lists[1]
@@ -66,7 +66,7 @@ def large_neighbour(lists: Lists, v: Integer, state: State) -> np.int32:
     return largest
 
 
-@kernel
+@lean_kernel
 def large_wedge(
     lists: Lists,
     x: np.int32,
@@ -87,13 +87,13 @@ def large_wedge(
     return x, b, _NONE, _NONE
 
 
-@kernel
+@lean_kernel
 def searched_whole(lists: Lists, x: Integer) -> bool:
     """Whether a search in the list of x looks at every entry, so that another finds no more."""
     return bool(lists[0][x + 1] - lists[0][x] <= _SCANNED)
 
 
-@kernel
+@lean_kernel
 def small_wedge(lists: Lists, labels: Positions, label_sizes: Integers, state: State) -> Swap:
     """Close a wedge x-v-b at a small b, which gives up e: e-b-v is no triangle."""
     starts, neighbours = lists[0], lists[1]
@@ -112,7 +112,7 @@ def small_wedge(lists: Lists, labels: Positions, label_sizes: Integers, state: S
     return _NONE, b, _NONE, _NONE
 
 
-@kernel
+@lean_kernel
 def triangle(lists: Lists, labels: Positions, label_sizes: Integers, state: State) -> Swap:
     """Open a triangle x-v-c at a small x, which gets a random neighbour b instead of c."""
     neighbours = lists[1]
@@ -127,7 +127,7 @@ def triangle(lists: Lists, labels: Positions, label_sizes: Integers, state: Stat
     return x, _NONE, c, _NONE
 
 
-@kernel
+@lean_kernel
 def _random_edge(lists: Lists, state: State) -> tuple[np.int32, np.int32]:
     """A random edge, the end with the lower degree first."""
     starts, neighbours = lists[0], lists[1]
@@ -138,7 +138,7 @@ def _random_edge(lists: Lists, state: State) -> tuple[np.int32, np.int32]:
     return other, one
 
 
-@kernel
+@lean_kernel
 def _other_neighbour(lists: Lists, x: np.int32, v: np.int32, state: State) -> np.int32:
     """A random neighbour of x that is not v; -1 if there is none."""
     starts, neighbours = lists[0], lists[1]
@@ -150,14 +150,14 @@ def _other_neighbour(lists: Lists, x: np.int32, v: np.int32, state: State) -> np
     return c if c != v else _NONE
 
 
-@kernel
+@lean_kernel
 def _alike(starts: Positions, x: Integer, y: Integer) -> bool:
     """Whether the degrees of x and y are within a factor of two."""
     one, other = starts[x + 1] - starts[x], starts[y + 1] - starts[y]
     return bool(one <= 2 * other and other <= 2 * one)
 
 
-@kernel
+@lean_kernel
 def _end_to_remove(
     lists: Lists,
     x: np.int32,
@@ -179,7 +179,7 @@ def _end_to_remove(
     return _NONE
 
 
-@kernel
+@lean_kernel
 def _same_label(
     lists: Lists,
     x: np.int32,

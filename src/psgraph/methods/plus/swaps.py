@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import lean_kernel
 from psgraph.engines.base import Edges, Labels
 from psgraph.methods.plus.neighbours import (
     Lists,
@@ -127,7 +127,7 @@ def _default_work(edge_count: int, current: int, wanted: int) -> int:
     return min(int(_READS_PER_EDGE * edge_count * ratio) + more, _MOST_READS)
 
 
-@kernel
+@lean_kernel
 def _swap_in(
     lists: Lists,
     labels: Positions,
@@ -178,7 +178,7 @@ def _swap_in(
                 break
 
 
-@kernel
+@lean_kernel
 def _swap_out(
     lists: Lists,
     labels: Positions,
@@ -197,7 +197,7 @@ def _swap_out(
         current += gain
 
 
-@kernel
+@lean_kernel
 def _try_swap(
     lists: Lists, swap: Swap, closed: Integer, least: int, most: int
 ) -> tuple[Integer, Integer]:
@@ -214,7 +214,7 @@ def _try_swap(
     return 0, reads
 
 
-@kernel
+@lean_kernel
 def _gain(
     lists: Lists,
     closed: Integer,
@@ -244,7 +244,7 @@ def _gain(
     return gain, reads + reads_be + reads_ce
 
 
-@kernel
+@lean_kernel
 def _swap(lists: Lists, x: Integer, b: Integer, c: Integer, e: Integer) -> Integer:
     """Replace x-c and b-e by x-b and c-e; how many list entries had to move."""
     moved = replace(lists, x, c, b) + replace(lists, c, x, e)

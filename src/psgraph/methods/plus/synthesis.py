@@ -20,13 +20,7 @@ from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.communities import Communities, Search
 from psgraph.methods.plus.degrees import DegreeStep, generator
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count, with_hubs
-from psgraph.methods.plus.mixing import (
-    CELLS,
-    CLASSES,
-    Mixing,
-    class_mixing,
-    degree_classes,
-)
+from psgraph.methods.plus.mixing import CELLS, CLASSES, Mixing, class_mixing
 from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.searching import next_search
@@ -65,9 +59,7 @@ def draw_graph(
     block_seed = state.block_seed if state is not None and stays else sizes.seed
     with phase("mixing"):
         track = _mixing_track(state, step.edge_count, sizes, structure)
-        classes = measurement.classes
-        if classes is None:
-            classes = degree_classes(step.wanted)
+        classes = step.classes if measurement.classes is None else measurement.classes
         mixing = class_mixing(step.wanted, classes, track, step.edge_count)
         rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
         target = _target(step, classes, mixing, rows, block_seed)

@@ -118,16 +118,17 @@ class Track:
         seen = np.isfinite(spread)
         drift = self.drift
         if seen.any():
-            innovation = (observed - first)[seen]
-            step = float(scale[seen].mean())
-            expected = float((spread[seen] + noise).mean()) / step
-            possible = (np.clip(observed, 0.0, most) - first)[seen]
+            known = slice(None) if seen.all() else seen
+            innovation = (observed - first)[known]
+            step = float(scale[known].mean())
+            expected = float((spread[known] + noise).mean()) / step
+            possible = (np.clip(observed, 0.0, most) - first)[known]
             excess = float((possible**2).mean()) / step - expected
             jump = excess if excess > JUMP * (drift + expected) else drift
             drift = _learned(drift, excess, expected)
-            predicted = spread[seen] + max(jump, drift) * scale[seen]
+            predicted = spread[known] + max(jump, drift) * scale[known]
             gain = predicted / (predicted + noise)
-            first[seen] += gain * innovation
-            spread[seen] = (1 - gain) * predicted
+            first[known] += gain * innovation
+            spread[known] = (1 - gain) * predicted
         first[~seen], spread[~seen] = observed[~seen], noise
         return Track(level, variance, drift)

@@ -26,6 +26,7 @@ from psgraph.engines.triangles import degree_ranks, triangle_count
 __all__ = [
     "count_triangles",
     "largest_common_neighbours",
+    "node_degrees",
     "ranked_adjacency",
     "second_largest_degree",
     "wedge_count",
@@ -56,8 +57,8 @@ def wedge_count(edges: Edges, nodes: int) -> int:
     >>> wedge_count(_example(), 4)
     5
     """
-    degree = _degrees(edges, nodes)
-    return int((degree * (degree - 1) // 2).sum())
+    degree = node_degrees(edges.u, edges.v, nodes)
+    return int((degree * (degree - 1)).sum()) // 2
 
 
 def second_largest_degree(edges: Edges, nodes: int) -> int:
@@ -71,7 +72,7 @@ def second_largest_degree(edges: Edges, nodes: int) -> int:
     """
     if nodes < 2:
         return 0
-    degree = _degrees(edges, nodes)
+    degree = node_degrees(edges.u, edges.v, nodes)
     return int(np.partition(degree, nodes - 2)[nodes - 2])
 
 
@@ -89,8 +90,14 @@ def largest_common_neighbours(edges: Edges, nodes: int) -> int:
     return int(_search(starts, neighbours, nodes))
 
 
-def _degrees(edges: Edges, nodes: int) -> Integers:
-    return np.bincount(edges.u, minlength=nodes) + np.bincount(edges.v, minlength=nodes)
+@kernel
+def node_degrees(u: Positions, v: Positions, nodes: int) -> Integers:
+    """The degree of every node: one edge changes two of them by 1 each."""
+    degrees = np.zeros(nodes, dtype=np.int64)
+    for edge in range(u.size):
+        degrees[u[edge]] += 1
+        degrees[v[edge]] += 1
+    return degrees
 
 
 def _example() -> Edges:
