@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 
 __all__ = ["adjacency", "rows_of_range"]
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 
 @kernel

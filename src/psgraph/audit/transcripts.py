@@ -14,9 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psgraph._runtime.arrays import Integers
 from psgraph.audit.mutation import Patch
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
@@ -27,8 +25,6 @@ from psgraph.privacy.samplers import Sampler
 from psgraph.publication import measuring
 
 __all__ = ["Call", "Divergence", "ListeningBudget", "Recorder", "Transcript"]
-
-Integers = NDArray[np.int64]
 
 
 class Divergence(Exception):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import group_nodes, sort_keys
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["with_more"]
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int32]
 Read = Callable[[], Any]
 
 ROUNDS = 8

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import bucket_keys, sort_keys
 
 __all__ = ["sorted_edges", "split_keys"]
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 
 def split_keys(keys: Integers, *, part_nodes: int, parts: int) -> list[Integers]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
     from psgraph.privacy.mechanisms.exponential import Scores
 
 __all__ = ["BlockCounts", "Blocks", "Edges", "Engine", "Model", "PairCounts"]
-
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

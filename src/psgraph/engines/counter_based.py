@@ -13,13 +13,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Words
 from psgraph._runtime.jit import kernel
 
 __all__ = ["derived_key", "exponential", "keyed_uniform", "philox", "start_stream", "uniform"]
 
-Words = NDArray[np.uint64]
 Whole = int | np.integer[Any]
 
 _MASK = np.uint64(0xFFFFFFFF)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph._runtime.adjacency import adjacency
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "run_lengths",
 ]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Whole = int | np.integer[Any]
 
 

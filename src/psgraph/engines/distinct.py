@@ -11,8 +11,8 @@ Reference: Bentley and Floyd, "Programming Pearls: A Sample of Brilliance", CACM
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.hash_set import add_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import group_nodes
@@ -22,9 +22,6 @@ from psgraph.engines.running import Job
 from psgraph.engines.sampling import TASK_EDGES, cuts
 
 __all__ = ["pair_job"]
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 
 def pair_job(model: PairCounts, *, key: int, task_edges: int = TASK_EDGES) -> Job:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.jit import kernel
 
 __all__ = ["free_keys", "repeated", "union"]
-
-Integers = NDArray[np.int64]
 
 
 def union(lists: Sequence[Integers]) -> Integers:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph.engines import counting
 from psgraph.engines.running import Job
 from psgraph.graph.parts import ranges
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["common_job", "merge_counts"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Read = Callable[[], "Pairs"]
 
 

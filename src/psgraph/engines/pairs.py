@@ -6,11 +6,10 @@ Pairs without the diagonal are numbered as (a, b − 1) of one block less.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from psgraph._runtime.arrays import Integers
 
 __all__ = ["cell_of", "pair_count", "pair_of"]
-
-Integers = NDArray[np.int64]
 
 
 def pair_count(blocks: int, *, inside: bool) -> int:

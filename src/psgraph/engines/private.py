@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import counting
-from psgraph.engines.base import BlockCounts, Integers, Labels
+from psgraph.engines.base import BlockCounts
 from psgraph.engines.merging import common_job, merge_counts
 from psgraph.engines.pairs import pair_count
 from psgraph.engines.running import Job, Runner

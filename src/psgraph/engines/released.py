@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from psgraph.engines.base import Blocks, Floats, Labels, Model
+from psgraph._runtime.arrays import Floats, Labels
+from psgraph.engines.base import Blocks, Model
 from psgraph.engines.counter_based import derived_key
 from psgraph.engines.distinct import pair_job
 from psgraph.engines.repair import repaired

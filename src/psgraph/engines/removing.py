@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.counter_based import keyed_uniform
 from psgraph.engines.running import Job, Runner
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["with_fewer"]
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int32]
 Read = Callable[[], Any]
 Shared = tuple[Positions, Floats, int]
 Found = tuple[Floats, Integers]

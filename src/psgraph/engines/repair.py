@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph.engines.adding import with_more
 from psgraph.engines.counter_based import derived_key
 from psgraph.engines.counting import add_split_degrees
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["repaired"]
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int32]
 
 ROUND = 8
 """At most one edge in eight is removed before degrees are counted again."""

@@ -21,8 +21,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions, Words
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Blocks
 from psgraph.engines.counter_based import exponential, start_stream, uniform
@@ -36,10 +36,6 @@ TASK_EDGES = 1 << 20
 PIECE_EDGES = 1 << 20
 """Edges to expect of one stream of random numbers: another number would draw other graphs."""
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int32]
-Words = NDArray[np.uint64]
 Whole = int | np.integer[Any]
 
 

@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.scratch import scratch_directory
 from psgraph.engines.assembling import sorted_edges
 from psgraph.errors import OutputError
-from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import MemoryParts, Pairs, Rows
 
 __all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart"]
-
-Integers = NDArray[np.int64]
 
 
 MEMORY_BYTES = 1 << 29

@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.assembling import sorted_edges, split_keys
 from psgraph.engines.parallel import mapped, summed
 from psgraph.engines.running import Job
@@ -19,7 +19,6 @@ from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 
 __all__ = ["ThreadRunner"]
 
-Integers = NDArray[np.int64]
 
 _LARGE = 1 << 27  # integers; every thread needs sums of its own, so that larger ones have one
 

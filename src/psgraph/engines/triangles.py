@@ -11,21 +11,19 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.parallel import mapped, thread_count
 
 __all__ = ["degree_ranks", "node_triangles", "triangle_count"]
 
-Counts = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 _LARGE = 1 << 18  # edges from which threads pay
 _SHARES = 4  # ranges of ranks for each thread: their numbers of triangles differ
 
 
-def node_triangles(u: Positions, v: Positions, nodes: int) -> Counts:
+def node_triangles(u: Positions, v: Positions, nodes: int) -> Integers:
     """Number of triangles through every node of a simple graph. O(m^1.5).
 
     Examples
@@ -140,7 +138,7 @@ def _count(starts: Positions, heads: Positions, begin: int, end: int) -> int:
 
 
 @kernel
-def _node_counts(starts: Positions, heads: Positions) -> Counts:
+def _node_counts(starts: Positions, heads: Positions) -> Integers:
     nodes = starts.size - 1
     counts = np.zeros(nodes, dtype=np.int64)
     near = np.zeros(nodes, dtype=np.uint8)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
-from psgraph.graph.normalising import Dropped, Positions, normalise
+from psgraph.graph.normalising import Dropped, normalise
 from psgraph.graph.parts import EdgeParts, MemoryParts
 from psgraph.graph.roster import Roster, RosterOrIds, as_roster
 

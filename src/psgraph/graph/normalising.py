@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Dropped", "Positions", "normalise"]
+from psgraph._runtime.arrays import Positions
 
-Positions = NDArray[np.int32]
+__all__ = ["Dropped", "normalise"]
 
 
 @dataclass(frozen=True)

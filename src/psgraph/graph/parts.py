@@ -12,17 +12,14 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph._runtime.adjacency import adjacency
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph.graph.frozen import Frozen
-from psgraph.graph.normalising import Positions
 
 __all__ = ["PART_NODES", "EdgeParts", "MemoryParts", "Pairs", "Rows", "degrees", "ranges"]
 
 PART_NODES = 1 << 17
-
-Integers = NDArray[np.int64]
 
 
 class Pairs(NamedTuple):

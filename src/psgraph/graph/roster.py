@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
 from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, is_dense
-from psgraph.graph.normalising import Positions
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
@@ -26,7 +27,6 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["LDPGen", "LDPGenMeasurement", "LDPGenState"]
 
-Labels = NDArray[np.int32]
 
 FIRST, SECOND = "degrees into random groups", "degrees into clusters"
 ITERATIONS = 50

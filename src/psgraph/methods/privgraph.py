@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine, PairCounts
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
@@ -32,8 +33,6 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
 __all__ = ["PrivGraph", "PrivGraphMeasurement", "PrivGraphState"]
-
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

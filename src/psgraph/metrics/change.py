@@ -9,16 +9,14 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.metrics.degrees import node_degrees
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
 __all__ = ["change_errors", "degree_change", "degree_change_correlation", "edge_overlap"]
-
-Counts = NDArray[np.int64]
 
 
 def edge_overlap(before: Graph, after: Graph) -> float:
@@ -47,7 +45,7 @@ def edge_overlap(before: Graph, after: Graph) -> float:
     return kept / union if union else 1.0
 
 
-def degree_change(before: Graph, after: Graph) -> Counts:
+def degree_change(before: Graph, after: Graph) -> Integers:
     """The change in degree of each node in both rosters, in order of id. O(n + m).
 
     Examples
@@ -62,7 +60,7 @@ def degree_change(before: Graph, after: Graph) -> Counts:
     return node_degrees(after)[position[stayed]] - node_degrees(before)[stayed]
 
 
-def degree_change_correlation(true: Counts, synthetic: Counts) -> float | None:
+def degree_change_correlation(true: Integers, synthetic: Integers) -> float | None:
     """Pearson correlation of two changes in degree over the same nodes, from −1 to 1.
 
     None where all true changes are equal, in particular where nothing changed: there is nothing to
@@ -120,13 +118,13 @@ def change_errors(
     }
 
 
-def _positions(before: Graph, after: Graph) -> Counts:
+def _positions(before: Graph, after: Graph) -> Integers:
     """The position in `after` of every node of `before`, −1 if it is not there."""
     if before.roster is after.roster:
         return np.arange(len(before.roster))
     return after.roster.positions(before.roster.ids).astype(np.int64)
 
 
-def _covariance(a: Counts, b: Counts) -> int:
+def _covariance(a: Integers, b: Integers) -> int:
     """n² times the covariance."""
     return int(a.size) * int(np.dot(a, b)) - int(a.sum()) * int(b.sum())

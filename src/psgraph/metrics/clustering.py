@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.triangles import node_triangles
 from psgraph.metrics.degrees import node_degrees
 
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from psgraph.graph import Graph
 
 __all__ = ["Clustering", "clustering_coefficients", "triangles"]
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ def clustering_coefficients(graph: Graph) -> Clustering:
     return Clustering(int(closed.sum()) / int(pairs.sum()), float(local.sum()) / degree.size)
 
 
-def triangles(graph: Graph) -> Counts:
+def triangles(graph: Graph) -> Integers:
     """The number of triangles through every node, in roster order.
 
     Examples

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.graph.parts import degrees
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["degree_divergence", "node_degrees", "smoothed_degree_divergence"]
 
-Counts = NDArray[np.int64]
 
 #: Degrees up to this have their own bin in the smoothed divergence.
 _EXACT_DEGREES = 8
@@ -26,7 +25,7 @@ _EXACT_DEGREES = 8
 _BINS_PER_DOUBLING = 4
 
 
-def node_degrees(graph: Graph) -> Counts:
+def node_degrees(graph: Graph) -> Integers:
     """The degree of every node, in roster order. O(n + m).
 
     Examples
@@ -92,13 +91,13 @@ def smoothed_degree_divergence(original: Graph, synthetic: Graph) -> float:
     return max(0.0, float(np.sum(share * np.log(share / other))))
 
 
-def _histograms(first: Counts, second: Counts) -> tuple[Counts, Counts]:
+def _histograms(first: Integers, second: Integers) -> tuple[Integers, Integers]:
     """The number of nodes of degree 0, 1, …, up to the largest degree of either graph."""
     size = 1 + max(first.max(initial=0), second.max(initial=0))
     return np.bincount(first, minlength=size), np.bincount(second, minlength=size)
 
 
-def _bin_starts(size: int) -> Counts:
+def _bin_starts(size: int) -> Integers:
     """The first degree of every bin below `size`."""
     doublings = np.log2(max(size, _EXACT_DEGREES) / _EXACT_DEGREES)
     steps = np.arange(int(np.ceil(doublings * _BINS_PER_DOUBLING)) + 1)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.counting import adjacency
 from psgraph.metrics.relative import relative_error
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SOURCES", "PathLengths", "length_distance", "path_errors", "path_lengths"]
 
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int32]
 
 #: Smaller graphs are searched from every node, larger ones from this many.
 SOURCES = 512
@@ -49,7 +46,7 @@ class PathLengths:
         searched, the longest found: at least the longest in `counts`, at most the true one.
     """
 
-    counts: Counts
+    counts: Integers
     pairs: int
     diameter: int
 
@@ -173,7 +170,7 @@ def _ones(word: np.uint64) -> np.int64:
 
 
 @kernel
-def _search(starts: Counts, neighbours: Positions, sources: Positions) -> tuple[Counts, int]:
+def _search(starts: Integers, neighbours: Positions, sources: Positions) -> tuple[Integers, int]:
     """Count pairs (source, node) at distance 0 (none), 1, 2, …; also returns a farthest node.
 
     Bit i of a word stands for the i-th of at most 64 sources. A node is visited again only when a

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._runtime.jit import kernel
 from psgraph.metrics.degrees import node_degrees
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["eigenvector_centrality", "eigenvector_overlap", "most_central", "share_found"]
 
-Floats = NDArray[np.float64]
 
 #: Vectors kept in memory (n floats each), and how many of them a restart keeps.
 _DIMENSION, _KEPT = 16, 4

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.metrics.communities import find_communities
 from psgraph.metrics.degrees import node_degrees
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "arrange"]
 
-Floats = NDArray[np.float64]
 
 #: Further communities, or those with less than this share of the nodes, share one last disc.
 _MOST_COMMUNITIES, _SMALLEST_SHARE = 8, 0.02

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._runtime.extras import require_drawing
 from psgraph.metrics.degrees import node_degrees
 from psgraph.pictures.layout import Layout
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["area_per_degree", "draw_network", "network_png"]
 
-Floats = NDArray[np.float64]
 
 #: Larger graphs are drawn with a sample of this many edges, to keep files small.
 _MOST_EDGES = 20_000

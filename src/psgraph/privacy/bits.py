@@ -12,13 +12,12 @@ Mechanisms with a sampler of their own build on these; see `psgraph.privacy.samp
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Words
 from psgraph._runtime.jit import kernel
 
 __all__ = [
     "Cursor",
-    "Words",
     "bernoulli_exp",
     "bernoulli_exp_one",
     "bit_width",
@@ -28,7 +27,6 @@ __all__ = [
     "uniform_below",
 ]
 
-Words = NDArray[np.uint64]
 Cursor = tuple[int, np.uint64, int]
 
 _TWELVE_FACTORIAL = 479_001_600

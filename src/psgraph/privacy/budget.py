@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch, exact_decimal
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
@@ -26,7 +24,6 @@ from psgraph.privacy.samplers import Sampler
 
 __all__ = ["Budget", "Charge", "PartBudget"]
 
-Integers = NDArray[np.int64]
 Result = TypeVar("Result")
 
 

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import MethodError
 from psgraph.privacy.guarantee import ONE_EDGE
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["Mechanism", "Sensitivity", "changed_cells", "changed_edges", "per_edge"]
 
-Integers = NDArray[np.int64]
 
 Output = TypeVar("Output", covariant=True)
 

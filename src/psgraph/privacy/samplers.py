@@ -16,11 +16,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Words
 from psgraph._runtime.jit import kernel
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
 from psgraph.privacy.bits import (
     Cursor,
-    Words,
     bernoulli_exp,
     bernoulli_exp_one,
     bit_width,

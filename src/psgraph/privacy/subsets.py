@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Words
 from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.bits import Cursor, Words, bit_width, ran_out, uniform_below
+from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["random_free_cells", "random_subset"]
-
-Integers = NDArray[np.int64]
 
 
 def random_subset(sampler: Sampler, size: int, count: int) -> Integers:

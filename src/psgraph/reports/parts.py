@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.numbers import brief, count, exact_decimal, percent
 from psgraph.pictures.style import INK, method_look
 from psgraph.reports.charts import blank_chart, finish, literal, name_times
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_MARKERS",
-    "Counts",
     "Curve",
     "add_communities",
     "add_spend",
@@ -30,9 +30,8 @@ __all__ = [
     "settings",
 ]
 
-Counts = NDArray[np.int64]
 #: Name, degrees (nodes without an edge may be omitted), number of nodes, colour, line style.
-Curve = tuple[str, Counts, int, str, str]
+Curve = tuple[str, Integers, int, str, str]
 
 _MOST_POINTS = 400  # of a degree curve: more are not visible
 #: With more timestamps the dots would overlap.
@@ -101,7 +100,7 @@ def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
     return finish(figure)
 
 
-def _survival(degrees: Counts, nodes: int) -> tuple[Counts, NDArray[np.float64]]:
+def _survival(degrees: Integers, nodes: int) -> tuple[Integers, NDArray[np.float64]]:
     degree, number = np.unique(degrees[degrees > 0], return_counts=True)
     share = number[::-1].cumsum()[::-1] / max(nodes, 1)
     if degree.size > _MOST_POINTS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.numbers import brief, count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
@@ -21,7 +22,6 @@ from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.reports.page import Page
 from psgraph.reports.parts import (
-    Counts,
     add_communities,
     add_spend,
     chosen_timestamps,
@@ -227,7 +227,7 @@ def add_release_degrees(
     page.paragraph(f"Degree: {'; '.join(said)}.")
 
 
-def _degrees(releases: Releases, certificate: Certificate) -> Counts:
+def _degrees(releases: Releases, certificate: Certificate) -> Integers:
     """Count the neighbours of every node, at least of those that have any."""
     if certificate.nodes_sha256 is not None:
         graph = releases[certificate.timestamp].graph

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.scratch import check_space
 from psgraph._runtime.sorting import sort_keys
 from psgraph.graph.parts import ranges
@@ -15,8 +15,6 @@ from psgraph.graph.parts import ranges
 __all__ = ["RUN_KEYS", "ExternalSort"]
 
 RUN_KEYS = 1 << 22
-
-Integers = NDArray[np.int64]
 
 
 class ExternalSort:

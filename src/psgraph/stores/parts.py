@@ -13,10 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from psgraph._runtime.adjacency import rows_of_range
+from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.node_lists import decode_table, encode_table
-from psgraph.graph.normalising import Positions
 from psgraph.graph.parts import Pairs, Rows, ranges
 from psgraph.stores.keeping import Kept
 from psgraph.stores.manifest import AGAIN, PartFile

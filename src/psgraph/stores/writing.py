@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from psgraph._runtime.arrays import Positions
 from psgraph._runtime.folder import new_folder
 from psgraph._runtime.scratch import check_space
 from psgraph.errors import InvalidArgument
-from psgraph.graph import Dropped, Positions, Roster, Snapshot
+from psgraph.graph import Dropped, Roster, Snapshot
 from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.graph.parts import PART_NODES
 from psgraph.stores.external_sort import RUN_KEYS, ExternalSort

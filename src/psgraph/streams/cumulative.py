@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from psgraph.graph import Positions, Roster, Snapshot
+from psgraph._runtime.arrays import Positions
+from psgraph.graph import Roster, Snapshot
 from psgraph.graph.ids import distinct_ids
 
 __all__ = ["accumulated"]

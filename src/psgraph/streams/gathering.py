@@ -7,7 +7,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from psgraph.graph import Positions, Roster, Snapshot
+from psgraph._runtime.arrays import Positions
+from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.tables import column_positions
 
 __all__ = ["EdgeWriter", "Gathering", "InMemory", "InStore", "SnapshotStore"]

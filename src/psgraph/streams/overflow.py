@@ -17,8 +17,9 @@ from typing import Self
 
 import numpy as np
 
+from psgraph._runtime.arrays import Positions
 from psgraph._runtime.scratch import scratch_directory, writing_scratch
-from psgraph.graph import Positions, Roster, Snapshot
+from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
 from psgraph.stores.external_sort import RUN_KEYS

@@ -18,8 +18,7 @@ from importlib.resources import files
 from math import log
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from psgraph._runtime.arrays import Floats
 
 if TYPE_CHECKING:
     from psgraph.methods.base import Method
@@ -38,7 +37,6 @@ __all__ = [
     "method_calibration",
 ]
 
-Floats = NDArray[np.float64]
 
 LEVEL = 0.9  # of all intervals
 LEAST_COVERAGE = 0.8  # of intervals at level 0.9 on streams that the factors were not learned from

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.trust.calibration import LEVEL, MethodCalibration, Shift
 from psgraph.trust.noise_scale import edge_margin
 from psgraph.trust.prediction import Range, Status
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Features", "Source", "calibration_key", "estimate_statistics", "features"]
 
-Floats = NDArray[np.float64]
 Source = Literal["from the bootstrap", "from the noise scale"]
 
 _LEAST_SPREAD = 0.005  # on the scale of a statistic: reruns that never differ are no proof

@@ -13,7 +13,8 @@ from math import log
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from psgraph._runtime.arrays import Floats
 
 if TYPE_CHECKING:
     from psgraph.methods.base import Method, Unit
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NOISE_FORMS", "NoiseForm", "edge_margin"]
 
-Floats = NDArray[np.float64]
 #: What the number of edges was estimated from: the measured edge count; that and the sum of the
 #: measured degrees; both, filtered over time.
 NoiseForm = Literal["edges", "edges and degrees", "filtered"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE
 from psgraph.metrics.groups import MetricInfo
 from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UNPREDICTABLE", "Prediction", "Range", "Status", "mean_of", "predict_errors", "to_log"]
 
-Floats = NDArray[np.float64]
 #: ``calibrated``: corrected and checked. ``not calibrated``: as reruns have it, likely too
 #: optimistic. ``unpredictable``: predictions for this method were found to be wrong.
 Status = Literal["calibrated", "not calibrated", "unpredictable"]

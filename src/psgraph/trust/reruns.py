@@ -14,8 +14,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.errors import InvalidArgument
 from psgraph.graph import SyntheticGraph
 from psgraph.metrics.facts import GraphFacts
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Bootstrap", "Repetition", "Series", "check_effort", "run_bootstrap"]
 
-Floats = NDArray[np.float64]
 #: Values by name, one for each timestamp.
 Series = Mapping[str, Floats]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from psgraph._runtime.arrays import Floats
 
 __all__ = ["Scale", "from_scale", "to_scale"]
 
-Floats = NDArray[np.float64]
 #: ``log``: errors. ``count``: numbers of something. ``logit``: shares. ``atanh``: correlations.
 Scale = Literal["log", "count", "logit", "atanh", "none"]
 

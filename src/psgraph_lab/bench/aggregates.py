@@ -18,8 +18,8 @@ from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.memory import peak_bytes
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count
@@ -32,9 +32,6 @@ __all__ = ["BLOCKS", "LIBRARIES", "Question", "missing_library", "time_aggregate
 
 BLOCKS = 1_000
 _PASSES = 2  # the faster one counts: the first also compiles, imports and connects
-
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

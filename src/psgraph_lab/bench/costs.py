@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.engines.pairs import pair_count
 from psgraph.methods.steps.communities import MOST_SUPERNODES
 
@@ -25,8 +25,6 @@ SUPERNODE_SIZE = 20
 
 SHARED = ("edges", "nodes")
 SERIAL = ("edges", "nodes", "blocks", "constant")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

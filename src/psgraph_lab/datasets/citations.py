@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError
 from psgraph_lab.datasets.months import MonthRange, month_numbers
 from psgraph_lab.datasets.rows import Rows, open_original, read_columns
@@ -23,8 +23,6 @@ __all__ = ["MONTHS", "citation_rows", "paper_months"]
 MONTHS = MonthRange("1997-01", 36)
 _ALL_CITATIONS = 421_578
 _SEVEN_DIGITS = 10**7
-
-Numbers = NDArray[np.int64]
 
 
 def citation_rows(citations: Path, dates: Path, remarks: list[str]) -> Iterator[Rows]:
@@ -52,12 +50,12 @@ def citation_rows(citations: Path, dates: Path, remarks: list[str]) -> Iterator[
 _UNDATED = np.iinfo(np.int64).min
 
 
-def _months_of(ids: Numbers, papers: Numbers, months: Numbers) -> Numbers:
+def _months_of(ids: Integers, papers: Integers, months: Integers) -> Integers:
     index = np.minimum(np.searchsorted(papers, ids), papers.size - 1)
     return np.where(papers[index] == ids, months[index], _UNDATED)
 
 
-def paper_months(dates: Path) -> tuple[Numbers, Numbers]:
+def paper_months(dates: Path) -> tuple[Integers, Integers]:
     """The ids of all dated papers, ascending, and the month of each.
 
     If a paper has several rows, its own take precedence over the cross-listing, then the earliest.

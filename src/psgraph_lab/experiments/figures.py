@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph._runtime.numbers import abbreviated, tick
 from psgraph.errors import DataError
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compose", "draw", "line_looks", "save_png", "save_svg"]
 
-Floats = NDArray[np.float64]
 
 _FEW_DECADES = 500.0
 _DPI = 110

@@ -19,15 +19,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Singles
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import DataError, OutputError
 from psgraph_lab.experiments.cells import Cell, Outcome
 
 __all__ = ["Results"]
 
-Series = NDArray[np.float32]
 
 _CELL = ("dataset", "method", "epsilon", "window", "repetition", "timestamps", "share", "roster")
 _FACTS = (*_CELL, "parameters", "version", "machine", "source")
@@ -161,7 +160,7 @@ def _table(outcomes: list[Outcome]) -> pa.Table:
     return pa.table(columns).replace_schema_metadata({_SEEDS: _digest(outcomes)})
 
 
-def _rounded(series: Series | None) -> Series | None:
+def _rounded(series: Singles | None) -> Singles | None:
     """Keep twelve significant bits, more than three digits: half the space, and enough to draw."""
     if series is None:
         return None

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.metrics.relative import UNDEFINED
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, Line
 
 __all__ = ["Curve", "summarise"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

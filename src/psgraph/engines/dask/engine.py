@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from psgraph.engines.base import BlockCounts, Integers, Labels, Model
+from psgraph._runtime.arrays import Integers, Labels
+from psgraph.engines.base import BlockCounts, Model
 from psgraph.engines.dask.connection import check_access, connect, local_cluster
 from psgraph.engines.dask.runner import DaskRunner
 from psgraph.engines.dask.statistics import Statistics

@@ -14,8 +14,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.dask import tasks
 from psgraph.engines.dask.calls import Call, Remote, call
 from psgraph.engines.dask.connection import translated
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskRunner"]
 
-Integers = NDArray[np.int64]
 
 FAN_IN = 4
 """Results that one task adds up."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.assembling import sorted_edges, split_keys
 from psgraph.engines.dask.calls import Call
 from psgraph.engines.dask.identity import check_identity
@@ -32,8 +32,6 @@ __all__ = [
     "size",
     "summed",
 ]
-
-Integers = NDArray[np.int64]
 
 
 def run(identity: str, function: Callable[..., Any], inputs: Call, *values: Any) -> Any:

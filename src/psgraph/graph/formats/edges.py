@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, RosterError
-from psgraph.graph import Positions, Roster
+from psgraph.graph import Roster
 from psgraph.graph.formats.node_lists import decode_table, encode_table
 from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.parts import Pairs

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, MissingExtra
-from psgraph.graph import Dropped, Graph, Positions, Roster
+from psgraph.graph import Dropped, Graph, Roster
 from psgraph.graph.declarations import declare
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.columns import list_names

@@ -21,20 +21,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions, Words
 from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
 from psgraph.methods.der.fisher import noncentral_hypergeometric
 from psgraph.methods.der.rectangles import Rectangles, Regions, trimmed
-from psgraph.privacy.bits import Cursor, Words, bit_width, ran_out, uniform_below
+from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
 from psgraph.privacy.mechanism import Mechanism, per_edge
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.subsets import random_subset
 
 __all__ = ["EdgeArrangement", "arrange"]
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

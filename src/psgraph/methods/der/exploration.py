@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.methods.der.rectangles import Rectangles, Regions, valid_cells
 from psgraph.methods.der.splits import NO_SPLIT, SplitChoice
@@ -26,8 +27,6 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["explore", "level_epsilons", "tree_depth"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 FULL = Fraction(4, 5)  # a region with at least this noisy density is not cut any further
 FEW = Fraction(4, 5)  # nor one with fewer noisy edges than this times n²/4^depth

@@ -33,15 +33,14 @@ from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Words
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.bits import Cursor, Words, ran_out, random_bits
+from psgraph.privacy.bits import Cursor, ran_out, random_bits
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["noncentral_hypergeometric"]
 
-Integers = NDArray[np.int64]
 
 LARGEST_RATE = 64
 _UNIFORM_BITS = 62

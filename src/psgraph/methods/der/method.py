@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Positions
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
@@ -26,7 +27,6 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["DER", "DERMeasurement"]
 
-Positions = NDArray[np.int32]
 Order = Literal["random", "degrees"]
 
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.privacy.mechanism import changed_cells
 
 __all__ = ["Rectangles", "Regions", "cells_in", "trimmed", "valid_cells"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Rectangles = NDArray[np.int64]
 """One row (top, bottom, left, right) for each rectangle."""
 

@@ -23,18 +23,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions, Words
 from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
 from psgraph.methods.der.rectangles import Rectangles, Regions, cells_in
-from psgraph.privacy.bits import Cursor, Words, bernoulli_exp, bit_width, ran_out, uniform_below
+from psgraph.privacy.bits import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.mechanism import Mechanism, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["NO_SPLIT", "SplitChoice", "choose_splits"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 NO_SPLIT = -1
 SHORT_SIDE = 64  # up to here every line between two rows or columns is a candidate

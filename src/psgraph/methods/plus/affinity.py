@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph.engines.pairs import pair_of
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.raking import rake
@@ -20,9 +21,6 @@ from psgraph.methods.plus.tracking import Track
 
 __all__ = ["Divided", "affinity", "divided"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 TRUST = 0.5  # how far a pair of communities may be from the common ratio, relative to it
 LEAST = 0.02  # of what degrees alone would give

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import sorting_order
 
 __all__ = ["integer_blocks"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 ORDER_BITS = 22  # of the random number by which the cells of a row are ordered
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from psgraph._runtime.arrays import Integers
 
 __all__ = ["Cap", "best_cap"]
 
-Integers = NDArray[np.int64]
 
 LEAST, MOST = 3, 256  # caps tried; a triangle needs two edges at each node
 

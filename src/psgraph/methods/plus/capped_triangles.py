@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.triangles import ranked_adjacency
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 
 __all__ = ["CappedTriangles", "kept_by_both"]
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.methods.plus.capped import Cap
 
 __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 
-Floats = NDArray[np.float64]
 
 LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
 # The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.

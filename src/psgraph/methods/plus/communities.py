@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph.engines.pairs import pair_count
 from psgraph.graph import Roster
 from psgraph.methods.plus.labelling import Evidence, Plan, Progress, Rows, follow
@@ -34,8 +35,6 @@ __all__ = [
     "starting_plan",
 ]
 
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 FIRST, LATER = (
     Fraction(6, 10),

@@ -14,15 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers
 from psgraph.methods.plus.curve_fit import CurveProblem, density_of
 from psgraph.methods.plus.grid import Grid, degree_grid
 
 __all__ = ["DegreeCurve", "fit_curve"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SMOOTHNESS = (3.0, 12.0)  # τ, tried in turn
 ROUNDING = 6  # decimals of the log-density kept, so that the last bits of a solver don't matter

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.methods.plus.grid import Grid, degree_grid, log_likelihood, thresholds
 from psgraph.methods.plus.linear import cholesky, gram, solve
 
 __all__ = ["CurveProblem", "Solution", "density_of"]
 
-Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 8
 LONGEST_STEP = 6.0

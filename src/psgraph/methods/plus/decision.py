@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
 from psgraph.engines.pairs import pair_of
@@ -24,8 +24,6 @@ from psgraph.methods.plus.tracking import laplace_variance
 
 __all__ = ["Bar", "bar_without_communities", "decide", "noisy_modularity"]
 
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 SURE, PROMISING = 3.0, 2.0  # standard deviations above graphs without communities
 LEAST_SPREAD = 0.003

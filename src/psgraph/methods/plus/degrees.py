@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
@@ -23,10 +24,6 @@ from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import node_degrees
 
 __all__ = ["DegreeStep", "degree_step", "generator"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._runtime.jit import kernel
 
 __all__ = ["filter_degrees", "laplace_update"]
 
-Floats = NDArray[np.float64]
 
 NARROW, WIDE = (0.75, 0.4), (0.25, 2.8)  # weights and variance factors: drift has heavy tails
 

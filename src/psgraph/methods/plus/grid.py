@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers
+
 __all__ = ["Grid", "degree_grid", "log_likelihood", "moments_inside", "thresholds"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FLAT = 0.05  # a cell this much narrower than the noise is one point
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph.errors import MethodError
 from psgraph.methods.plus.labelling import Plan, Progress, Rows
 from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
@@ -21,8 +21,6 @@ from psgraph.privacy.samplers import Sampler
 
 __all__ = ["GrowthPass"]
 
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 CHUNK = 1 << 20  # noise values drawn at a time
 

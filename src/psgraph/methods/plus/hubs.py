@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels, Singles
 from psgraph._runtime.jit import kernel
 from psgraph.engines.pairs import cell_of
 from psgraph.graph.frozen import read_only
@@ -21,10 +21,6 @@ from psgraph.methods.plus.raking import rake
 
 __all__ = ["HubRows", "NoisyHubs", "advance", "hub_cells", "hub_count", "with_hubs"]
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 FADED = 0.1  # rows that carry less than this share of their information are dropped
 SUREST, LEAST_VARIANCE = 0.98, 1e-4  # of an edge between two hubs, before it is measured

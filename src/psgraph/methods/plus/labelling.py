@@ -14,13 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel
 
 __all__ = ["Plan", "Progress", "Rows", "follow", "rehearse"]
 
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Evidence = NDArray[np.float32]
 Rows = NDArray[np.int32]
 

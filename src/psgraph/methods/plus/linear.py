@@ -8,13 +8,12 @@ multiples of a row at a time, so that a row of the result is read and written a 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._runtime.jit import kernel
 
 __all__ = ["cholesky", "gram", "solve"]
 
-Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-9
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
@@ -55,8 +55,6 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PSGraphPlus"]
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel
 from psgraph.engines.pairs import pair_count, pair_of
 from psgraph.methods.plus.raking import rake
@@ -19,9 +19,6 @@ from psgraph.methods.plus.tracking import Track
 
 __all__ = ["CELLS", "CLASSES", "Mixing", "class_mixing", "degree_classes"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 CLASSES = 12
 CELLS = pair_count(CLASSES, inside=True)

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
 
 __all__ = ["Lists", "adjacent", "common_neighbours", "neighbour_lists", "replace", "to_edges"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Bitmaps = NDArray[np.uint64]
 Integer = int | np.integer[Any]
 

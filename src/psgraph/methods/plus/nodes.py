@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Singles
 from psgraph._runtime.sorting import distinct
 from psgraph.graph import Roster
 from psgraph.graph.ids import Ids
@@ -24,9 +25,6 @@ from psgraph.methods.plus.tracking import laplace_variance
 
 __all__ = ["Drift", "Nodes", "measured_nodes"]
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Integers = NDArray[np.int64]
 
 FEW_KNOWN = 20  # with at most this many measured nodes nothing is known about drift
 FEW_NEW = 6

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Labels
 from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph.graph import Roster
 from psgraph.methods.plus.state import PlusState, SizeReadings
@@ -13,7 +13,6 @@ from psgraph.methods.plus.tracking import Track, laplace_variance
 
 __all__ = ["kept_share", "kept_share_track", "old_edges", "steadiness"]
 
-Labels = NDArray[np.int32]
 
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
 

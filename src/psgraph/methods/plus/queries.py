@@ -25,6 +25,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph.engines.base import Edges, Engine
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Unit
@@ -53,8 +54,6 @@ __all__ = [
     "measure_structure",
 ]
 
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 #: What the trace calls each query, and its sensitivity.
 LABELS = {

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = ["rake"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TOLERANCE, ROUNDS = 1e-3, 60
 

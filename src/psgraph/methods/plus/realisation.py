@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.hash_set import KeySet, key_set
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.base import Edges
@@ -39,9 +39,6 @@ from psgraph.methods.plus.stubs import (
 )
 
 __all__ = ["Target", "realise"]
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.methods.plus.nodes import Drift
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -35,7 +35,6 @@ __all__ = [
     "with_search",
 ]
 
-Floats = NDArray[np.float64]
 Mode = Literal["undecided", "periodic", "steady"]
 
 EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.communities import (
     BLOCKS,
@@ -25,7 +25,6 @@ from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings
 
 __all__ = ["known_communities", "next_search", "search_shares"]
 
-Integers = NDArray[np.int64]
 
 REHEARSALS = 4
 MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ

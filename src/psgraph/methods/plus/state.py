@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph.graph import Roster
 from psgraph.graph.frozen import read_only
 from psgraph.methods.plus.capped import Cap
@@ -24,9 +22,6 @@ from psgraph.methods.plus.schedule import Mode, Shares
 from psgraph.methods.plus.tracking import Track
 
 __all__ = ["PlusMeasurement", "PlusState", "SizeReadings", "StructureReadings"]
-
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

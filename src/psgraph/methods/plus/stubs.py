@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.hash_set import KeySet, add_key, first_slot, has_key, key_set, remove_key
 from psgraph._runtime.jit import kernel, lean_kernel
 
@@ -25,9 +25,6 @@ __all__ = [
     "stub_pools",
 ]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
 
 _AHEAD = 16  # edges for which memory is read at once; below _BLOCK_DRAWS

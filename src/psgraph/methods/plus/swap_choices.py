@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import lean_kernel
 from psgraph.methods.plus.neighbours import Lists, adjacent
 
@@ -26,8 +27,6 @@ __all__ = [
     "triangle",
 ]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
 
 Swap = tuple[np.int32, np.int32, np.int32, np.int32]

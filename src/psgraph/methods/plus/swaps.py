@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.jit import lean_kernel
-from psgraph.engines.base import Edges, Labels
+from psgraph.engines.base import Edges
 from psgraph.methods.plus.neighbours import (
     Lists,
     adjacent,
@@ -39,8 +39,6 @@ from psgraph.methods.plus.triangles import count_triangles
 
 __all__ = ["swap_triangles"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
 
 _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped

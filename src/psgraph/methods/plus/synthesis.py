@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.affinity import affinity, divided
@@ -31,7 +31,6 @@ from psgraph.methods.plus.triangles import count_triangles, second_largest_degre
 
 __all__ = ["DrawnGraph", "draw_graph"]
 
-Labels = NDArray[np.int32]
 
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 

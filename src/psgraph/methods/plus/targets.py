@@ -10,12 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.sorting import sorting_order
 
 __all__ = ["exact_sum", "ranked", "wanted_degrees"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SURE, UNSURE = 1.1, 1.4  # how far the excess of the largest nodes may be stretched
 DENSE = 0.02  # above this density the sum is corrected from 3 % on, otherwise from 25 %

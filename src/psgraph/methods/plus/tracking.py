@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
+
 __all__ = ["Track", "laplace_variance"]
 
-Floats = NDArray[np.float64]
 
 JUMP = 9.0  # a squared innovation this many times its expectation is a jump, absorbed at once
 LEAST_DRIFT = 1e-5

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
@@ -32,8 +32,6 @@ __all__ = [
     "wedge_count",
 ]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Integer = int | np.integer[Any]
 
 

@@ -14,13 +14,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.methods.privhrg.dendrogram import EDGES, FIRST, LEFT, RIGHT, SIZE, Dendrogram, Layout
 
 __all__ = ["Blocks", "find_blocks", "pairs_in"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 
 LARGEST_NOISE_ACROSS = Fraction(1, 20)  # of a probability, in units of its scale: λ_r
 LARGEST_NOISE_INSIDE = Fraction(1, 100)  # the same for the whole subtree: λ'_r

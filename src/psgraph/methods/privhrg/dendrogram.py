@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 
 __all__ = ["Dendrogram", "Layout", "edges_across", "random_dendrogram"]
 
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
 Whole = int | np.integer[Any]
 
 PARENT, LEFT, RIGHT, SIZE, FIRST, DEGREE, EDGES = range(7)

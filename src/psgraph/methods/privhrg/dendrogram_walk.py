@@ -25,8 +25,8 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions, Words
 from psgraph._runtime.jit import kernel
 from psgraph.methods.privhrg.dendrogram import (
     DEGREE,
@@ -37,20 +37,16 @@ from psgraph.methods.privhrg.dendrogram import (
     RIGHT,
     SIZE,
     Dendrogram,
-    Integers,
     Layout,
-    Positions,
     Whole,
     edges_across,
     edges_between,
 )
-from psgraph.privacy.bits import Cursor, Words, bit_width, ran_out, random_bits, uniform_below
+from psgraph.privacy.bits import Cursor, bit_width, ran_out, random_bits, uniform_below
 from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["DendrogramWalk", "likelihood_sensitivity", "log_likelihood", "walk_dendrogram"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

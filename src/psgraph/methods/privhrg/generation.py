@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
 
 __all__ = ["draw_edges"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int32]
 
 
 def draw_edges(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Positions
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
@@ -26,7 +27,6 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
 
-Positions = NDArray[np.int32]
 
 FINITE_CHAIN = Caveat(
     None,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Labels
 from psgraph.graph import Roster
 from psgraph.methods.steps.communities import renumbered
 from psgraph.privacy.budget import Budget
 
 __all__ = ["keep_communities"]
-
-Labels = NDArray[np.int32]
 
 
 def keep_communities(roster: Roster, labels: Labels, new_roster: Roster, budget: Budget) -> Labels:

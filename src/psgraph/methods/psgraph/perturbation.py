@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph.engines.base import BlockCounts, Engine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.steps.block_model import block_count
@@ -17,10 +17,6 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
 __all__ = ["capped_degrees", "fuse", "measure_structure", "structure_epsilons"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 def structure_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:

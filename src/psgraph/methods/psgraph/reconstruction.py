@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Labels
 from psgraph.engines.base import Blocks, Engine
 from psgraph.methods.steps.block_model import block_count, inside_blocks
 from psgraph.methods.steps.seeds import synthesis_seed
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Between", "reconstruct"]
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 Between = Literal["printed", "symmetric"]
 
 

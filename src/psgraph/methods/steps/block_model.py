@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Labels
 from psgraph.engines.base import Blocks
 from psgraph.engines.pairs import pair_of
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["block_count", "capped_community_edges", "inside_blocks"]
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 def block_count(labels: Labels) -> int:

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Labels
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.graph import Snapshot
@@ -32,7 +32,6 @@ __all__ = [
     "super_graph_plan",
 ]
 
-Labels = NDArray[np.int32]
 ChoiceConstant = Literal["tight", "reference"]
 
 STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}

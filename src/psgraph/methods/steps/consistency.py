@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.privacy.mechanisms.sparse import histogram
 
 __all__ = ["norm_sub", "norm_sub_threshold", "norm_sub_within"]
-
-Integers = NDArray[np.int64]
 
 
 def norm_sub_threshold(values: Integers, how_often: Integers) -> float:

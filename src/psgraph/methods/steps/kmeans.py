@@ -9,12 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Labels
 from psgraph._runtime.jit import kernel
 
 __all__ = ["k_means"]
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 def k_means(points: NDArray[np.int64], clusters: int, *, iterations: int, seed: int) -> Labels:

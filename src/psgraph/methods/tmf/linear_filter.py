@@ -8,14 +8,12 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.privacy.mechanism import Mechanism, changed_cells, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["UnprovenLinearFilter", "passing_chance"]
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
@@ -26,7 +26,6 @@ from psgraph.privacy.mechanisms.top import LargestCells
 
 __all__ = ["TmF", "TmFMeasurement"]
 
-Integers = NDArray[np.int64]
 Filter = Literal["exact", "linear"]
 
 LINEAR = Caveat(

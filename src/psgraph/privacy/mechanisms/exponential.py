@@ -16,19 +16,16 @@ from fractions import Fraction
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers, Labels, Words
 from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
-from psgraph.privacy.bits import Cursor, Words, bernoulli_exp, bit_width, ran_out, uniform_below
+from psgraph.privacy.bits import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.mechanism import Mechanism, per_edge
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["CommunityChoice", "Scores", "choose_communities"]
-
-Integers = NDArray[np.int64]
-Labels = NDArray[np.int32]
 
 
 class Scores(NamedTuple):

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import MethodError
 from psgraph.privacy.mechanism import Mechanism, Sensitivity
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["LaplaceCount", "LaplaceCounts", "check_integers"]
-
-Integers = NDArray[np.int64]
 
 
 def check_integers(values: NDArray[Any]) -> None:

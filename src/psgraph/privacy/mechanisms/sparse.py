@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.privacy.binomial import BinaryDigits, binomial, fair_binomial
 from psgraph.privacy.mechanism import Mechanism, Sensitivity
 from psgraph.privacy.mechanisms.laplace import check_integers
@@ -32,7 +32,6 @@ __all__ = [
     "sparse_noise",
 ]
 
-Integers = NDArray[np.int64]
 Threshold = Callable[[Integers, Integers], float]
 """Computes a threshold from the distinct noisy values (ascending) and how often each occurs."""
 

@@ -14,16 +14,14 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.privacy.mechanism import Mechanism, changed_cells, per_edge
 from psgraph.privacy.mechanisms.sparse import COMMON, histogram, noise_histogram
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.subsets import random_free_cells, random_subset
 
 __all__ = ["LargestCells", "largest_cells"]
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.jit import kernel
-from psgraph.trust.rehearsal.template import Integers, Template, edge_times_of_nodes
+from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes
 
 __all__ = ["StreamBuilder"]
 

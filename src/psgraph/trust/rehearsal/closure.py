@@ -12,13 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph.trust.rehearsal.builder import StreamBuilder
-from psgraph.trust.rehearsal.template import (
-    Integers,
-    Template,
-    edge_times_of_nodes,
-    transitivity_at,
-)
+from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes, transitivity_at
 
 __all__ = ["adjust"]
 

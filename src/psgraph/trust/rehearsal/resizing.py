@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.metrics.communities import find_communities
 from psgraph.trust.rehearsal.closure import adjust
-from psgraph.trust.rehearsal.template import Integers, Template, edge_times_of_nodes
+from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes
 
 __all__ = ["check_size", "resize"]
 

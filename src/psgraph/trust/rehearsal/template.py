@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.triangles import triangle_count
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
 
 __all__ = [
-    "Integers",
     "Shape",
     "Template",
     "edge_times_of_nodes",
@@ -25,7 +25,6 @@ __all__ = [
     "transitivity_at",
 ]
 
-Integers = NDArray[np.int64]
 
 _TOP = 0.01  # share of the nodes whose degrees are added up
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph._version import __version__
 from psgraph.methods.base import find_method
 from psgraph.metrics.facts import GraphFacts
@@ -35,7 +35,6 @@ from psgraph_lab.experiments.runner import machine, originals_of
 
 __all__ = ["CHOSEN", "REPETITIONS", "calibrate_cell", "run_calibration_cell"]
 
-Floats = NDArray[np.float64]
 
 REPETITIONS = 2  # reruns of a release
 CHOSEN = 3  # timestamps of which values are kept

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats
 from psgraph.trust.calibration import LEAST_COVERAGE, LEVEL, Correction, MethodCalibration, Shift
 from psgraph.trust.intervals import calibration_key
 from psgraph.trust.noise_scale import NOISE_FORMS, NoiseForm
@@ -23,7 +24,6 @@ from psgraph_lab.experiments.cells import Outcome
 
 __all__ = ["fit_method"]
 
-Floats = NDArray[np.float64]
 
 _PULL = 2.0  # towards "the error of a rerun, times a factor", in data sets
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)

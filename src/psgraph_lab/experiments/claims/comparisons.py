@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from psgraph._runtime.arrays import Floats
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.claims.findings import (
     Finding,
@@ -17,14 +18,7 @@ from psgraph_lab.experiments.claims.findings import (
     pairs_of,
     shown,
 )
-from psgraph_lab.experiments.claims.panel import (
-    STANDARD_ERRORS,
-    Floats,
-    Missing,
-    Panel,
-    Series,
-    compare,
-)
+from psgraph_lab.experiments.claims.panel import STANDARD_ERRORS, Missing, Panel, Series, compare
 
 __all__ = ["Across", "Advantage", "Better", "Bounds", "Close", "CloseToBest"]
 

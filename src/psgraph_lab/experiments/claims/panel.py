@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Floats, Integers
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.summary import Curve
 from psgraph_lab.experiments.words import found_metric
 
 __all__ = ["Missing", "Panel", "Series", "compare", "direction_of", "rank_correlation"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 #: Two means differ if they are at least this many standard errors apart; otherwise they are level.
 STANDARD_ERRORS = 2.0
