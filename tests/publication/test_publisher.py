@@ -63,7 +63,7 @@ class CountingEdges(Method):
     def update(self, state, measurement):
         return measurement
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state[0], [], [])
 
     def summary(self, state):
@@ -183,7 +183,7 @@ def test_a_failure_while_measuring_leaves_no_mark():
 
 def test_a_changed_roster_is_refused():
     class Wanderer(CountingEdges):
-        def synthesise(self, state, rng, engine):
+        def synthesise(self, state, previous, rng, engine):
             return SyntheticGraph(Roster.range(3), [], [])
 
     with pytest.raises(MethodError, match="changed the roster"):

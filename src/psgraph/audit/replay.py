@@ -137,10 +137,11 @@ def _run(
 ) -> _Run:
     own, engine = copy.deepcopy(method), LocalEngine()
     run = _Run(recorder.transcripts, [], [], [])
+    graph: SyntheticGraph | None = None
     for measured in measure_stream(own, stream, guarantee, engine, recorder):
         run.spent.append(measured.spent)
         run.traces.append(measured.charges)
-        graph = synthesise(own, measured, engine)
+        graph = synthesise(own, measured, graph, engine)
         run.results.append((measured.measurement, measured.state, graph))
     recorder.check_complete()
     return run

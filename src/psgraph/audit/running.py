@@ -57,7 +57,12 @@ def measure_stream(
             previous = snapshot
 
 
-def synthesise(method: Method[Any, Any], measured: Measured, engine: Engine) -> SyntheticGraph:
-    """The synthetic graph of a measured timestamp."""
+def synthesise(
+    method: Method[Any, Any],
+    measured: Measured,
+    previous: SyntheticGraph | None,
+    engine: Engine,
+) -> SyntheticGraph:
+    """The synthetic graph of a measured timestamp, given the one before."""
     rng = np.random.Generator(np.random.PCG64(measured.seed))
-    return method.synthesise(measured.state, rng, engine)
+    return method.synthesise(measured.state, previous, rng, engine)

@@ -5,7 +5,7 @@ budget it is handed; `update` and `synthesise` see what was released and can be 
 
     measurement = method.measure(snapshot, state, budget, engine)   # private edges → noisy values
     state       = method.update(state, measurement)                 # noisy values + past → estimate
-    graph       = method.synthesise(state, rng, engine)             # estimate → synthetic graph
+    graph       = method.synthesise(state, previous, rng, engine)   # estimate → synthetic graph
 
 The constructor takes public parameters only. Measurements and states are frozen dataclasses:
 nothing in them may be changed, nothing in them is private, and `psgraph.publication.records` can
@@ -138,6 +138,9 @@ class Method(ABC, Generic[Measurement, State]):
         Whether `measure` also takes the snapshot of the timestamp before, as the keyword
         `previous`; None at the first timestamp and after a restart. What it reads there must be
         charged there: see `Budget.reserve`.
+    grows_from_release
+        Whether `synthesise` takes the release of the timestamp before. It is public; a publisher
+        reads it from its files, or makes it again.
     needs_all_edges
         Whether `measure` holds all edges of a snapshot in memory on one machine, instead of
         asking an engine for sums over parts of them. Publishing from a store says so first.
@@ -153,6 +156,7 @@ class Method(ABC, Generic[Measurement, State]):
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
     remembers_snapshot: ClassVar[bool] = False
+    grows_from_release: ClassVar[bool] = False
     needs_all_edges: ClassVar[bool] = False
 
     @property
@@ -214,8 +218,27 @@ class Method(ABC, Generic[Measurement, State]):
         return cast("State", measurement)
 
     @abstractmethod
-    def synthesise(self, state: State, rng: np.random.Generator, engine: Engine) -> SyntheticGraph:
-        """Draw a graph."""
+    def synthesise(
+        self,
+        state: State,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
+    ) -> SyntheticGraph:
+        """Draw a graph.
+
+        Parameters
+        ----------
+        state
+            After this timestamp.
+        previous
+            The release of the timestamp before, for a method with `grows_from_release`; None for
+            others, and at the first timestamp.
+        rng
+            Random numbers from the sealed seed: the only source of random choices here.
+        engine
+            Where edge-sized work runs.
+        """
 
     def summary(self, state: State) -> Mapping[str, Any]:
         """Released facts worth a column in a table; by default none."""

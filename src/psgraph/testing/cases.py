@@ -122,9 +122,12 @@ def measure(
     return measurement, budget
 
 
-def rerun(method: Method[Any, Any], state: Any, *, seed: int) -> SyntheticGraph:
-    """The graph of a state, with the numbers that belong to `seed`."""
-    return method.synthesise(state, np.random.Generator(np.random.PCG64(seed)), ENGINE)
+def rerun(
+    method: Method[Any, Any], state: Any, before: SyntheticGraph | None, *, seed: int
+) -> SyntheticGraph:
+    """The graph of a state and of the release before, with the numbers that belong to `seed`."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return method.synthesise(state, before if method.grows_from_release else None, rng, ENGINE)
 
 
 def run(
@@ -137,7 +140,7 @@ def run(
     poison: bool = False,
 ) -> Iterator[Step]:
     """Publish a stream. With `poison` the edges are overwritten as soon as they are measured."""
-    state, previous = None, None
+    state, previous, graph = None, None, None
     accountant = spending(allowance=allowance, window=window)
     for index, given in enumerate(snapshots):
         snapshot = _fresh(given)
@@ -155,7 +158,7 @@ def run(
                 ends[...] = 0
         accountant, previous = accountant.record(budget.epsilon), _fresh(given)
         state = method.update(state, measurement)
-        graph = rerun(method, state, seed=100 * seed + index)
+        graph = rerun(method, state, graph, seed=100 * seed + index)
         yield Step(snapshot, measurement, state, graph, budget.trace, budget.spent, budget.epsilon)
 
 

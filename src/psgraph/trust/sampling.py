@@ -54,7 +54,7 @@ def rerun(
     True
     """
     engine, accountant = LocalEngine(), Accountant(guarantee)
-    state, previous = None, None
+    state, previous, made = None, None, None
     for timestamp, graph in enumerate(graphs):
         snapshot = Snapshot(graph.roster, graph.u, graph.v, time=graph.time)
         sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
@@ -64,7 +64,8 @@ def rerun(
         accountant = accountant.record(granted)
         state = method.update(state, measurement)
         rng = np.random.Generator(np.random.PCG64(sampler.source.bits(63)))
-        yield method.synthesise(state, rng, engine)
+        made = method.synthesise(state, made if method.grows_from_release else None, rng, engine)
+        yield made
         previous = snapshot
 
 
