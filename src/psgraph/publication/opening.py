@@ -11,7 +11,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.history import History, MemoryHistory
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of, name_in_terms, releases_of
-from psgraph.publication.noise import check_noise
+from psgraph.publication.measurement import check_noise
 from psgraph.publication.promise import refuse_without_promise
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.terms import Terms

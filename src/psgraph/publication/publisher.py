@@ -32,7 +32,7 @@ from psgraph.publication.checking import (
 from psgraph.publication.handing_back import HandingBack
 from psgraph.publication.history import Seal
 from psgraph.publication.locations import ledger_at
-from psgraph.publication.measuring import Measuring
+from psgraph.publication.measurement import Measuring
 from psgraph.publication.opening import open_history, resumed
 from psgraph.publication.promise import refuse_without_promise
 from psgraph.publication.releases import ReleaseDirectory

@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.base import Method
+from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.encoding import encoded
@@ -75,8 +74,7 @@ class Synthesis:
         check
             Called with the certificate before anything is shown; refuses one by an error.
         """
-        rng = np.random.Generator(np.random.PCG64(seal.seed))
-        graph = self._method.synthesise(state, before, rng, self._engine)
+        graph = draw_graph(self._method, state, before, seal.seed, self._engine)
         if graph.roster.digest != seal.roster:
             raise MethodError(f"method {self._method.name!r} changed the roster")
         if not self._encode:

@@ -127,7 +127,7 @@ def _is_defined_on_every_graph(method: AnyMethod) -> None:
                     assert isinstance(step.graph, SyntheticGraph), (
                         f"synthesise returned a {type(step.graph).__name__}, not a SyntheticGraph"
                     )
-                    assert step.graph.roster == step.snapshot.roster, (
+                    assert step.graph.roster == step.timestamp.snapshot.roster, (
                         "the graph has another roster than the snapshot"
                     )
                     _assert_plain(dict(method.summary(step.state)), "summary()")
@@ -141,9 +141,9 @@ def _charges_what_it_is_allowed(method: AnyMethod) -> None:
     for allowance, window in _settings(method):
         for case, snapshots in streams().items():
             for step in run(method, snapshots, allowance=allowance, window=window):
-                assert step.spent == step.granted, (
-                    f"on {case} it spent {step.spent} of {step.granted}; what is left buys nothing "
-                    "and is gone"
+                assert step.timestamp.spent == step.timestamp.granted, (
+                    f"on {case} it spent {step.timestamp.spent} of {step.timestamp.granted}; what "
+                    "is left buys nothing and is gone"
                 )
 
 
@@ -151,7 +151,7 @@ def _states_what_is_not_proven(method: AnyMethod) -> None:
     for case, snapshots in streams().items():
         for step in run(method, snapshots):
             try:
-                check_caveat(method, step.trace)
+                check_caveat(method, step.timestamp.charges)
             except MethodError as error:
                 raise AssertionError(f"on {case}: {error}") from None
 
@@ -161,11 +161,11 @@ def _charges_what_it_plans(method: AnyMethod) -> None:
         for case, snapshots in streams().items():
             for step in run(method, snapshots, allowance=allowance):
                 rows = method.plan(
-                    WEventPrivacy(allowance, window=1), nodes=len(step.snapshot.roster)
+                    WEventPrivacy(allowance, window=1), nodes=len(step.timestamp.snapshot.roster)
                 )
                 drawn = {
                     (charge.label, charge.epsilon, charge.sensitivity)
-                    for charge in step.trace
+                    for charge in step.timestamp.charges
                     if charge.mechanism == "discrete Laplace"
                 }
                 planned: dict[str, set[tuple[str, Fraction, int]]] = {}
@@ -289,15 +289,15 @@ def _pairs_of(
         start = spending(allowance=LITTLE, window=window)
         for case, pair in neighbours().items():
             (before,) = run(method, pair[:1], allowance=LITTLE, window=window)
-            after = start.record(before.granted)
+            after = before.timestamp.spending
             for when, state, accountant, previous in (
                 ("at first", None, start, None),
                 ("later", before.state, after, pair[0]),
             ):
                 one, other = (
                     [
-                        view(measurement, budget.trace)
-                        for measurement, budget in (
+                        view(measured.measurement, measured.charges)
+                        for measured in (
                             measure(
                                 method,
                                 snapshot,

@@ -13,7 +13,7 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.publication import synthesis
 from psgraph.publication.encoding import encoded
 from psgraph.publication.ledger.reading import LedgerReader
-from psgraph.publication.measuring import Measuring
+from psgraph.publication.measurement import Measuring
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import ReleaseDirectory
 
