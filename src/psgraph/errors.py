@@ -4,7 +4,8 @@
 
     PsgraphError                    anything below
     ├── InvalidArgument             a parameter is wrong; nothing was read          (exit 2)
-    │   └── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    │   ├── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    │   └── KindMismatch            something is not defined on this kind of graph  (exit 2)
     ├── DataError                   the input can't be used as it stands            (exit 1)
     │   ├── RosterError             the public node list is missing or broken       (exit 1)
     │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
@@ -19,7 +20,7 @@
     ├── EngineError                 a cluster can't be reached or used, or was lost     (exit 1)
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
-    │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
+    │   └── UnitMismatch            a method does not protect the unit asked for     (exit 1)
     ├── ServiceError                a service can't be reached, or refused          (exit 1)
     │   └── AccessDenied            its token is missing, expired or not enough     (exit 1)
     └── BudgetExceeded              the window has not enough epsilon left          (exit 3)
@@ -39,6 +40,7 @@ __all__ = [
     "DataError",
     "EngineError",
     "InvalidArgument",
+    "KindMismatch",
     "LedgerBusy",
     "LedgerError",
     "MethodError",
@@ -72,6 +74,10 @@ class InvalidArgument(PsgraphError, ValueError):
 
 class BudgetError(InvalidArgument):
     """An epsilon, a window or a split of a budget makes no sense."""
+
+
+class KindMismatch(InvalidArgument):
+    """A method, query, metric or reader is not defined on this kind of graph."""
 
 
 class DataError(PsgraphError, ValueError):
@@ -141,7 +147,7 @@ class MethodError(PsgraphError, RuntimeError):
 
 
 class UnitMismatch(MethodError):
-    """A sensitivity is stated for another unit than the one the budget protects."""
+    """A method does not protect the unit that the guarantee names."""
 
 
 class ServiceError(PsgraphError):

@@ -20,7 +20,6 @@ from psgraph.graph import Snapshot
 from psgraph.methods.plus.ladder import Ladder, Rungs
 from psgraph.methods.psgraph import perturbation
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 
@@ -69,7 +68,7 @@ def phase_loss(name: str) -> tuple[float, float]:
 
 def _edge_count(snapshot: Snapshot, budget: Budget) -> None:
     budget.run(
-        LaplaceCount(ENGINE.edge_count(snapshot), per_edge(1)), epsilon=Fraction(2), label="edges"
+        LaplaceCount(ENGINE.edge_count(snapshot), 1), epsilon=Fraction(2), label="edges"
     )
 
 

@@ -22,7 +22,6 @@ from psgraph.methods.steps.kmeans import k_means
 from psgraph.methods.steps.seeds import synthesis_seed
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["LDPGen", "LDPGenMeasurement", "LDPGenState"]
@@ -188,7 +187,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     ) -> NDArray[np.int64]:
         degrees = engine.group_degrees(snapshot, labels, groups).reshape(-1)
         noisy = budget.run(
-            LaplaceCounts(degrees, per_edge(self._sensitivity)), epsilon=epsilon, label=label
+            LaplaceCounts(degrees, self._sensitivity), epsilon=epsilon, label=label
         )
         return noisy.reshape(-1, groups)
 

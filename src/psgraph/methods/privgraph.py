@@ -28,7 +28,6 @@ from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_withi
 from psgraph.methods.steps.seeds import synthesis_seed
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
@@ -150,7 +149,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
             inside, between = budget.parallel(epsilon, "inside communities", "between communities")
             inner_degrees, _ = engine.split_degrees(snapshot, labels)
             noisy_inner_degrees = inside.run(
-                LaplaceCounts(inner_degrees, per_edge(2)), epsilon=epsilon, label="inner degrees"
+                LaplaceCounts(inner_degrees, 2), epsilon=epsilon, label="inner degrees"
             )
             community_edges = engine.block_counts(
                 snapshot, labels, block_count(labels), inside=False
@@ -161,7 +160,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
                     community_edges.counts,
                     size=community_edges.size,
                     threshold=norm_sub_threshold,
-                    sensitivity=per_edge(1),
+                    sensitivity=1,
                 ),
                 epsilon=epsilon,
                 label="community edges",

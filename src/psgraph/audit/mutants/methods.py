@@ -223,8 +223,8 @@ METHODS = (
         _edit(
             perturbation,
             "measure_structure",
-            "LaplaceCounts(inner_degrees, per_edge(2))",
-            "LaplaceCounts(inner_degrees, per_edge(1))",
+            "LaplaceCounts(inner_degrees, 2)",
+            "LaplaceCounts(inner_degrees, 1)",
         ),
         ("enumeration", "replay"),
     ),
@@ -291,8 +291,8 @@ METHODS = (
         _edit(
             GrowthPass,
             "draw",
-            "rate = epsilon / self.sensitivity.amount",
-            "rate = 2 * epsilon / self.sensitivity.amount",
+            "rate = epsilon / self.sensitivity",
+            "rate = 2 * epsilon / self.sensitivity",
         ),
         ("samplers",),
     ),

@@ -22,7 +22,6 @@ from psgraph._runtime.jit import kernel
 from psgraph.methods.der.rectangles import Rectangles, Regions, valid_cells
 from psgraph.methods.der.splits import NO_SPLIT, SplitChoice
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["explore", "level_epsilons", "tree_depth"]
@@ -83,7 +82,7 @@ def explore(
     for level, epsilon in enumerate(level_epsilons(count_epsilon, depth)):
         cells = regions.cells
         noisy = budget.run(
-            LaplaceCounts(regions.edges, per_edge(1)),
+            LaplaceCounts(regions.edges, 1),
             epsilon=epsilon,
             label=f"level {level} counts",
         )

@@ -22,7 +22,6 @@ from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["DER", "DERMeasurement"]
@@ -166,7 +165,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
         noisy_degrees = budget.run(
-            LaplaceCounts(degrees, per_edge(2)), epsilon=epsilon, label="degrees"
+            LaplaceCounts(degrees, 2), epsilon=epsilon, label="degrees"
         )
         return order[np.argsort(-noisy_degrees[order], kind="stable")]
 

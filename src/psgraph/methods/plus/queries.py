@@ -42,7 +42,6 @@ from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 
 __all__ = [
@@ -180,7 +179,7 @@ def _triangles(
         reach = largest_common_neighbours(edges, nodes)
         return Ladder(count_triangles(edges, nodes), reach, nodes)
     kept = kept_by_both(edges, numbers, cap.edges)
-    return CappedTriangles(count_triangles(kept, nodes), per_edge(cap.sensitivity))
+    return CappedTriangles(count_triangles(kept, nodes), cap.sensitivity)
 
 
 def measure_communities(
@@ -226,9 +225,9 @@ def _block_counts(snapshot: Snapshot, labels: Labels, blocks: int, engine: Engin
 
 def _count(value: int, query: str, epsilon: Fraction, budget: Budget) -> int:
     label, sensitivity = LABELS[query]
-    return budget.run(LaplaceCount(value, per_edge(sensitivity)), epsilon=epsilon, label=label)
+    return budget.run(LaplaceCount(value, sensitivity), epsilon=epsilon, label=label)
 
 
 def _counts(values: Integers, query: str, epsilon: Fraction, budget: Budget) -> Integers:
     label, sensitivity = LABELS[query]
-    return budget.run(LaplaceCounts(values, per_edge(sensitivity)), epsilon=epsilon, label=label)
+    return budget.run(LaplaceCounts(values, sensitivity), epsilon=epsilon, label=label)

@@ -22,7 +22,6 @@ from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
 from psgraph.methods.privhrg.generation import draw_edges
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
@@ -167,7 +166,7 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
             order = blocks.layout.order
             edges_across(blocks.layout, starts, neighbours)
             noisy_edges = budget.run(
-                LaplaceCounts(blocks.edges(), per_edge(1)),
+                LaplaceCounts(blocks.edges(), 1),
                 epsilon=count_epsilon,
                 label="block edges",
             )

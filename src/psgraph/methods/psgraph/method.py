@@ -36,7 +36,6 @@ from psgraph.methods.steps.communities import (
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
@@ -180,7 +179,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         roster, epsilon = snapshot.roster, budget.remaining
         with phase("communities"):
             noisy_edge_count = budget.run(
-                LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
+                LaplaceCount(engine.edge_count(snapshot), 1),
                 epsilon=_edge_epsilon(epsilon),
                 label="edges",
             )

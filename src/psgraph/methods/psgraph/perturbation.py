@@ -12,7 +12,6 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.steps.block_model import block_count
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
@@ -45,10 +44,10 @@ def measure_structure(
     )
     inside, between = budget.parallel(epsilon, "inside communities", "between communities")
     noisy_inner_degrees = inside.run(
-        LaplaceCounts(inner_degrees, per_edge(2)), epsilon=inner_epsilon, label="inner degrees"
+        LaplaceCounts(inner_degrees, 2), epsilon=inner_epsilon, label="inner degrees"
     )
     noisy_outer_degrees = between.run(
-        LaplaceCounts(outer_degrees, per_edge(2)), epsilon=outer_epsilon, label="outer degrees"
+        LaplaceCounts(outer_degrees, 2), epsilon=outer_epsilon, label="outer degrees"
     )
     noisy_community_edges = between.run(
         SparseLaplaceCounts(
@@ -56,7 +55,7 @@ def measure_structure(
             community_edges.counts,
             size=community_edges.size,
             threshold=norm_sub_threshold,
-            sensitivity=per_edge(1),
+            sensitivity=1,
         ),
         epsilon=edge_epsilon,
         label="community edges",

@@ -19,7 +19,6 @@ from psgraph.graph import Snapshot
 from psgraph.methods.base import NoisePlan
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 
@@ -79,7 +78,7 @@ def find_communities(
             counts.counts,
             size=counts.size,
             threshold=norm_sub_threshold,
-            sensitivity=per_edge(1),
+            sensitivity=1,
         ),
         epsilon=super_graph_epsilon,
         label="super-graph edges",

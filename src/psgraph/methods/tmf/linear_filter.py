@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph.privacy.mechanism import Mechanism, changed_cells, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_cells
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["UnprovenLinearFilter", "passing_chance"]
@@ -42,7 +42,7 @@ class UnprovenLinearFilter(Mechanism[Integers]):
     name = "linear filter"
     proof = "proofs/largest-cells.md"
     proven = False
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     @property
     def shape(self) -> tuple[int, ...]:

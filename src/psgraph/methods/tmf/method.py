@@ -20,7 +20,7 @@ from psgraph.methods.parameters import checked_choice
 from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.mechanisms.top import LargestCells
 
@@ -128,7 +128,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         count_epsilon, cell_epsilon = self._split(budget.remaining)
         with phase("perturbation"):
             noisy_edge_count = budget.run(
-                LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
+                LaplaceCount(engine.edge_count(snapshot), 1),
                 epsilon=count_epsilon,
                 label="edges",
             )
