@@ -7,6 +7,7 @@
     │   └── BudgetError             an epsilon, window or split makes no sense      (exit 2)
     ├── DataError                   the input can't be used as it stands            (exit 1)
     │   ├── RosterError             the public node list is missing or broken       (exit 1)
+    │   ├── UnknownKind             a graph of a kind that this version can't read  (exit 1)
     │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
     ├── OutputError                 the result can't be written there               (exit 1)
     ├── LedgerError                 the record of the stream can't be used          (exit 1)
@@ -53,6 +54,7 @@ __all__ = [
     "ServiceError",
     "TermsChanged",
     "UnitMismatch",
+    "UnknownKind",
     "VerificationFailed",
     "exact_decimal",
 ]
@@ -80,6 +82,10 @@ class DataError(PsgraphError, ValueError):
 
 class RosterError(DataError):
     """The public node list is missing or broken."""
+
+
+class UnknownKind(DataError):
+    """A graph is of a kind (directed, two-sided, …) that this version can't read."""
 
 
 class OutsideRoster(DataError):
