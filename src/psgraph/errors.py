@@ -8,6 +8,7 @@
     │   └── KindMismatch            something is not defined on this kind of graph  (exit 2)
     ├── DataError                   the input can't be used as it stands            (exit 1)
     │   ├── RosterError             the public node list is missing or broken       (exit 1)
+    │   ├── UnknownKind             a graph of a kind that this version can't read  (exit 1)
     │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
     ├── OutputError                 the result can't be written there               (exit 1)
     ├── LedgerError                 the record of the stream can't be used          (exit 1)
@@ -55,6 +56,7 @@ __all__ = [
     "ServiceError",
     "TermsChanged",
     "UnitMismatch",
+    "UnknownKind",
     "VerificationFailed",
     "exact_decimal",
 ]
@@ -86,6 +88,10 @@ class DataError(PsgraphError, ValueError):
 
 class RosterError(DataError):
     """The public node list is missing or broken."""
+
+
+class UnknownKind(DataError):
+    """A graph is of a kind (directed, two-sided, …) that this version can't read."""
 
 
 class OutsideRoster(DataError):
