@@ -320,7 +320,6 @@ def test_blocks_are_those_of_the_recursion(nodes: int, seed: int, epsilon: Fract
     edges = random_edges(nodes, 0.2, seed)
     tree = some_tree(nodes, seed)
     blocks = find_blocks(tree, epsilon)
-    edges_across(blocks.layout, *lists(nodes, edges))
     bounds = np.stack([blocks.begin, blocks.middle, blocks.end], axis=1).tolist()
     found = [block_pairs(blocks.layout.order, *ends) for ends in bounds]
     assert Counter(found) == Counter(textbook_blocks(tree, tree.root, epsilon))
@@ -328,7 +327,7 @@ def test_blocks_are_those_of_the_recursion(nodes: int, seed: int, epsilon: Fract
     everyone = Counter(pair for block in found for pair in block)
     assert everyone == Counter(combinations(range(nodes), 2))
     assert pairs_in(blocks.begin, blocks.middle, blocks.end).tolist() == list(map(len, found))
-    assert blocks.edges().tolist() == [len(block & set(edges)) for block in found]
+    assert blocks.edges(*lists(nodes, edges)).tolist() == [len(block & set(edges)) for block in found]
 
 
 # ---- drawing ----

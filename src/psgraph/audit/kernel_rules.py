@@ -139,9 +139,7 @@ def _noise_comes_from_the_source() -> str | None:
 
 
 def _noise_is_integer() -> str | None:
-    drawn = LaplaceCounts(np.zeros(8, dtype=np.int64), 1).draw(
-        Sampler(RandomSource.seeded(1)), ONE
-    )
+    drawn = LaplaceCounts(np.zeros(8, dtype=np.int64), 1).draw(Sampler(RandomSource.seeded(1)), ONE)
     if drawn.dtype.kind != "i":
         return "noisy counts are not integers"
     try:

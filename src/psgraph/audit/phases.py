@@ -67,9 +67,7 @@ def phase_loss(name: str) -> tuple[float, float]:
 
 
 def _edge_count(snapshot: Snapshot, budget: Budget) -> None:
-    budget.run(
-        LaplaceCount(ENGINE.edge_count(snapshot), 1), epsilon=Fraction(2), label="edges"
-    )
+    budget.run(LaplaceCount(ENGINE.edge_count(snapshot), 1), epsilon=Fraction(2), label="edges")
 
 
 def _structure(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:

@@ -194,16 +194,16 @@ class PrivateSnapshot:
         KindMismatch
             If the query is not defined on graphs of this kind.
         MethodError
-            If the exact answer's shape differs from the one the query states as public.
+            If the mechanism, its sensitivity or its shape differs from what the query states.
         """
         if not isinstance(query, Query):
             raise MethodError(f"a {type(query).__name__} is not a query")
         self._check(query, epsilon)
         mechanism = query.mechanism(query.answer(self._edges))
-        stated = query.sensitivity, query.shape(self._edges.nodes)
-        if (mechanism.sensitivity, tuple(mechanism.shape)) != stated:
+        stated = query.noise, query.sensitivity, query.shape(self._edges.nodes)
+        if (mechanism.name, mechanism.sensitivity, tuple(mechanism.shape)) != stated:
             raise MethodError(
-                f"{query.label}: the mechanism's sensitivity or shape is not the stated one"
+                f"{query.label}: the mechanism, its sensitivity or its shape is not the one stated"
             )
         return self._budget.run(
             mechanism,
@@ -232,9 +232,7 @@ class PrivateSnapshot:
         Privacy: ε once for all of them, since an edge is in one part only. What decides which
         part an edge is in must be public or already released. proofs/parallel-composition.md.
         """
-        return tuple(
-            self._with_budget(budget) for budget in self._budget.parallel(epsilon, *parts)
-        )
+        return tuple(self._with_budget(budget) for budget in self._budget.parallel(epsilon, *parts))
 
     # ---- draws that depend on no data and cost nothing ----
 

@@ -15,8 +15,8 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import counting
-from psgraph.engines.pairs import pair_count
 from psgraph.engines.running import Job
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
@@ -144,11 +144,11 @@ class BlockEdges(CountsQuery):
 
     def shape(self, nodes: int) -> tuple[int, ...]:
         del nodes
-        return (pair_count(self.blocks, inside=True),)
+        return (UNDIRECTED.cell_count(self.blocks, inside=True),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
         cells, found = block_counts(edges, self.labels, self.blocks, inside=True)
-        counts = np.zeros(pair_count(self.blocks, inside=True), dtype=np.int64)
+        counts = np.zeros(UNDIRECTED.cell_count(self.blocks, inside=True), dtype=np.int64)
         counts[cells] = found
         return counts
 
@@ -165,12 +165,13 @@ class SparseBlockEdges(Query[NoisyCounts]):
     blocks: int
 
     sensitivity = 1
+    noise = SparseLaplaceCounts.name
     proof = "proofs/sparse-noise.md"
     inside: ClassVar[bool]
 
     def shape(self, nodes: int) -> tuple[int, ...]:
         del nodes
-        return (pair_count(self.blocks, inside=self.inside),)
+        return (UNDIRECTED.cell_count(self.blocks, inside=self.inside),)
 
     def answer(self, edges: PrivateEdges) -> tuple[Integers, Integers]:
         return block_counts(edges, self.labels, self.blocks, inside=self.inside)
@@ -180,7 +181,7 @@ class SparseBlockEdges(Query[NoisyCounts]):
         return SparseLaplaceCounts(
             cells,
             counts,
-            size=pair_count(self.blocks, inside=self.inside),
+            size=UNDIRECTED.cell_count(self.blocks, inside=self.inside),
             threshold=norm_sub_threshold,
             sensitivity=self.sensitivity,
         )
@@ -232,7 +233,9 @@ class CommunityChoices(Query[Labels]):
 
     label = "community choice"
     sensitivity = 1
+    noise = CommunityChoice.name
     proof = "proofs/community-choice.md"
+    subject = "a node's community"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
         return (nodes,)
@@ -277,9 +280,9 @@ def block_counts(
 ) -> tuple[Integers, Integers]:
     """Count edges per unordered pair of blocks: the cells that are not zero, and their counts.
 
-    The cell of a pair has the number that `psgraph.engines.pairs.cell_of` gives it.
+    The cell of a pair has the number that `psgraph.graph.kind.Kind.cell_of` gives it.
     """
-    size = pair_count(blocks, inside=inside)
+    size = UNDIRECTED.cell_count(blocks, inside=inside)
     shared = (labels, blocks, inside)
     parts = edges.parts.edges()
     # Which of the two forms runs changes the time it takes, not the answer.
@@ -297,9 +300,7 @@ def adjacency(edges: PrivateEdges) -> tuple[Integers, Positions]:
 
     Takes all edges in the memory of one machine.
     """
-    return edges.once(
-        "adjacency", lambda: counting.adjacency(*edges.parts.whole(), edges.nodes)
-    )
+    return edges.once("adjacency", lambda: counting.adjacency(*edges.parts.whole(), edges.nodes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ them; a plug-in brings its own by subclassing `Mechanism`, and a `Query` that bu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 

@@ -43,6 +43,8 @@ class Query(ABC, Generic[Output]):
     sensitivity
         How far one edge can move the answer, in the norm its mechanism is stated in (L1 for
         counts). Checked by `psgraph.testing.check_query`.
+    noise
+        The name of the mechanism that draws the noisy answer.
     proof
         The note that proves the sensitivity.
     subject
@@ -55,18 +57,16 @@ class Query(ABC, Generic[Output]):
     reads_previous
         Whether it reads the snapshot of the timestamp before as well. That timestamp has to pay
         for it in advance: `psgraph.methods.private.PrivateSnapshot.reserve`.
-    needs_all_edges
-        Whether answering it takes all edges of a snapshot in the memory of one machine.
     """
 
     label: str
     sensitivity: int
+    noise: ClassVar[str]
     proof: ClassVar[str]
     subject: ClassVar[str] = ""
     counts: ClassVar[Counted] = ""
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
     reads_previous: ClassVar[bool] = False
-    needs_all_edges: ClassVar[bool] = False
 
     def sensitivity_for(self, unit: Unit) -> int:
         """Return how far one `unit` can move the answer.
@@ -95,6 +95,8 @@ class Query(ABC, Generic[Output]):
 class CountQuery(Query[int]):
     """A query whose answer is one integer; it gets discrete Laplace noise."""
 
+    noise = LaplaceCount.name
+
     def shape(self, nodes: int) -> tuple[int, ...]:
         del nodes
         return (1,)
@@ -105,6 +107,8 @@ class CountQuery(Query[int]):
 
 class CountsQuery(Query[Integers]):
     """A query whose answer is an array of integers; each gets discrete Laplace noise."""
+
+    noise = LaplaceCounts.name
 
     def mechanism(self, answer: Integers) -> Mechanism[Integers]:
         return LaplaceCounts(np.asarray(answer), self.sensitivity)

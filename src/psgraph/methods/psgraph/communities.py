@@ -6,14 +6,15 @@ import numpy as np
 
 from psgraph._runtime.arrays import Labels
 from psgraph.graph import Roster
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.steps.communities import renumbered
-from psgraph.privacy.budget import Budget
 
 __all__ = ["keep_communities"]
 
 
-def keep_communities(roster: Roster, labels: Labels, new_roster: Roster, budget: Budget) -> Labels:
-    """Carry communities over to a roster; new nodes go to random ones. Depends on no edges."""
+def keep_communities(roster: Roster, labels: Labels, private: PrivateSnapshot) -> Labels:
+    """Carry communities over to a new roster; new nodes go to random ones. Asks nothing."""
+    new_roster = private.roster
     if roster is new_roster or roster == new_roster:
         return labels
     before = roster.positions(new_roster.ids)
@@ -22,5 +23,5 @@ def keep_communities(roster: Roster, labels: Labels, new_roster: Roster, budget:
     carried[stayed] = labels[before[stayed]]
     existing = np.unique(carried[stayed] if stayed.any() else labels)
     newcomers = int(np.count_nonzero(~stayed))
-    carried[~stayed] = existing[budget.random_labels(newcomers, existing.size)]
+    carried[~stayed] = existing[private.random_labels(newcomers, existing.size)]
     return renumbered(carried)

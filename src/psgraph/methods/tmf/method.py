@@ -12,17 +12,18 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.engines.pairs import pair_of
 from psgraph.errors import InvalidArgument, exact_decimal
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_choice
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
+from psgraph.methods.queries import EdgeCount, block_counts
 from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
-from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.mechanisms.top import LargestCells
+from psgraph.privacy.query import Query
 
 __all__ = ["TmF", "TmFMeasurement"]
 
@@ -37,11 +38,54 @@ LINEAR = Caveat(
 
 @dataclass(frozen=True)
 class TmFMeasurement:
-    """The noisy edge count m̃ and the cells kept, numbered as in `psgraph.engines.pairs`."""
+    """The noisy edge count m̃ and the cells kept, numbered as in `psgraph.graph.kind`."""
 
     roster: Roster
     noisy_edge_count: int
     cells: Integers
+
+
+@dataclass(frozen=True)
+class LargestPairs(Query[Integers]):
+    """The `keep` pairs of nodes with the largest noisy cells.
+
+    Privacy: an edge is one cell, which it moves by 1; `keep` is released. Keeping the largest is
+    post-processing of all noisy cells.
+    """
+
+    keep: int
+
+    label = "cells"
+    sensitivity = 1
+    noise = LargestCells.name
+    proof = "proofs/largest-cells.md"
+    subject = "a cell of the adjacency matrix (0 or 1)"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return (UNDIRECTED.pairs(nodes),)
+
+    def answer(self, edges: PrivateEdges) -> tuple[Integers, int]:
+        everyone = np.arange(edges.nodes, dtype=np.int32)  # each node is a block of its own
+        cells, _ = block_counts(edges, everyone, edges.nodes, inside=False)
+        return cells, UNDIRECTED.pairs(edges.nodes)
+
+    def mechanism(self, answer: tuple[Integers, int]) -> Mechanism[Integers]:
+        cells, size = answer
+        return LargestCells(cells, size=size, keep=self.keep)
+
+
+@dataclass(frozen=True)
+class FilteredPairs(LargestPairs):
+    """About `keep` pairs of nodes by the published shortcut, for comparison.
+
+    Privacy: **none**, and certificates say so.
+    """
+
+    noise = UnprovenLinearFilter.name
+
+    def mechanism(self, answer: tuple[Integers, int]) -> Mechanism[Integers]:
+        cells, size = answer
+        return UnprovenLinearFilter(cells, size=size, keep=self.keep)
 
 
 class TmF(Method[TmFMeasurement, TmFMeasurement]):
@@ -82,6 +126,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     name = "tmf"
     needs_all_edges = True
     records = (TmFMeasurement,)
+    queries = (EdgeCount, LargestPairs, FilteredPairs)
 
     def __init__(
         self,
@@ -106,8 +151,8 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         case = "every timestamp"
         count_epsilon, cell_epsilon = self._split(guarantee.per_timestamp)
         return [
-            NoisePlan(case, "edges", count_epsilon, 1, "the number of edges", unit="edges"),
-            NoisePlan(case, "cells", cell_epsilon, 1, "a cell of the adjacency matrix (0 or 1)"),
+            NoisePlan.of(case, EdgeCount, count_epsilon),
+            NoisePlan.of(case, self._cells, cell_epsilon),
         ]
 
     def _split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
@@ -115,32 +160,23 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         count_epsilon = self.count_share * epsilon
         return count_epsilon, epsilon - count_epsilon
 
-    def measure(
-        self, snapshot: Snapshot, state: TmFMeasurement | None, budget: Budget, engine: Engine
-    ) -> TmFMeasurement:
+    @property
+    def _cells(self) -> type[LargestPairs | FilteredPairs]:
+        return LargestPairs if self.filter == "exact" else FilteredPairs
+
+    def measure(self, private: PrivateSnapshot, state: TmFMeasurement | None) -> TmFMeasurement:
         """Measure the edge count, and that many of the largest noisy cells.
 
         Privacy: all of the budget for one edge, unless `filter` is ``"linear"``. An edge moves
         the count by 1 and one cell by 1. proofs/tmf.md.
         """
         del state  # timestamps are independent
-        roster = snapshot.roster
-        count_epsilon, cell_epsilon = self._split(budget.remaining)
+        roster = private.roster
+        count_epsilon, cell_epsilon = self._split(private.remaining)
         with phase("perturbation"):
-            noisy_edge_count = budget.run(
-                LaplaceCount(engine.edge_count(snapshot), 1),
-                epsilon=count_epsilon,
-                label="edges",
-            )
+            noisy_edge_count = private.ask(EdgeCount(), epsilon=count_epsilon)
             keep = min(max(noisy_edge_count, 0), roster.pairs)
-            everyone = np.arange(len(roster), dtype=np.int32)  # each node is a block of its own
-            edges = engine.block_counts(snapshot, everyone, len(roster), inside=False)
-            largest: Mechanism[Integers] = (
-                LargestCells(edges.cells, size=edges.size, keep=keep)
-                if self.filter == "exact"
-                else UnprovenLinearFilter(edges.cells, size=edges.size, keep=keep)
-            )
-            cells = budget.run(largest, epsilon=cell_epsilon, label="cells")
+            cells = private.ask(self._cells(keep), epsilon=cell_epsilon)
         return TmFMeasurement(roster, noisy_edge_count, cells)
 
     def synthesise(
@@ -148,7 +184,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     ) -> SyntheticGraph:
         del rng, engine  # the cells kept are the edges
         with phase("reconstruction"):
-            u, v = pair_of(state.cells, len(state.roster), inside=False)
+            u, v = UNDIRECTED.pair_of(state.cells, len(state.roster), inside=False)
             return SyntheticGraph(state.roster, u, v)
 
     def summary(self, state: TmFMeasurement) -> Mapping[str, Any]:
