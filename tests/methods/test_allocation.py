@@ -41,7 +41,7 @@ def timestamp(snapshot, state, seed):
     budget = Budget(Fraction(1, 5), Sampler(RandomSource.seeded(seed)))
     measurement = method.measure(snapshot, state, budget, engine)
     state = method.update(state, measurement)
-    method.synthesise(state, np.random.default_rng(seed), engine)
+    method.synthesise(state, None, np.random.default_rng(seed), engine)
     return state
 
 def peak(run):

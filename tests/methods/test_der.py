@@ -406,7 +406,7 @@ def published(method: DER, snapshot: Snapshot, epsilon: Fraction | int, seed: in
     spent = budget(epsilon, seed)
     measurement = method.measure(snapshot, None, spent, LocalEngine())
     graph = method.synthesise(
-        method.update(None, measurement), np.random.default_rng(0), LocalEngine()
+        method.update(None, measurement), None, np.random.default_rng(0), LocalEngine()
     )
     return graph, spent
 

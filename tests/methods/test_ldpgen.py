@@ -211,7 +211,7 @@ def test_graphs_are_drawn_with_these_chances():
     rng, rounds = np.random.default_rng(6), 2000
     counts = np.zeros((10, 10))
     for _ in range(rounds):
-        graph = LDPGen().synthesise(state, rng, ENGINE)
+        graph = LDPGen().synthesise(state, None, rng, ENGINE)
         counts[graph.u, graph.v] += 1
     certain = (chances == 0) | (chances == 1)
     assert (counts[certain] == rounds * chances[certain]).all()

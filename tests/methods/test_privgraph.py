@@ -136,7 +136,7 @@ def state(labels: np.ndarray, degrees, pairs, edges) -> PrivGraphState:
 def test_edges_between_communities_end_in_these_two():
     labels = labels_of(*[0] * 10, *[1] * 10, *[2] * 10)
     drawn = PrivGraph().synthesise(
-        state(labels, np.zeros(30), [(0, 1)], [40.0]), np.random.default_rng(1), ENGINE
+        state(labels, np.zeros(30), [(0, 1)], [40.0]), None, np.random.default_rng(1), ENGINE
     )
     assert drawn.edge_count == 40
     assert set(labels[drawn.u].tolist()) == {0}
@@ -150,7 +150,7 @@ def test_degrees_and_counts_come_out_on_average():
     rng, rounds = np.random.default_rng(3), 1500
     degrees, between = np.zeros(16), 0
     for _ in range(rounds):
-        graph = PrivGraph().synthesise(estimate, rng, ENGINE)
+        graph = PrivGraph().synthesise(estimate, None, rng, ENGINE)
         inside = labels[graph.u] == labels[graph.v]
         between += np.count_nonzero(~inside)
         degrees += np.bincount(graph.u[inside], minlength=16)

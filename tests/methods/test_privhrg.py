@@ -399,7 +399,7 @@ def test_without_noise_every_block_has_its_edges() -> None:
     assert measurement.noisy_edges.size == 199  # no block is too small to be kept apart
     state = method.update(None, measurement)
     counts = [
-        method.synthesise(state, np.random.default_rng(seed), LocalEngine()).edge_count
+        method.synthesise(state, None, np.random.default_rng(seed), LocalEngine()).edge_count
         for seed in range(60)
     ]
     assert abs(np.mean(counts) - len(edges)) < 5 * np.std(counts) / math.sqrt(60)

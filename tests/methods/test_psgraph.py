@@ -62,7 +62,7 @@ def test_defined_on_every_stream(stream, switches, epsilon, seed):
         measurement = method.measure(snapshot, state, money, ENGINE)
         assert money.remaining == 0
         state = method.update(state, measurement)
-        graph = method.synthesise(state, np.random.default_rng(seed), ENGINE)
+        graph = method.synthesise(state, None, np.random.default_rng(seed), ENGINE)
         nodes = len(snapshot.roster)
         assert graph.roster == snapshot.roster
         if switches["postprocess"]:
@@ -97,7 +97,7 @@ def test_extreme_graphs(snapshot, epsilon):
     state = None
     for seed in range(3):
         state = step(method, snapshot, state, epsilon=epsilon, seed=seed)
-        graph = method.synthesise(state, np.random.default_rng(seed), ENGINE)
+        graph = method.synthesise(state, None, np.random.default_rng(seed), ENGINE)
         assert graph.roster == snapshot.roster
 
 
@@ -107,7 +107,7 @@ def test_an_impossible_edge_count_is_clipped(noisy, edges):
     state = dataclasses.replace(
         step(method, hubs(10, 20, seed=1), epsilon="9"), noisy_edge_count=noisy
     )
-    assert method.synthesise(state, np.random.default_rng(1), ENGINE).edge_count == edges
+    assert method.synthesise(state, None, np.random.default_rng(1), ENGINE).edge_count == edges
 
 
 # ---- budgets ----
@@ -230,8 +230,8 @@ def test_there_must_be_communities_to_keep():
 def test_postprocessing_off_leaves_the_edge_count_free():
     state = run(PSGraph(), CALM, epsilon="2")[-1]
     rng = np.random.default_rng(1)
-    drawn = PSGraph(postprocess=False).synthesise(state, rng, ENGINE)
-    repaired = PSGraph().synthesise(state, np.random.default_rng(1), ENGINE)
+    drawn = PSGraph(postprocess=False).synthesise(state, None, rng, ENGINE)
+    repaired = PSGraph().synthesise(state, None, np.random.default_rng(1), ENGINE)
     assert repaired.edge_count == state.noisy_edge_count
     assert drawn.edge_count != state.noisy_edge_count
 
@@ -337,7 +337,7 @@ def test_synthesis_is_determined_by_state_and_seed():
     method = PSGraph()
     state = run(method, CALM[:2])[-1]
     one, same, other = (
-        method.synthesise(state, np.random.default_rng(seed), ENGINE) for seed in (1, 1, 2)
+        method.synthesise(state, None, np.random.default_rng(seed), ENGINE) for seed in (1, 1, 2)
     )
     assert one == same
     assert one != other
@@ -362,7 +362,7 @@ def test_update_does_not_change_its_arguments():
 
     before = frozen()
     method.update(state, drawn)
-    method.synthesise(state, np.random.default_rng(1), ENGINE)
+    method.synthesise(state, None, np.random.default_rng(1), ENGINE)
     assert frozen() == before
 
 

@@ -63,7 +63,7 @@ class CountingEdges(Method):
     def update(self, state, measurement):
         return measurement
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state[0], [], [])
 
     def summary(self, state):
@@ -183,7 +183,7 @@ def test_a_failure_while_measuring_leaves_no_mark():
 
 def test_a_changed_roster_is_refused():
     class Wanderer(CountingEdges):
-        def synthesise(self, state, rng, engine):
+        def synthesise(self, state, previous, rng, engine):
             return SyntheticGraph(Roster.range(3), [], [])
 
     with pytest.raises(MethodError, match="changed the roster"):
@@ -198,8 +198,8 @@ def test_the_certificate_says_it_all():
         release = publisher.publish(snapshot(time="2024-05-01"))
     content = json.loads(release.certificate.to_json())
     assert content["private"] is True
-    assert content["promise"] == GUARANTEE.promise
-    assert content["unit"] == "one edge of one snapshot"
+    assert content["promise"] == GUARANTEE.text
+    assert content["unit"] == GUARANTEE.unit.text
     assert (content["epsilon"], content["window"]) == ("1", 5)
     assert content["spent"]["timestamp"] == content["spent"]["window"] == "0.2"
     assert [line["label"] for line in content["spent"]["mechanisms"]] == [

@@ -56,7 +56,7 @@ class Bursts(Method[Count, Count]):
         )
         return Count(snapshot.roster, count)
 
-    def synthesise(self, state: Any, rng: Any, engine: Any) -> SyntheticGraph:
+    def synthesise(self, state: Any, previous: Any, rng: Any, engine: Any) -> SyntheticGraph:
         return SyntheticGraph(state.roster, [], [])
 
 

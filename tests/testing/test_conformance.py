@@ -93,7 +93,7 @@ class Good(Method):
     def update(self, state, measurement):
         return measurement
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         weights = np.maximum(state.noisy_degrees, 0).astype(float)
         total = weights.sum()
         block = np.zeros(1 if total else 0, dtype=np.int32)
@@ -154,21 +154,21 @@ class DividesByEdges(Good):
 
 
 class NeedsTwoNodes(Good):
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         assert len(state.roster) >= 2, "too few nodes"
-        return super().synthesise(state, rng, engine)
+        return super().synthesise(state, previous, rng, engine)
 
 
 class KeepsTheFirstRoster(Good):
     def update(self, state, measurement):
         return measurement if state is None else changed(measurement, roster=state.roster)
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, [], [])
 
 
 class ReturnsASnapshot(Good):
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return Snapshot(state.roster, [], [])
 
 
@@ -286,7 +286,7 @@ class TellsTheEdges(Good):
         learned = super().measure(snapshot, state, budget, engine)
         return changed(learned, extra=0, noisy_degrees=snapshot.v[:1].astype(np.int64).copy())
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, [], [])
 
 
@@ -295,7 +295,7 @@ class KeepsTheSnapshot(Good):
         self.snapshot = snapshot
         return super().measure(snapshot, state, budget, engine)
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, self.snapshot.u, self.snapshot.v)
 
 
@@ -327,8 +327,8 @@ class UnknownRecord(Good):
 
 
 class OwnDice(Good):
-    def synthesise(self, state, rng, engine):
-        return super().synthesise(state, np.random.default_rng(), engine)
+    def synthesise(self, state, previous, rng, engine):
+        return super().synthesise(state, previous, np.random.default_rng(), engine)
 
 
 class PointsAtTheEdges(Good):

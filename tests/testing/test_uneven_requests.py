@@ -44,7 +44,7 @@ class Uneven(Method):
     def kept(self, snapshot, previous, engine):
         return None
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         none = np.zeros(0, dtype=np.int32)
         return SyntheticGraph(state.roster, none, none)
 

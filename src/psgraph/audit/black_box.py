@@ -259,9 +259,9 @@ def bound_stream(
     while done < runs and time.process_time() < until:
         for number, (side, stream) in enumerate(zip(sides, streams, strict=True)):
             edges, joined, seed = 0, 0, 2 * done + number
-            recorder = Recorder(seed=seed)
+            recorder, graph = Recorder(seed=seed), None
             for measured in measure_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
-                graph = synthesise(own, measured, ENGINE)
+                graph = synthesise(own, measured, graph, ENGINE)
                 edges += graph.u.size
                 joined += int(((graph.u == 0) & (graph.v == 1)).sum())
             side.append((joined, min(edges // (4 * window), 8)))

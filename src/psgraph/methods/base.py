@@ -6,7 +6,7 @@ will::
 
     measurement = method.measure(private, state)                    # queries → noisy values
     state       = method.update(state, measurement)                 # noisy values + past → estimate
-    graph       = method.synthesise(state, rng, engine)             # estimate → synthetic graph
+    graph       = method.synthesise(state, previous, rng, engine)   # estimate → synthetic graph
 
 The constructor takes public parameters only. Measurements and states are frozen dataclasses:
 nothing in them may be changed, nothing in them is private, and `psgraph.publication.records` can
@@ -190,6 +190,9 @@ class Method(ABC, Generic[Measurement, State]):
         anything is read.
     units
         The units of privacy it can be run under; a guarantee with another one is refused.
+    grows_from_release
+        Whether `synthesise` takes the release of the timestamp before. It is public; a publisher
+        reads it from its files, or makes it again.
     needs_all_edges
         Whether measuring or drawing takes all edges of a graph in the memory of one machine,
         instead of sums over parts of them. Publishing from a store says so first.
@@ -207,6 +210,7 @@ class Method(ABC, Generic[Measurement, State]):
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
+    grows_from_release: ClassVar[bool] = False
     needs_all_edges: ClassVar[bool] = False
 
     @property
@@ -271,8 +275,27 @@ class Method(ABC, Generic[Measurement, State]):
         return cast("State", measurement)
 
     @abstractmethod
-    def synthesise(self, state: State, rng: np.random.Generator, engine: Engine) -> SyntheticGraph:
-        """Draw a graph."""
+    def synthesise(
+        self,
+        state: State,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
+    ) -> SyntheticGraph:
+        """Draw a graph.
+
+        Parameters
+        ----------
+        state
+            After this timestamp.
+        previous
+            The release of the timestamp before, for a method with `grows_from_release`; None for
+            others, and at the first timestamp.
+        rng
+            Random numbers from the sealed seed: the only source of random choices here.
+        engine
+            Where edge-sized work runs.
+        """
 
     def summary(self, state: State) -> Mapping[str, Any]:
         """Released facts worth a column in a table; by default none."""

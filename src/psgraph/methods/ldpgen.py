@@ -232,8 +232,13 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         )
 
     def synthesise(
-        self, state: LDPGenState, rng: np.random.Generator, engine: Engine
+        self,
+        state: LDPGenState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
+        del previous
         with phase("reconstruction"):
             parts = engine.sample(*_blocks(state), seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)

@@ -69,7 +69,7 @@ class PrivateEdges:
     """
 
     def __init__(
-        self, snapshot: Snapshot, engine: Runner, *, previous: Snapshot | None = None
+        self, snapshot: Snapshot, engine: Any, *, previous: Snapshot | None = None
     ) -> None:
         self._snapshot, self._previous = snapshot, previous
         self.engine: Runner = getattr(engine, "runner", engine)
@@ -140,7 +140,7 @@ class PrivateSnapshot:
         self,
         snapshot: Snapshot,
         budget: Budget,
-        engine: Runner,
+        engine: Any,
         *,
         previous: Previous | None = None,
     ) -> None:

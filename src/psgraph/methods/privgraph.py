@@ -166,8 +166,13 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         return PrivGraphState(measurement.roster, labels, inner_degrees, (a, b), edges)
 
     def synthesise(
-        self, state: PrivGraphState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PrivGraphState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
+        del previous
         with phase("reconstruction"):
             inside = inside_blocks(state.inner_degrees, state.labels)
             counts = _rounded(state.community_edges, rng)

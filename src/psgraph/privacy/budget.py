@@ -20,7 +20,7 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.unit import Edge, Unit
+from psgraph.privacy.unit import Unit
 
 __all__ = ["RESERVED", "Budget", "Charge", "PartBudget"]
 
@@ -77,10 +77,9 @@ class Budget:
         What may be spent.
     sampler
         Where noise comes from.
-    unit
-        What is protected: by default one edge.
     spending
-        The public history of spends before this timestamp; by default none, in a window of one.
+        The guarantee, which names the unit that is protected, and the public history of spends
+        before this timestamp; by default one edge, and none, in a window of one.
 
     Examples
     --------
@@ -101,10 +100,9 @@ class Budget:
         epsilon: Fraction,
         sampler: Sampler,
         *,
-        unit: Unit | None = None,
         spending: Accountant | None = None,
     ) -> None:
-        self.epsilon, self.unit = epsilon, unit or Edge()
+        self.epsilon = epsilon
         self.spending = spending or Accountant(WEventPrivacy(epsilon, window=1))
         self.spent = Fraction(0)
         self._sampler = sampler
@@ -113,6 +111,11 @@ class Budget:
 
     def __repr__(self) -> str:
         return f"Budget({exact_decimal(self.remaining)} of {exact_decimal(self.epsilon)} left)"
+
+    @property
+    def unit(self) -> Unit:
+        """What is protected."""
+        return self.spending.guarantee.unit
 
     @property
     def remaining(self) -> Fraction:
@@ -229,7 +232,7 @@ class PartBudget(Budget):
     """The budget of one part; its charges also go into the trace of the whole."""
 
     def __init__(self, epsilon: Fraction, whole: Budget, name: str) -> None:
-        super().__init__(epsilon, whole._sampler, unit=whole.unit, spending=whole.spending)
+        super().__init__(epsilon, whole._sampler, spending=whole.spending)
         self._whole = whole
         self._part = f"{whole._part} / {name}" if whole._part else name
 

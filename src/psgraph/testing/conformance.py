@@ -21,6 +21,7 @@ import numpy as np
 from psgraph.errors import MethodError
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat, Method, check_caveat
+from psgraph.methods.private import Previous
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication import records
@@ -224,7 +225,7 @@ def _shows_nothing_without_noise(method: AnyMethod) -> None:
 def _synthesises_from_sealed_values(method: AnyMethod) -> None:
     unused = copy.deepcopy(method)
     for case, snapshots in streams().items():
-        state = None
+        state, graph = None, None
         for index, step in enumerate(run(method, snapshots)):
             pristine = copy.deepcopy(unused)  # what a method did before must not matter
             state = pristine.update(state, _stored(pristine, step.measurement))
@@ -233,10 +234,11 @@ def _synthesises_from_sealed_values(method: AnyMethod) -> None:
                 "must depend on nothing but the state and the measurement"
             )
             state = _stored(pristine, state)
-            assert rerun(pristine, state, seed=index) == step.graph, (
-                f"on {case} the graph made from the stored state is another one: synthesise "
-                "must depend on nothing but the state and its random numbers"
+            assert rerun(pristine, state, graph, seed=index) == step.graph, (
+                f"on {case} the graph made from the stored state is another one: synthesise must "
+                "depend on nothing but the state, the release before and its random numbers"
             )
+            graph = step.graph
 
 
 def _does_not_look_again(method: AnyMethod) -> None:
@@ -291,7 +293,7 @@ def _pairs_of(
             after = start.record(before.granted)
             for when, state, accountant, previous in (
                 ("at first", None, start, None),
-                ("later", before.state, after, pair[0]),
+                ("later", before.state, after, Previous.of(pair[0], before.trace)),
             ):
                 one, other = (
                     [

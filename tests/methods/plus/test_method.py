@@ -76,7 +76,7 @@ def test_it_is_defined_on_every_valid_stream(case, epsilon, window):
     ):
         assert budget.spent == granted
         spent.append(granted)
-        graph = PSGraphPlus().synthesise(state, np.random.default_rng(0), ENGINE)
+        graph = PSGraphPlus().synthesise(state, None, np.random.default_rng(0), ENGINE)
         assert graph.roster == stream[index].roster
         assert graph.edge_count == state.edge_count
         assert (graph.u < graph.v).all()
@@ -93,7 +93,7 @@ def test_a_graph_that_stays_is_published_with_the_right_size_and_degrees():
 
 
 def overlap(before, after) -> float:
-    one, other = (PSGraphPlus().synthesise(state, None, ENGINE) for state in (before, after))
+    one, other = (PSGraphPlus().synthesise(state, None, None, ENGINE) for state in (before, after))
     return edge_overlap(one, other)
 
 

@@ -42,9 +42,9 @@ def rows():
 
 
 def test_communities_are_found_and_published(rows):
-    graph = PSGraphPlus().synthesise(rows[-1][3], np.random.default_rng(0), ENGINE)
+    graph = PSGraphPlus().synthesise(rows[-1][3], None, np.random.default_rng(0), ENGINE)
     *_, (_, _, _, without) = run([DIVIDED] * 7, communities=False)
-    plain = PSGraphPlus().synthesise(without, np.random.default_rng(0), ENGINE)
+    plain = PSGraphPlus().synthesise(without, None, np.random.default_rng(0), ENGINE)
     assert rows[-1][3].search.used
     assert modularity(plain, TRUTH) < 0.1
     assert modularity(graph, TRUTH) > 0.6 * modularity(DIVIDED, TRUTH)

@@ -145,9 +145,13 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         return order[np.argsort(-noisy_degrees[order], kind="stable")]
 
     def synthesise(
-        self, state: DERMeasurement, rng: np.random.Generator, engine: Engine
+        self,
+        state: DERMeasurement,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
-        del rng, engine  # the arranged edges are the graph
+        del previous, rng, engine  # the arranged edges are the graph
         return SyntheticGraph(state.roster, state.u, state.v)
 
     def summary(self, state: DERMeasurement) -> Mapping[str, Any]:

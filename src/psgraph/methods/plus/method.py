@@ -298,10 +298,14 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         )
 
     def synthesise(
-        self, state: PlusState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PlusState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
         """Return the graph that `update` made."""
-        del rng, engine
+        del previous, rng, engine
         return SyntheticGraph(state.roster, state.u, state.v)
 
     def summary(self, state: PlusState) -> Mapping[str, Any]:

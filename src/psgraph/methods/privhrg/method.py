@@ -223,9 +223,13 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
         return PrivHRGState(measurement.roster, measurement.order, *bounds, probabilities)
 
     def synthesise(
-        self, state: PrivHRGState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PrivHRGState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
-        del engine
+        del previous, engine
         with phase("reconstruction"):
             bounds = state.begin, state.middle, state.end
             u, v = draw_edges(

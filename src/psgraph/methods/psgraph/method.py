@@ -255,8 +255,13 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         )
 
     def synthesise(
-        self, state: PSGraphState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PSGraphState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
+        del previous
         with phase("reconstruction"):
             parts = reconstruct(
                 labels=state.labels,

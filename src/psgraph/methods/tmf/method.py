@@ -180,9 +180,13 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         return TmFMeasurement(roster, noisy_edge_count, cells)
 
     def synthesise(
-        self, state: TmFMeasurement, rng: np.random.Generator, engine: Engine
+        self,
+        state: TmFMeasurement,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
-        del rng, engine  # the cells kept are the edges
+        del previous, rng, engine  # the cells kept are the edges
         with phase("reconstruction"):
             u, v = UNDIRECTED.pair_of(state.cells, len(state.roster), inside=False)
             return SyntheticGraph(state.roster, u, v)
