@@ -49,6 +49,7 @@ class Mechanism(ABC, Generic[Output]):
     --------
     A mechanism of a plug-in, randomised response on one bit:
 
+    >>> from dataclasses import dataclass
     >>> from psgraph.privacy.budget import Budget
     >>> from psgraph.privacy.randomness import RandomSource
     >>> @dataclass(frozen=True)

@@ -286,8 +286,7 @@ class Publisher:
                 release = self._publish_next(snapshot, times)
             self._cursor = number + 1
             if self.method.reads_previous():
-                charges = self._history.seal_of(number).charges
-                self._latest = number, Previous.of(snapshot, charges)
+                self._latest = number, Previous.of(snapshot, release.certificate.charges)
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
