@@ -18,7 +18,7 @@ from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.privhrg.dendrogram import Dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
-from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
+from psgraph.methods.tmf import UnprovenLinearFilter
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts

@@ -47,7 +47,7 @@ from psgraph.methods.queries import (
     SuperGraphEdges,
     degrees,
 )
-from psgraph.methods.tmf.method import FilteredPairs, LargestPairs
+from psgraph.methods.tmf import FilteredPairs, LargestPairs
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.query import CountQuery, CountsQuery, Query

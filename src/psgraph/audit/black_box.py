@@ -26,7 +26,7 @@ from psgraph.audit.transcripts import Recorder
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
-from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
+from psgraph.methods.tmf import UnprovenLinearFilter
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -112,8 +111,9 @@ def _several(made: Query[Any] | Iterable[Query[Any]]) -> list[Query[Any]]:
 
 def _check_statement(query: Query[Any]) -> None:
     name = type(query).__name__
-    frozen = dataclasses.is_dataclass(query) and query.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    assert frozen, f"{name} is not a frozen dataclass"
+    parameters = getattr(query, "__dataclass_params__", None)
+    assert parameters is not None, f"{name} is not a dataclass"
+    assert parameters.frozen, f"{name} is not frozen"
     for what in ("label", "noise", "proof"):
         text = getattr(query, what, None)
         assert isinstance(text, str), f"{name} states no {what}"
@@ -157,9 +157,7 @@ def _mechanism(
     return mechanism
 
 
-def _largest_distance(
-    query: Query[Any], kind: Kind, nodes: int, unit: Unit
-) -> tuple[float, int]:
+def _largest_distance(query: Query[Any], kind: Kind, nodes: int, unit: Unit) -> tuple[float, int]:
     """The largest distance between neighbours, as a share of the sensitivity, and how many."""
     stated = query.sensitivity_for(unit)
     if query.reads_previous and nodes > WITH_PREVIOUS:

@@ -25,8 +25,7 @@ from psgraph.methods.plus.method import PSGraphPlus
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph import perturbation
 from psgraph.methods.psgraph.method import PSGraph
-from psgraph.methods.tmf import linear_filter
-from psgraph.methods.tmf.method import TmF
+from psgraph.methods.tmf import TmF, linear_filter
 
 __all__ = ["METHODS"]
 

@@ -18,7 +18,6 @@ from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.psgraph.communities import keep_communities
 from psgraph.methods.psgraph.perturbation import (
     capped_degrees,
     fuse,
@@ -40,6 +39,7 @@ from psgraph.methods.steps.communities import (
     ChoiceConstant,
     division_plan,
     find_communities,
+    keep_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon

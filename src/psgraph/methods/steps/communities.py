@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Labels
+from psgraph.graph import Roster
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.base import NoisePlan
 from psgraph.methods.private import PrivateSnapshot
@@ -24,6 +25,7 @@ __all__ = [
     "ChoiceConstant",
     "division_plan",
     "find_communities",
+    "keep_communities",
     "renumbered",
 ]
 
@@ -106,3 +108,18 @@ def renumbered(labels: Labels) -> Labels:
         return labels
     used = np.bincount(labels) > 0
     return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
+
+
+def keep_communities(roster: Roster, labels: Labels, private: PrivateSnapshot) -> Labels:
+    """Carry communities over to a new roster; new nodes go to random ones. Asks nothing."""
+    new_roster = private.roster
+    if roster is new_roster or roster == new_roster:
+        return labels
+    before = roster.positions(new_roster.ids)
+    stayed = before >= 0
+    carried = np.empty(len(new_roster), dtype=np.int32)
+    carried[stayed] = labels[before[stayed]]
+    existing = np.unique(carried[stayed] if stayed.any() else labels)
+    newcomers = int(np.count_nonzero(~stayed))
+    carried[~stayed] = existing[private.random_labels(newcomers, existing.size)]
+    return renumbered(carried)
