@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.steps.communities import keep_communities
 from psgraph.methods.queries import SuperGraphEdges
-from psgraph.methods.steps.communities import _louvain, find_communities
+from psgraph.methods.steps.communities import _louvain, find_communities, keep_communities
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 

@@ -190,7 +190,7 @@ def test_a_snapshot_handed_in_again_serves_the_query_about_edges_kept(tmp_path):
 def test_the_plan_names_the_queries_of_each_kind_of_timestamp():
     rows = PSGraphPlus().plan(WEventPrivacy("4", window=5), nodes=1000)
     cases = {row.case for row in rows}
-    assert len(cases) == 6
+    assert len(cases) == 8
     assert {row.label for row in rows} >= {"edges", "degrees", "degree curve", "edges kept"}
     assert {row.case for row in PSGraphPlus().plan(WEventPrivacy("1", window=1), nodes=9)} == {
         "first timestamp",
