@@ -1,7 +1,7 @@
 """One timestamp of a stream: request, grant, measure, book, update.
 
 Publishing, rehearsing, rerunning and auditing all measure through `measure_timestamp`, the only
-place that hands a method private edges.
+place that hands a method something to ask.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
 from psgraph.graph import Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, measure_with
+from psgraph.methods.base import Method
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -65,7 +66,7 @@ def measure_timestamp(
     sampler: Sampler,
     engine: Engine,
     *,
-    previous: Snapshot | None = None,
+    previous: Previous | None = None,
     measured: Callable[[], object] = lambda: None,
 ) -> Timestamp:
     """Measure the next timestamp.
@@ -80,7 +81,7 @@ def measure_timestamp(
     sampler
         The source of all noise, and of the seed for drawing the graph.
     previous
-        The snapshot of the timestamp before, for methods that read two.
+        The timestamp before, for queries that read two snapshots.
     measured
         Called when the edges have been read for the last time, before `update`.
 
@@ -94,7 +95,8 @@ def measure_timestamp(
     granted = _requested(method, state, spending)
     spending.check(granted)
     budget = Budget(granted, sampler, spending=spending)
-    measurement = measure_with(method, snapshot, state, budget, engine, previous=previous)
+    private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
+    measurement = method.measure(private, state)
     if budget.spent > granted:
         raise MethodError(f"method {method.name!r} spent more than it was allowed")
     seed = sampler.source.bits(63)
@@ -133,7 +135,8 @@ def measure_stream(
         )
         spending, state = timestamp.spending, timestamp.state
         yield timestamp
-        previous = snapshot if method.remembers_snapshot else None
+        if method.reads_previous():
+            previous = Previous.of(snapshot, timestamp.charges)
 
 
 def draw_graph(

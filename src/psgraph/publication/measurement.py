@@ -9,6 +9,7 @@ from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method, check_caveat
+from psgraph.methods.private import Previous
 from psgraph.methods.timestamp import measure_timestamp
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.randomness import RandomSource
@@ -61,9 +62,11 @@ class Measuring:
         accountant: Accountant,
         *,
         times: str | None,
-        previous: Snapshot | None = None,
+        previous: Previous | None = None,
     ) -> Measured:
         """Measure the next timestamp. The result must be sealed before anything is shown.
+
+        `previous` is the timestamp before, for queries that read two snapshots.
 
         Privacy: as `psgraph.methods.timestamp.measure_timestamp`. All that was granted is
         charged, whether or not the method spends it.

@@ -14,6 +14,7 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
+from psgraph.methods.private import Previous
 from psgraph.methods.timestamp import Timestamp, draw_graph, measure_timestamp
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -116,7 +117,7 @@ def measure(
     *,
     seed: int,
     accountant: Accountant,
-    previous: Snapshot | None = None,
+    previous: Previous | None = None,
     measured: Callable[[], object] = lambda: None,
 ) -> Timestamp:
     """Measure one timestamp, with the noise that belongs to `seed`."""
@@ -156,7 +157,8 @@ def run(
             previous=previous,
             measured=partial(_overwrite, snapshot) if poison else lambda: None,
         )
-        accountant, state, previous = timestamp.spending, timestamp.state, _fresh(given)
+        accountant, state = timestamp.spending, timestamp.state
+        previous = Previous.of(_fresh(given), timestamp.charges)
         graph = rerun(method, state, graph, seed=100 * seed + index)
         yield Step(timestamp, graph)
 
