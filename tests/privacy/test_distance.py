@@ -43,7 +43,9 @@ def test_noise_on_integers():
 
 
 def test_sparse_counts():
-    one = SparseLaplaceCounts(np.array([1, 5]), np.array([2, 1]), 9, lambda _values, _often: 0.0, 1)
+    one = SparseLaplaceCounts(
+        np.array([1, 5]), np.array([2, 1]), 9, lambda _values, _often: 0.0, 1
+    )
     assert one.distance(replace(one, cells=np.array([1, 6]), counts=np.array([1, 1]))) == 3
     with pytest.raises(MethodError, match="size"):
         one.distance(replace(one, size=8))

@@ -86,7 +86,9 @@ class Good(Method):
     def _degrees(self, snapshot, budget, engine):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
-        return budget.run(LaplaceCounts(degrees, 2), epsilon=budget.remaining, label="degrees")
+        return budget.run(
+            LaplaceCounts(degrees, 2), epsilon=budget.remaining, label="degrees"
+        )
 
     def update(self, state, measurement):
         return measurement
@@ -179,7 +181,9 @@ class Thrifty(Good):
     def _degrees(self, snapshot, budget, engine):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
-        return budget.run(LaplaceCounts(degrees, 2), epsilon=budget.remaining / 2, label="degrees")
+        return budget.run(
+            LaplaceCounts(degrees, 2), epsilon=budget.remaining / 2, label="degrees"
+        )
 
 
 class Spendthrift(Good):

@@ -10,7 +10,6 @@ from psgraph.errors import DataError, InvalidArgument, TermsChanged, UnitMismatc
 from psgraph.graph import Graph, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.unit import Edge, Unit
 from psgraph.streams.statements import continues
 
 __all__ = [
@@ -55,9 +54,8 @@ def check_arguments(
 
 def check_unit(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
     """Refuse a guarantee for a unit that the method does not support."""
-    supported: tuple[type[Unit], ...] = getattr(method, "units", (Edge,))
-    if not isinstance(guarantee.unit, supported):
-        known = ", ".join(f"{unit.__name__}(…)" for unit in supported)
+    if not isinstance(guarantee.unit, method.units):
+        known = ", ".join(f"{unit.__name__}(…)" for unit in method.units)
         raise UnitMismatch(
             f"method {method.name!r} cannot protect {guarantee.unit.text}\n"
             f"Choose another method, or one of the units it supports: {known}."
