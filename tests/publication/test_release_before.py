@@ -37,6 +37,7 @@ class Snowball(Method[Counted, Counted]):
 
     name = "snowball"
     records = (Counted,)
+    queries = (EdgeCount,)
     grows_from_release = True
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
