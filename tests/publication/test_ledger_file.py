@@ -17,7 +17,7 @@ from psgraph.graph import Roster
 from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger, formats
-from psgraph.publication.ledger.packing import pack_roster, unpack_roster
+from psgraph.publication.ledger.rosters import pack_roster, unpack_roster
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify

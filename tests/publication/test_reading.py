@@ -14,7 +14,7 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 
 GUARANTEE = WEventPrivacy("1", window=2)
 OLD = Path(__file__).parent / "fixtures" / "0.1.0"

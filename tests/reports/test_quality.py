@@ -12,7 +12,7 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.metrics.limits import Limits, limits_of
 from psgraph.metrics.report import compare
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
 from psgraph.reports.verdicts import verdict_of, verdict_within

@@ -82,8 +82,8 @@ def command(
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
     """
+    from psgraph.publication.history import check_history
     from psgraph.publication.locations import ledger_of
-    from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.statements import window_in_time
 

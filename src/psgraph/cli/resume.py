@@ -42,9 +42,9 @@ def command(ledger: Path, source: Source, engine: EngineChoice, as_json: bool) -
     timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
     the ledger and costs nothing, the rest is published.
     """
+    from psgraph.publication.history import check_history, resumed
     from psgraph.publication.ledger import Ledger
     from psgraph.publication.locations import ledger_at
-    from psgraph.publication.opening import check_history, resumed
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.statements import window_in_time
 

@@ -141,8 +141,8 @@ def command(
     check_private_file("--unknown-nodes-to", unknown_nodes_to, out, inbox)
 
     from psgraph.methods.memory import memory_note
+    from psgraph.publication.history import check_history
     from psgraph.publication.locations import ledger_of
-    from psgraph.publication.opening import check_history
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.watching import Inbox, Waiting, watch

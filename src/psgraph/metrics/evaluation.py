@@ -20,7 +20,7 @@ from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.metrics.report import compare
 from psgraph.metrics.runs import Evaluation, Run
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
-from psgraph.publication.checking import check_stream
+from psgraph.publication.checks import check_stream
 from psgraph.publication.publisher import Publisher
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
 from psgraph.publication.certificate import Release
-from psgraph.publication.checking import check_stream
-from psgraph.publication.reading import read_releases
+from psgraph.publication.checks import check_stream
+from psgraph.publication.releases import read_releases
 from psgraph.streams.iterables import read_item
 
 __all__ = ["HasGraph", "ReleasesLike", "both_sides"]

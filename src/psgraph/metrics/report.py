@@ -219,7 +219,7 @@ def compare(
     >>> [row.more["snapshot_overlap_error"] for row in comparison.rows]
     [None, 0.33333333333333337]
     """
-    from psgraph.publication.originals import check_originals
+    from psgraph.publication.verification import check_originals
 
     more = MoreMetrics(groups)
     stream, releases = both_sides(stream, releases)

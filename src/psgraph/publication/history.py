@@ -3,72 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from psgraph.errors import OutOfOrder
+from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.base import Method, find_method
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of, name_in_terms, releases_of
+from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
+from psgraph.publication.promise import refuse_without_promise
+from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.terms import Terms
 
-__all__ = ["History", "Measured", "MemoryHistory", "Seal", "seal_of"]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A timestamp that was measured and is not sealed yet. It must not be shown.
-
-    Attributes
-    ----------
-    spent
-        What the timestamp is charged: all that was granted, whether or not it was used.
-    seed
-        Of the synthesis.
-    measurement, state
-        What the method learned, and what that makes of its past: noisy values only.
-    noise, times
-        The sampler, and where the times of the stream come from.
-    """
-
-    timestamp: int
-    snapshot: Snapshot
-    spent: Fraction
-    charges: tuple[Charge, ...]
-    seed: int
-    measurement: Any
-    state: Any
-    version: str
-    noise: str
-    times: str | None
-
-
-@dataclass(frozen=True)
-class Seal:
-    """A sealed timestamp: with the state, everything its release is made of.
-
-    Attributes
-    ----------
-    window_spent
-        What the window that ends with this timestamp has spent.
-    roster
-        The digest of the snapshot's roster.
-    noise
-        None if it was sealed by version 0.1.0, which did not record it.
-    """
-
-    timestamp: int
-    time: str | None
-    spent: Fraction
-    window_spent: Fraction
-    charges: tuple[Charge, ...]
-    seed: int
-    roster: str
-    version: str
-    noise: str | None
-    times: str | None
+__all__ = ["History", "MemoryHistory", "check_history", "open_history", "resumed"]
 
 
 class History(Protocol):
@@ -90,7 +40,7 @@ class History(Protocol):
         """The spends of the current window."""
 
     def roster_kind(self) -> str | None:
-        """The kind of roster the stream was begun with; None before the first timestamp."""
+        """The kind of roster the stream was started with; None before the first timestamp."""
 
     def stated_times(self) -> str | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
@@ -217,17 +167,125 @@ class MemoryHistory:
         )
 
 
-def seal_of(measured: Measured, window_spent: Fraction) -> Seal:
-    """The seal of a timestamp that was just recorded."""
-    return Seal(
-        timestamp=measured.timestamp,
-        time=measured.snapshot.time,
-        spent=measured.spent,
-        window_spent=window_spent,
-        charges=measured.charges,
-        seed=measured.seed,
-        roster=measured.snapshot.roster.digest,
-        version=measured.version,
-        noise=measured.noise,
-        times=measured.times,
+def open_history(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path | None,
+    directory: ReleaseDirectory | None,
+    seed: int | None,
+    noise: str,
+) -> History:
+    """Open or begin the ledger of a stream; without `ledger` and `directory`, use memory only."""
+    if ledger is None:
+        if directory is None:
+            return MemoryHistory(guarantee)
+        ledger = ledger_of(directory.path)
+    terms = _terms(method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise)
+    if directory is not None:
+        directory.check_usable(ledger=ledger)
+    opened = Ledger(ledger, terms)
+    try:
+        if directory is not None:
+            _refuse_stale_ledger(opened, directory)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def check_history(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path,
+    out: str | Path | None,
+    seed: int | None,
+    noise: str,
+    not_private: bool = False,
+    large_epsilon: bool = False,
+) -> None:
+    """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock.
+
+    Nothing is started.
+
+    It is quick, so a command can call it before it reads its input and compiles kernels.
+    """
+    check_noise(noise, seed)
+    refuse_without_promise(
+        method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
     )
+    directory = None if out is None else ReleaseDirectory(out)
+    if directory is not None:
+        directory.check_usable(ledger=ledger)
+    if ledger.exists():
+        open_history(
+            method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise
+        ).close()
+
+
+def _terms(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path,
+    directory: ReleaseDirectory | None,
+    seed: int | None,
+    noise: str,
+) -> Terms:
+    """The terms of a stream."""
+    return Terms(
+        guarantee=guarantee,
+        method=method.name,
+        distribution_version=method.distribution_version,
+        parameters=dict(method.parameters()),
+        seed=seed,
+        noise=noise,
+        out=None if directory is None else name_in_terms(ledger, directory.path),
+    )
+
+
+def resumed(ledger: Path, out: str | Path | None) -> dict[str, Any]:
+    """The arguments of a publisher that continues with a ledger, under its terms.
+
+    Parameters
+    ----------
+    out
+        Where releases go, if not where the terms say.
+    """
+    with Ledger(ledger) as opened:  # for writing, which migrates an older format
+        terms, noise = opened.terms, opened.noise or "exact"
+    out = releases_of(ledger, terms.out) if out is None else out
+    return {
+        "method": _method_of(terms, ledger),
+        "guarantee": terms.guarantee,
+        "ledger": ledger,
+        "out": out,
+        "seed": terms.seed,
+        "noise": noise,
+        "not_private": True,  # whoever began the ledger has decided that
+        "large_epsilon": True,
+    }
+
+
+def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
+    """Build the method a ledger was started with."""
+    try:
+        return find_method(terms.method)(**terms.parameters)
+    except TypeError:
+        raise TermsChanged(
+            f"method {terms.method!r} does not know all parameters that {ledger} was started with\n"
+            "Install the version of the method that began it."
+        ) from None
+
+
+def _refuse_stale_ledger(ledger: Ledger, directory: ReleaseDirectory) -> None:
+    """Refuse a restored backup that would measure again what is already published."""
+    sealed, newest = ledger.sealed, directory.timestamps()[-1:]
+    if newest and newest[0] >= sealed:
+        raise LedgerError(
+            f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
+            "published\n"
+            "It looks like an older copy of the ledger. Restore the newest copy; continuing "
+            "would spend the budget of those timestamps twice."
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from psgraph._version import __version__
@@ -12,11 +14,82 @@ from psgraph.methods.base import Method, check_caveat
 from psgraph.methods.private import Previous
 from psgraph.methods.timestamp import measure_timestamp
 from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import Charge
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
-from psgraph.publication.history import Measured
 
-__all__ = ["Measuring", "check_noise"]
+__all__ = ["Measured", "Measuring", "Seal", "check_noise", "seal_of"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A timestamp that was measured and is not sealed yet. It must not be shown.
+
+    Attributes
+    ----------
+    spent
+        What the timestamp is charged: all that was granted, whether or not it was used.
+    seed
+        Of the synthesis.
+    measurement, state
+        What the method learned, and what that makes of its past: noisy values only.
+    noise, times
+        The sampler, and where the times of the stream come from.
+    """
+
+    timestamp: int
+    snapshot: Snapshot
+    spent: Fraction
+    charges: tuple[Charge, ...]
+    seed: int
+    measurement: Any
+    state: Any
+    version: str
+    noise: str
+    times: str | None
+
+
+@dataclass(frozen=True)
+class Seal:
+    """A sealed timestamp: with the state, everything its release is made of.
+
+    Attributes
+    ----------
+    window_spent
+        What the window that ends with this timestamp has spent.
+    roster
+        The digest of the snapshot's roster.
+    noise
+        None if it was sealed by version 0.1.0, which did not record it.
+    """
+
+    timestamp: int
+    time: str | None
+    spent: Fraction
+    window_spent: Fraction
+    charges: tuple[Charge, ...]
+    seed: int
+    roster: str
+    version: str
+    noise: str | None
+    times: str | None
+
+
+def seal_of(measured: Measured, window_spent: Fraction) -> Seal:
+    """The seal of a timestamp that was just recorded."""
+    return Seal(
+        timestamp=measured.timestamp,
+        time=measured.snapshot.time,
+        spent=measured.spent,
+        window_spent=window_spent,
+        charges=measured.charges,
+        seed=measured.seed,
+        roster=measured.snapshot.roster.digest,
+        version=measured.version,
+        noise=measured.noise,
+        times=measured.times,
+    )
+
 
 _SAMPLERS: dict[str, type[Sampler]] = {"exact": Sampler, "opendp": OpenDPSampler}
 

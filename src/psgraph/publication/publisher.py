@@ -8,8 +8,11 @@ whenever it is made.
 from __future__ import annotations
 
 import threading
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import count
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,28 +22,30 @@ from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
+from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.memory import memory_note
 from psgraph.methods.private import Previous
-from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication.certificate import Release
-from psgraph.publication.checking import (
+from psgraph.publication.checks import (
     as_timestamp,
     check_arguments,
     check_snapshot,
     check_stream,
     check_times,
 )
-from psgraph.publication.handing_back import HandingBack
-from psgraph.publication.history import Seal
+from psgraph.publication.history import open_history, resumed
 from psgraph.publication.locations import ledger_at
-from psgraph.publication.measurement import Measuring
-from psgraph.publication.opening import open_history, resumed
-from psgraph.publication.promise import refuse_without_promise
-from psgraph.publication.releases import ReleaseDirectory
-from psgraph.publication.spending import Spending
-from psgraph.publication.synthesis import Synthesis
+from psgraph.publication.measurement import Measuring, Seal
+from psgraph.publication.promise import Spending, refuse_without_promise
+from psgraph.publication.releases import ReleaseDirectory, Releases, read_releases
+from psgraph.publication.synthesis import HandingBack, Synthesis
+from psgraph.streams import read_stream
+from psgraph.streams.overflow import Overflow
 
-__all__ = ["Publisher"]
+__all__ = ["Publisher", "publish"]
 
 
 class Publisher:
@@ -160,11 +165,11 @@ class Publisher:
         replay: bool = False,
         engine: Engine | None = None,
     ) -> Self:
-        """Continue with a ledger where it stopped, under the terms it was begun with.
+        """Continue with a ledger where it stopped, under the terms it was started with.
 
         `ledger` is its file, or the directory of its releases. `publish` then expects the first
         snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
-        hands back what is sealed. The engine may be another one than before.
+        hands back what is sealed. The engine may differ from the original one.
         """
         publisher = cls(**resumed(ledger_at(ledger), out), engine=engine)
         if not replay:
@@ -204,7 +209,7 @@ class Publisher:
 
     @property
     def stated_times(self) -> str | None:
-        """Where the times of the stream come from, as stated when it was begun."""
+        """Where the times of the stream come from, as stated when it was started."""
         return self._stated_times
 
     @property
@@ -340,3 +345,67 @@ class Publisher:
 def _length(stream: Iterable[Snapshot]) -> int | None:
     """The number of snapshots, which is public, if it is known."""
     return len(stream) if isinstance(stream, Sized) else getattr(stream, "length", None)
+
+
+def publish(
+    source: str | PathLike[str] | Iterable[Any] | Any,
+    *,
+    epsilon: EpsilonLike,
+    window: int,
+    out: str | PathLike[str],
+    method: MethodLike = DEFAULT_METHOD,
+    seed: int | None = None,
+    not_private: bool = False,
+    large_epsilon: bool = False,
+    engine: Engine | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
+    **reading: Any,
+) -> Releases:
+    """Publish a stream to a directory and return its releases.
+
+    Calling it again costs nothing: what is sealed in the directory's ledger is handed back, and
+    only new timestamps are measured. Input is read once; a snapshot that is larger than memory is
+    kept in scratch files meanwhile. `Publisher` is for more control.
+
+    Parameters
+    ----------
+    source
+        What `read_stream` takes: a path, a data frame, a list of graphs, a stream.
+    epsilon, window
+        The guarantee: over any `window` consecutive timestamps, all releases are private with ε.
+    out
+        The directory of the releases.
+    method
+        A method object, a class or a name.
+    seed, not_private, large_epsilon, engine, progress
+        As in `Publisher`.
+    **reading
+        Options of `read_stream`: ``roster``, ``every``, ``times`` and so on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph.streams.demo import demo_stream
+    >>> stream = demo_stream(nodes=300, timestamps=2)
+    >>> releases = publish(stream, epsilon=1, window=2, out=tempfile.mkdtemp())
+    >>> releases, releases[1].certificate.window_spent <= 1
+    (Releases(2 timestamps), True)
+    """
+    guarantee, chosen = WEventPrivacy(epsilon, window), choose_method(method)
+    directory = as_path(out, "out")
+    with Overflow() as overflow:
+        stream = read_stream(source, store=overflow, **reading)
+        if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
+            warnings.warn(told, stacklevel=2)
+        with Publisher(
+            chosen,
+            guarantee,
+            out=directory,
+            seed=seed,
+            not_private=not_private,
+            large_epsilon=large_epsilon,
+            engine=engine,
+            progress=progress,
+        ) as publisher:
+            deque(publisher.publish_all(stream), maxlen=0)
+    return read_releases(directory)

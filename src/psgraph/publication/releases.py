@@ -9,16 +9,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from os import PathLike
 from pathlib import Path
+from typing import Any, overload
+
+import pyarrow as pa
 
 from psgraph._runtime.durable import make_directory, write_all_whole
-from psgraph.errors import OutputError, PsgraphError, VerificationFailed
-from psgraph.publication.certificate import Certificate
-from psgraph.publication.encoding import EncodedGraph
-from psgraph.publication.graph_files import RESTORE, PublishedFile, parts_of, read_bytes
+from psgraph._runtime.paths import as_path
+from psgraph.errors import DataError, OutputError, PsgraphError, VerificationFailed
+from psgraph.graph import Roster, Snapshot
+from psgraph.graph.formats.edges import edge_table
+from psgraph.graph.formats.node_lists import read_nodes
+from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.graph_files import (
+    RESTORE,
+    EncodedGraph,
+    PublishedFile,
+    parts_of,
+    read_bytes,
+    read_graph,
+)
 
-__all__ = ["ReleaseDirectory"]
+__all__ = ["ReleaseDirectory", "Releases", "read_releases"]
 
 NODES_NAME = "nodes"
 
@@ -71,7 +86,7 @@ class ReleaseDirectory:
                 entry.suffix != ".lock" and not entry.name.startswith(".")
                 for entry in self.path.iterdir()
             )
-            begun = ledger.exists()  # after listing: another process may begin it right now
+            started = ledger.exists()  # after listing: another process may begin it right now
             parent = self.path
             while not parent.exists():
                 parent = parent.parent
@@ -82,7 +97,7 @@ class ReleaseDirectory:
             raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
         except ValueError:
             raise OutputError("the path of the output can't be used\nCheck it.") from None
-        if taken and not begun:
+        if taken and not started:
             raise OutputError(
                 f"the output directory {self.path} is not empty and its ledger is not there: "
                 f"there is no {ledger}\n"
@@ -260,7 +275,7 @@ class ReleaseDirectory:
                 self._check_files(certificate, checked, problems)
             known = before is not None or timestamp == 0
             if known and certificate.previous != (before.digest if before else None):
-                problems.append(f"timestamp {timestamp}: the certificate before it is another one")
+                problems.append(f"timestamp {timestamp}: the previous certificate's digest does not match")
             before = certificate
             yield certificate
 
@@ -275,3 +290,170 @@ class ReleaseDirectory:
                 checked.add(certificate.nodes_sha256 or "")
         except PsgraphError as error:
             problems.append(str(error).splitlines()[0])
+
+
+RosterSource = Roster | Iterable[Roster | Snapshot]
+
+
+def read_releases(
+    directory: str | PathLike[str], *, roster: RosterSource | None = None
+) -> Releases:
+    """Read published releases; every file is checked against its certificate.
+
+    Parameters
+    ----------
+    directory
+        Where the releases are, or a copy of it.
+    roster
+        Only for releases of version 0.1.0, which are published without their node lists: a
+        roster for all of them, or one for each, for example the stream they were made from.
+
+    Returns
+    -------
+    Releases
+        A sequence of `Release`. Certificates are read at once, graphs when they are asked for.
+
+    Raises
+    ------
+    DataError
+        If there is no release, or the nodes are not known.
+    VerificationFailed
+        If a file was changed or is missing; for a graph when it is asked for.
+
+    Examples
+    --------
+    >>> import tempfile, psgraph as pg
+    >>> guarantee = pg.WEventPrivacy("1", window=2)
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     with pg.Publisher(pg.PSGraph(), guarantee, out=out) as publisher:
+    ...         _ = publisher.publish(pg.demo_stream(nodes=300, timestamps=1)[0])
+    ...     releases = read_releases(out)
+    ...     len(releases), releases[0].graph.roster
+    (1, Roster(300 nodes))
+    """
+    return Releases(ReleaseDirectory(as_path(directory, "the directory of the releases")), roster)
+
+
+class Releases(Sequence[Release]):
+    """The releases of a directory, in order, one in memory at a time.
+
+    Attributes
+    ----------
+    certificates
+        Of all releases.
+    """
+
+    def __init__(self, directory: ReleaseDirectory, roster: RosterSource | None = None) -> None:
+        self._directory, self._roster = directory, roster
+        self._nodes: tuple[str, Roster] | None = None
+        self.certificates = _certificates(directory)
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    def __repr__(self) -> str:
+        number = len(self)
+        return f"Releases({number} timestamp{'' if number == 1 else 's'})"
+
+    def _repr_html_(self) -> str:
+        from psgraph.publication.cards import releases_card
+
+        return releases_card(self)
+
+    @overload
+    def __getitem__(self, index: int) -> Release: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Release]: ...
+    def __getitem__(self, index: int | slice) -> Release | list[Release]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        certificate = self.certificates[index]
+        return self._read(certificate, self._given_rosters(certificate.timestamp))
+
+    def __iter__(self) -> Iterator[Release]:
+        rosters = self._given_rosters(0)
+        for certificate in self.certificates:
+            yield self._read(certificate, rosters)
+
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._directory.path
+
+    def roster(self, timestamp: int) -> Roster | None:
+        """The published node list of a timestamp; None if it has none, or is not published."""
+        if timestamp >= len(self) or self.certificates[timestamp].nodes_sha256 is None:
+            return None
+        return self._roster_of(self.certificates[timestamp], iter(()))
+
+    def edges(self, timestamp: int) -> Any:
+        """The edges of a release as an Arrow table of ids ``u``, ``v``. Needs no roster."""
+        return pa.concat_tables(self.edge_tables(timestamp))
+
+    def edge_tables(self, timestamp: int) -> Iterator[Any]:
+        """The same edges, file by file: a graph of many nodes is published in parts."""
+        for file in self._directory.graph(self.certificates[timestamp]):
+            yield edge_table(file.read(), file.path)
+
+    def _read(self, certificate: Certificate, rosters: Iterator[Roster]) -> Release:
+        roster = self._roster_of(certificate, rosters)
+        graph = read_graph(self._directory.graph(certificate), certificate, roster)
+        if len(roster) != certificate.nodes:
+            raise DataError(
+                f"timestamp {certificate.timestamp} has {certificate.nodes} nodes and its roster "
+                f"{len(roster)}\nGive the roster of the stream that the releases were made from."
+            )
+        return Release(graph, certificate)
+
+    def _roster_of(self, certificate: Certificate, rosters: Iterator[Roster]) -> Roster:
+        """The published node list; without one, the next roster that was given."""
+        digest = certificate.nodes_sha256
+        if digest is None:
+            return self._next(rosters, certificate.timestamp)
+        if self._nodes is None or self._nodes[0] != digest:
+            content = self._directory.nodes(certificate)
+            assert content is not None
+            self._nodes = digest, read_nodes(content, self._directory.nodes_path(digest))
+        return self._nodes[1]
+
+    def _next(self, rosters: Iterator[Roster], timestamp: int) -> Roster:
+        if self._roster is None:
+            raise DataError(
+                f"{self._directory.path} has no node lists: psgraph 0.1.0 wrote it\n"
+                "Give the public roster, or the stream, as roster=…."
+            )
+        roster = next(rosters, None)
+        if roster is None:
+            raise DataError(
+                f"there are more releases than snapshots: {len(self)} against {timestamp}\n"
+                "Read the releases with the stream they were made from."
+            )
+        return roster
+
+    def _given_rosters(self, first: int) -> Iterator[Roster]:
+        """The rosters that were given, from a timestamp on."""
+        if isinstance(self._roster, Roster):
+            while True:
+                yield self._roster
+        for item in islice(self._roster or (), first, None):
+            yield item if isinstance(item, Roster) else item.roster
+
+
+def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
+    """Read all certificates; a last graph without one is still being published."""
+    if not directory.path.is_dir():
+        raise DataError(f"{directory.path} is not a directory\nGive the directory of the releases.")
+    directory.refuse_store()
+    timestamps = directory.timestamps()
+    if not timestamps:
+        raise DataError(f"{directory.path} holds no releases (000000.parquet, 000000.json, …)")
+    problems: list[str] = []
+    finished = len(timestamps) - 1
+    certificates = tuple(directory.certificates(problems, finished=finished, files=False))
+    if problems or not certificates:
+        raise VerificationFailed(
+            f"the releases in {directory.path} can't be relied on: "
+            f"{problems[0] if problems else 'there is no certificate'}\n"
+            "psgraph verify lists everything that is wrong."
+        )
+    return certificates

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.publication.reading import Releases, read_releases
+from psgraph.publication.releases import Releases, read_releases
 from psgraph.trust.expected import expected_errors
 
 if TYPE_CHECKING:

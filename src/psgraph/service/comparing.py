@@ -11,7 +11,7 @@ from psgraph._runtime.extras import require_drawing
 from psgraph.graph import Snapshot
 from psgraph.metrics.report import compare
 from psgraph.publication.certificate import Release
-from psgraph.publication.reading import Releases
+from psgraph.publication.releases import Releases
 from psgraph.service.exports import DRAWING, SANDBOX
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal

@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 
 from psgraph.publication.export import csv_chunks, graphml_lines
-from psgraph.publication.reading import Releases
+from psgraph.publication.releases import Releases
 from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:

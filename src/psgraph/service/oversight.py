@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psgraph.errors import PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
-from psgraph.publication.spending import Spending
+from psgraph.publication.promise import Spending
 from psgraph.publication.verification import verify
 from psgraph.service.audit_log import LogName
 from psgraph.service.permissions import Identity

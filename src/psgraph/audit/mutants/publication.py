@@ -11,8 +11,8 @@ from psgraph.graph import SyntheticGraph
 from psgraph.graph.parts import MemoryParts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.publication import synthesis
-from psgraph.publication.encoding import encoded
-from psgraph.publication.ledger.reading import LedgerReader
+from psgraph.publication.graph_files import encoded
+from psgraph.publication.ledger.reader import LedgerReader
 from psgraph.publication.measurement import Measuring
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import ReleaseDirectory

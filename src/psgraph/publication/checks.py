@@ -6,20 +6,19 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from psgraph.errors import DataError, InvalidArgument, TermsChanged, UnitMismatch
+from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Graph, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.promise import check_guarantee, check_unit
 from psgraph.streams.statements import continues
 
 __all__ = [
     "as_timestamp",
     "check_arguments",
-    "check_guarantee",
     "check_snapshot",
     "check_stream",
     "check_times",
-    "check_unit",
 ]
 
 _ROSTERS = {
@@ -50,25 +49,6 @@ def check_arguments(
         )
     check_guarantee(guarantee)
     check_unit(method, guarantee)
-
-
-def check_unit(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
-    """Refuse a guarantee for a unit that the method does not support."""
-    if not isinstance(guarantee.unit, method.units):
-        known = ", ".join(f"{unit.__name__}(…)" for unit in method.units)
-        raise UnitMismatch(
-            f"method {method.name!r} cannot protect {guarantee.unit.text}\n"
-            f"Choose another method, or one of the units it supports: {known}."
-        )
-
-
-def check_guarantee(guarantee: WEventPrivacy) -> None:
-    """Refuse what is not a guarantee."""
-    if not isinstance(guarantee, WEventPrivacy):
-        raise InvalidArgument(
-            f"the guarantee is a WEventPrivacy, not {type(guarantee).__name__}\n"
-            "Give for example psgraph.WEventPrivacy(epsilon='1', window=5)."
-        )
 
 
 def check_stream(stream: Iterable[Snapshot]) -> None:
