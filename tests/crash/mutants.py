@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from psgraph._runtime import durable
-from psgraph.publication import graph_files, releases
+from psgraph.publication import graph_files, release_directory
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.measurement import Measured, Seal, seal_of
 
@@ -25,7 +25,7 @@ def write_in_place() -> None:
             system.fsync(file)
             system.close(file)
 
-    releases.write_all_whole = write  # type: ignore[assignment, attr-defined]
+    release_directory.write_all_whole = write  # type: ignore[assignment, attr-defined]
 
 
 def show_before_sealing() -> None:
@@ -75,7 +75,7 @@ def parts_in_place() -> None:
         durable.write_all_whole([each for each in files if not isinstance(each[1], Path)])
 
     graph_files.hidden_folder = visible  # type: ignore[assignment, attr-defined]
-    releases.write_all_whole = write  # type: ignore[assignment, attr-defined]
+    release_directory.write_all_whole = write  # type: ignore[assignment, attr-defined]
 
 
 MUTANTS = {

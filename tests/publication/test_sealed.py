@@ -33,7 +33,7 @@ from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.measurement import Measured
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, ROSTER, publish, snapshot
 

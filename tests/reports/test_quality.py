@@ -13,7 +13,7 @@ from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.metrics.limits import Limits, limits_of
 from psgraph.metrics.report import compare
 from psgraph.publication.releases import read_releases
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
 from psgraph.reports.verdicts import verdict_of, verdict_within
 from psgraph.reports.witness import Witness

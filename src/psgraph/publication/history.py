@@ -15,7 +15,7 @@ from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of, name_in_terms, releases_of
 from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
 from psgraph.publication.promise import refuse_without_promise
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.terms import Terms
 
 __all__ = ["History", "MemoryHistory", "check_history", "open_history", "resumed"]

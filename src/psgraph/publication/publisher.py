@@ -40,7 +40,8 @@ from psgraph.publication.history import open_history, resumed
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.measurement import Measuring, Seal
 from psgraph.publication.promise import Spending, refuse_without_promise
-from psgraph.publication.releases import ReleaseDirectory, Releases, read_releases
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import Releases, read_releases
 from psgraph.publication.synthesis import HandingBack, Synthesis
 from psgraph.streams import read_stream
 from psgraph.streams.overflow import Overflow

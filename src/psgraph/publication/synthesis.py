@@ -18,9 +18,10 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.graph_files import encoded, read_graph
 from psgraph.publication.history import History
+from psgraph.publication.legacy import roster_statement
 from psgraph.publication.measurement import Seal
 from psgraph.publication.promise import Promise
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["HandingBack", "Synthesis"]
 
@@ -122,7 +123,7 @@ class Synthesis:
             method=method.name,
             version=seal.version,
             parameters=method.parameters(),
-            roster=roster.statement if seal.noise else roster.statement_0_1,
+            roster=roster_statement(roster, seal.noise),
             nodes=len(roster),
             edges=graph.edge_count,
             private=Promise(self._guarantee, caveat, seeded=not self._private).private,

@@ -25,7 +25,8 @@ from psgraph.publication.ledger import Ledger
 from psgraph.publication.ledger.rosters import RosterGrowth
 from psgraph.publication.locations import find_ledger, ledger_at, releases_of
 from psgraph.publication.promise import Promise
-from psgraph.publication.releases import ReleaseDirectory, Releases
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import Releases
 
 __all__ = ["Originals", "Verification", "check_originals", "verify"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from psgraph.errors import VerificationFailed
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.graph_files import PublishedFile
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.service.problems import Refusal
 
 __all__ = ["Shelf"]

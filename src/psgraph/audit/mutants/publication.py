@@ -15,7 +15,7 @@ from psgraph.publication.graph_files import encoded
 from psgraph.publication.ledger.reader import LedgerReader
 from psgraph.publication.measurement import Measuring
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["PUBLICATION"]
 

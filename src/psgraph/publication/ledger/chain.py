@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import exact_fraction
+from psgraph.publication.legacy import covered_columns
 from psgraph.publication.terms import Terms
 
 __all__ = [
@@ -51,11 +52,8 @@ _SPENT, _ROSTER, _STATE, _PREVIOUS, _NOISE = (
 
 
 def row_digest(before: bytes, columns: Sequence[Any]) -> bytes:
-    """The digest of a row (the columns of `SEALED`) and of everything before it.
-
-    A row sealed by version 0.1.0 has no sampler, and its digest does not cover the last two.
-    """
-    return chain_digest(before, columns if columns[_NOISE] is not None else columns[:_NOISE])
+    """The digest of a row (the columns of `SEALED`) and of everything before it."""
+    return chain_digest(before, covered_columns(columns, _NOISE))
 
 
 class Link(NamedTuple):
