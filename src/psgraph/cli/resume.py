@@ -35,30 +35,26 @@ __all__ = ["command"]
 @engine_options
 @json_option
 def command(ledger: Path, source: Source, engine: EngineChoice, as_json: bool) -> None:
-    """Continue publishing INPUT with the LEDGER it was begun with.
+    """Continue publishing INPUT with the LEDGER it was started with.
 
     LEDGER is the file, or the directory of its releases. It holds ε, the window, the method and
     its parameters, the sampler, and where the releases go. INPUT is the whole stream from its first
     timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
     the ledger and costs nothing, the rest is published.
     """
-    from psgraph.publication.history import check_history, resumed
-    from psgraph.publication.ledger import Ledger
+    from psgraph.publication.history import reopen_stream
     from psgraph.publication.locations import ledger_at
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.statements import window_in_time
 
     path = ledger_at(ledger)
-    arguments = resumed(path, None)
-    check_history(**arguments)
-    out: Path | None = arguments["out"]
-    check_private_file("--bad-rows-to", source.bad_rows_to, out)
-    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
-    with Ledger(path, writing=False) as opened:
-        sealed = opened.sealed
-    with engine.open(source.path if source.prepared else None) as running:
-        begin = partial(Publisher.resume, path, replay=True, engine=running)
-        tally = publish_source(source, arguments["method"], begin)
+    with reopen_stream(path) as opened:
+        out, sealed = opened.out, opened.history.sealed
+        check_private_file("--bad-rows-to", source.bad_rows_to, out)
+        check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
+        with engine.open(source.path if source.prepared else None) as running:
+            begin = partial(Publisher.resume, opened, replay=True, engine=running)
+            tally = publish_source(source, opened.method, begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
         note(

@@ -6,8 +6,9 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from psgraph.errors import DataError, InvalidArgument, TermsChanged
+from psgraph.errors import DataError, InvalidArgument, KindMismatch, TermsChanged
 from psgraph.graph import Graph, Snapshot
+from psgraph.graph.kind import Kind
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.promise import check_guarantee, check_unit
@@ -16,6 +17,7 @@ from psgraph.streams.statements import continues
 __all__ = [
     "as_timestamp",
     "check_arguments",
+    "check_kind",
     "check_snapshot",
     "check_stream",
     "check_times",
@@ -61,13 +63,23 @@ def check_stream(stream: Iterable[Snapshot]) -> None:
         )
 
 
-def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
-    """Refuse what is not a snapshot, a time that can't be written, and another kind of roster.
+def check_kind(method: Method[Any, Any], graphs: object) -> None:
+    """Refuse a stream or snapshot of a kind that the method does not publish."""
+    kind = getattr(graphs, "kind", None)
+    if isinstance(kind, Kind) and kind.name not in method.kinds:
+        raise KindMismatch(
+            f"method {method.name!r} does not publish {kind.name} graphs\n"
+            f"Choose another method; it publishes: {', '.join(sorted(method.kinds))}."
+        )
+
+
+def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str | None) -> None:
+    """Refuse what is not a snapshot, a kind that does not fit, and a different sort of roster.
 
     Parameters
     ----------
-    kind
-        The kind of roster the stream was started with; None before the first timestamp.
+    declared
+        How the roster of the stream was obtained; None before the first timestamp.
     """
     if not isinstance(snapshot, Snapshot):
         raise InvalidArgument(
@@ -78,13 +90,14 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
         raise DataError(
             "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
         )
+    check_kind(method, snapshot)
     found = snapshot.roster.declared
-    if kind is not None and kind != found:
+    if declared is not None and declared != found:
         raise TermsChanged(
-            f"this stream was started with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"
+            f"this stream was started with {_ROSTERS[declared]}, now it has {_ROSTERS[found]}\n"
             "That changes what is public about the nodes. Continue as before, or start a new "
             "ledger.",
-            changed={"roster": (kind, found)},
+            changed={"roster": (declared, found)},
         )
 
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self
 
+from psgraph._runtime.paths import as_path
 from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method, find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
-from psgraph.publication.locations import ledger_of, name_in_terms, releases_of
+from psgraph.publication.locations import ledger_at, ledger_of, name_in_terms, releases_of
 from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
-from psgraph.publication.promise import refuse_without_promise
+from psgraph.publication.promise import check_unit, refuse_without_promise
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.terms import Terms
 
-__all__ = ["History", "MemoryHistory", "check_history", "open_history", "resumed"]
+__all__ = [
+    "History",
+    "MemoryHistory",
+    "OpenStream",
+    "check_history",
+    "open_stream",
+    "reopen_stream",
+]
 
 
 class History(Protocol):
@@ -167,31 +176,97 @@ class MemoryHistory:
         )
 
 
-def open_history(
+@dataclass(frozen=True)
+class OpenStream:
+    """A stream that can be published: its terms are checked and its ledger is locked.
+
+    Attributes
+    ----------
+    history
+        The ledger; without one, what is kept in memory.
+    directory
+        Where the releases go, if anywhere.
+    """
+
+    method: Method[Any, Any]
+    guarantee: WEventPrivacy
+    seed: int | None
+    noise: str
+    history: History
+    directory: ReleaseDirectory | None
+
+    @property
+    def out(self) -> Path | None:
+        """The directory releases are written to."""
+        return None if self.directory is None else self.directory.path
+
+    def close(self) -> None:
+        """Release the ledger."""
+        self.history.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_stream(
     method: Method[Any, Any],
     guarantee: WEventPrivacy,
     *,
     ledger: Path | None,
-    directory: ReleaseDirectory | None,
+    out: Path | None,
     seed: int | None,
     noise: str,
-) -> History:
-    """Open or begin the ledger of a stream; without `ledger` and `directory`, use memory only."""
-    if ledger is None:
-        if directory is None:
-            return MemoryHistory(guarantee)
+) -> OpenStream:
+    """Open or start the ledger of a stream; without `ledger` and `out`, use memory only."""
+    directory = None if out is None else ReleaseDirectory(out)
+    history: History = MemoryHistory(guarantee)
+    if ledger is None and directory is not None:
         ledger = ledger_of(directory.path)
-    terms = _terms(method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise)
-    if directory is not None:
-        directory.check_usable(ledger=ledger)
-    opened = Ledger(ledger, terms)
-    try:
+    if ledger is not None:
+        terms = _terms(
+            method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise
+        )
         if directory is not None:
-            _refuse_stale_ledger(opened, directory)
+            directory.check_usable(ledger=ledger)
+        history = Ledger(ledger, terms)
+        _close_unless_current(history, directory)
+    return OpenStream(method, guarantee, seed, noise, history, directory)
+
+
+def reopen_stream(ledger: str | Path, out: str | Path | None = None) -> OpenStream:
+    """Open the ledger of a stream under the terms it was started with. It is opened once.
+
+    Parameters
+    ----------
+    ledger
+        Its file, or the directory of its releases.
+    out
+        Where releases go, if not where the terms say.
+    """
+    path = ledger_at(ledger)
+    opened = Ledger(path)
+    try:
+        terms, noise = opened.terms, opened.noise or "exact"
+        chosen = releases_of(path, terms.out) if out is None else as_path(out, "out")
+        directory = None if chosen is None else ReleaseDirectory(chosen)
+        method, guarantee = _method_of(terms, path), terms.guarantee
+        check_unit(method, guarantee)
+        check_noise(noise, terms.seed)
+        if directory is not None:
+            directory.check_usable(ledger=path)
+        opened.require(
+            _terms(
+                method, guarantee, ledger=path, directory=directory, seed=terms.seed, noise=noise
+            )
+        )
     except BaseException:
         opened.close()
         raise
-    return opened
+    _close_unless_current(opened, directory)
+    return OpenStream(method, guarantee, terms.seed, noise, opened, directory)
 
 
 def check_history(
@@ -215,13 +290,11 @@ def check_history(
     refuse_without_promise(
         method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
     )
-    directory = None if out is None else ReleaseDirectory(out)
+    directory = None if out is None else Path(out)
     if directory is not None:
-        directory.check_usable(ledger=ledger)
+        ReleaseDirectory(directory).check_usable(ledger=ledger)
     if ledger.exists():
-        open_history(
-            method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise
-        ).close()
+        open_stream(method, guarantee, ledger=ledger, out=directory, seed=seed, noise=noise).close()
 
 
 def _terms(
@@ -245,29 +318,6 @@ def _terms(
     )
 
 
-def resumed(ledger: Path, out: str | Path | None) -> dict[str, Any]:
-    """The arguments of a publisher that continues with a ledger, under its terms.
-
-    Parameters
-    ----------
-    out
-        Where releases go, if not where the terms say.
-    """
-    with Ledger(ledger) as opened:  # for writing, which migrates an older format
-        terms, noise = opened.terms, opened.noise or "exact"
-    out = releases_of(ledger, terms.out) if out is None else out
-    return {
-        "method": _method_of(terms, ledger),
-        "guarantee": terms.guarantee,
-        "ledger": ledger,
-        "out": out,
-        "seed": terms.seed,
-        "noise": noise,
-        "not_private": True,  # whoever began the ledger has decided that
-        "large_epsilon": True,
-    }
-
-
 def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
     """Build the method a ledger was started with."""
     try:
@@ -279,13 +329,18 @@ def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
         ) from None
 
 
-def _refuse_stale_ledger(ledger: Ledger, directory: ReleaseDirectory) -> None:
+def _close_unless_current(ledger: Ledger, directory: ReleaseDirectory | None) -> None:
     """Refuse a restored backup that would measure again what is already published."""
-    sealed, newest = ledger.sealed, directory.timestamps()[-1:]
-    if newest and newest[0] >= sealed:
-        raise LedgerError(
-            f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
-            "published\n"
-            "It looks like an older copy of the ledger. Restore the newest copy; continuing "
-            "would spend the budget of those timestamps twice."
-        )
+    try:
+        sealed = ledger.sealed
+        newest = [] if directory is None else directory.timestamps()[-1:]
+        if newest and newest[0] >= sealed:
+            raise LedgerError(
+                f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
+                "published\n"
+                "It looks like an older copy of the ledger. Restore the newest copy; continuing "
+                "would spend the budget of those timestamps twice."
+            )
+    except BaseException:
+        ledger.close()
+        raise

@@ -157,8 +157,8 @@ class HandingBack:
         self._directory, self._synthesis = directory, synthesis
         # Old states are rebuilt in order: (number of timestamps done, state).
         self._rebuilt: tuple[int, Any] = (0, None)
-        # The last graph that was made again, for a method that grows from it.
-        self._remade: tuple[int, SyntheticGraph] | None = None
+        # The last graph that was handed back or released, for a method that grows from it.
+        self._kept: tuple[int, SyntheticGraph] | None = None
 
     def release(self, timestamp: int, snapshot: Snapshot) -> Release:
         """The release of a sealed timestamp, given the snapshot as it was sealed."""
@@ -168,16 +168,28 @@ class HandingBack:
                 return release
         return self._make_again(timestamp)
 
-    def graph(self, timestamp: int) -> SyntheticGraph:
-        """The graph of a released timestamp: read from its files, or made again if they are lost.
+    def graph_before(self, timestamp: int) -> SyntheticGraph | None:
+        """The release before a timestamp, if the method grows from it.
+
+        It was kept, is read from its files, or is made again if they are lost.
 
         Privacy: a release, or a function of sealed values. Reads no private edge.
         """
-        return self._known_graph(timestamp) or self._make_again(timestamp).graph
+        if timestamp == 0 or not self._method.grows_from_release:
+            return None
+        before = timestamp - 1
+        graph = self._known_graph(before) or self._make_again(before).graph
+        self._kept = before, graph
+        return graph
+
+    def keep(self, release: Release) -> None:
+        """Keep the graph of a release, if the method grows from it."""
+        if self._method.grows_from_release:
+            self._kept = release.timestamp, release.graph
 
     def _known_graph(self, timestamp: int) -> SyntheticGraph | None:
-        if self._remade is not None and self._remade[0] == timestamp:
-            return self._remade[1]
+        if self._kept is not None and self._kept[0] == timestamp:
+            return self._kept[1]
         if self._directory is None or not self._directory.has(timestamp):
             return None
         roster = self._history.roster(self._history.seal_of(timestamp).roster)
@@ -213,7 +225,7 @@ class HandingBack:
         for lost in range(first, timestamp + 1):
             release = self._remake(lost, before)
             before = release.graph
-            self._remade = lost, before
+            self._kept = lost, before
         return release
 
     def _remake(self, timestamp: int, before: SyntheticGraph | None) -> Release:

@@ -64,14 +64,15 @@ class Ledger(LedgerReader):
         try:
             super().__init__(database)
             if terms is not None:
-                self._refuse_other(terms)
+                self.require(terms)
             if writing:
                 self._refuse_damage()
         except BaseException:
             database.close()
             raise
 
-    def _refuse_other(self, terms: Terms) -> None:
+    def require(self, terms: Terms) -> None:
+        """Refuse terms that differ from those the ledger was started under."""
         stored = replace(self.terms, noise=self.noise)
         changed = stored.differences(terms)
         if changed:
