@@ -120,7 +120,6 @@ def test_without_the_timestamp_before_nothing_of_it_is_read() -> None:
         unpaid.ask(KeptEdges(), epsilon=HALF)
 
 
-@pytest.mark.xfail(strict=True, reason="a reservation is not used up by the query it pays for")
 def test_a_reservation_pays_once() -> None:
     private = PrivateSnapshot(PATH, budget(), ENGINE, previous=paid(Fraction(1, 4)))
     private.ask(KeptEdges(), epsilon=Fraction(1, 4))

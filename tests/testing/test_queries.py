@@ -88,7 +88,8 @@ QUERIES: dict[type[Query[Any]], Any] = {
     CommunityEdges: lambda nodes: CommunityEdges(labels(nodes, 3), 3),
     SuperGraphEdges: lambda nodes: SuperGraphEdges(labels(nodes, 2), 2),
     CommunityChoices: lambda nodes: [
-        CommunityChoices(labels(nodes, 2), strength) for strength in (Fraction(1, 2), Fraction(1, 4))
+        CommunityChoices(labels(nodes, 2), strength)
+        for strength in (Fraction(1, 2), Fraction(1, 4))
     ],
     LargestPairs: lambda nodes: LargestPairs(2 if nodes > 2 else 0),
     FilteredPairs: lambda nodes: FilteredPairs(2 if nodes > 2 else 0),
@@ -98,7 +99,8 @@ QUERIES: dict[type[Query[Any]], Any] = {
     Arrangement: lambda nodes: [with_drawn(area) for area in areas(nodes)],
     LikelyDendrogram: lambda nodes: LikelyDendrogram(tree(nodes), steps=5),
     DendrogramEdges: lambda nodes: [
-        DendrogramEdges(find_blocks(tree(nodes), epsilon)) for epsilon in (Fraction(1), Fraction(99))
+        DendrogramEdges(find_blocks(tree(nodes), epsilon))
+        for epsilon in (Fraction(1), Fraction(99))
     ],
     KeptEdges: lambda nodes: KeptEdges(),
     DegreeCurveCounts: lambda nodes: DegreeCurveCounts(),
