@@ -18,7 +18,7 @@ from psgraph.engines.dask.identity import check_identity, identity
 from psgraph.errors import DataError, EngineError, InvalidArgument
 from psgraph.methods.choosing import choose_method
 from psgraph.stores import new_store, open_store
-from psgraph.stores.manifest import MANIFEST, _digest
+from psgraph.stores.store import MANIFEST, manifest_digest
 from tests.engines.cluster import cluster_with_worker, random_snapshot
 
 GUARANTEE = WEventPrivacy("4", window=2)
@@ -62,7 +62,7 @@ def test_a_part_with_another_schema_is_named(dask_engine, store, tmp_path):
     del fields["sha256"]
     sha256 = hashlib.sha256(part(store).read_bytes()).hexdigest()
     fields["snapshots"][0]["edges"][2]["sha256"] = sha256
-    (store / MANIFEST).write_text(json.dumps({**fields, "sha256": _digest(fields)}))
+    (store / MANIFEST).write_text(json.dumps({**fields, "sha256": manifest_digest(fields)}))
     (snapshot,) = open_store(store)
     refused(dask_engine, snapshot, tmp_path / "out", "other columns than a part of a store")
 

@@ -20,7 +20,7 @@ from psgraph.errors import DataError, InvalidArgument, OutputError, OutsideRoste
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
 from psgraph.stores import Store, new_store, open_store
-from psgraph.stores.manifest import MANIFEST, _digest
+from psgraph.stores.store import MANIFEST, manifest_digest
 from psgraph.streams.preparing import prepare
 
 NODES, PART_NODES = 50, 7
@@ -161,7 +161,7 @@ def reseal(path: Path, change: dict[str, object]) -> None:
     fields = json.loads((path / MANIFEST).read_text())
     fields.pop("sha256")
     fields |= change
-    (path / MANIFEST).write_text(json.dumps({**fields, "sha256": _digest(fields)}))
+    (path / MANIFEST).write_text(json.dumps({**fields, "sha256": manifest_digest(fields)}))
 
 
 def test_a_part_with_another_schema_is_refused(tmp_path):

@@ -85,8 +85,8 @@ def _check_access(engine: Any, source: str | None) -> None:
     It is the same check whatever the size of the input: that is private.
     """
     from psgraph._runtime.scratch import scratch_directory
-    from psgraph.stores.manifest import MANIFEST
     from psgraph.stores.places import as_place
+    from psgraph.stores.store import MANIFEST
 
     if source is not None:
         place = as_place(source)

@@ -16,6 +16,7 @@ from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.scratch import scratch_directory
 from psgraph.engines.assembling import sorted_edges
 from psgraph.errors import OutputError
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows
 
 __all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart"]
@@ -124,8 +125,9 @@ class ReleasedParts:
         nodes: int,
         part_nodes: int,
         edge_count: int,
+        kind: Kind = UNDIRECTED,
     ) -> None:
-        self.reads = tuple(reads)
+        self.reads, self.kind = tuple(reads), kind
         self.nodes, self.part_nodes, self.edge_count = nodes, part_nodes, edge_count
 
     def edges(self) -> tuple[Callable[[], Pairs], ...]:

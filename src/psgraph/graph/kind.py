@@ -120,6 +120,15 @@ class Kind:
             return (last - first) * (2 * nodes - first - last - 1) // 2
         return (last - first) * self.largest_degree(nodes, others)
 
+    def all_pairs(self, nodes: int, others: int | None = None) -> tuple[Integers, Integers]:
+        """Return the ends of all pairs that can be edges, in ascending order. For small graphs.
+
+        >>> [ends.tolist() for ends in UNDIRECTED.all_pairs(3)]
+        [[0, 0, 1], [1, 2, 2]]
+        """
+        numbers = np.arange(self.pairs(nodes, others))
+        return self.pair_of(numbers, nodes, others, inside=self.rosters == 2)
+
     # ---- the normal form ----
 
     def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
@@ -145,18 +154,21 @@ class Kind:
         """
         if self._in_order(a, b) and _ascending(a, b):
             return np.array(a, dtype=np.int32), np.array(b, dtype=np.int32), Dropped()
-        loops = 0
-        if self.rosters == 1:
-            apart = a != b
-            loops = int(a.size - np.count_nonzero(apart))
-            if loops:
-                a, b = a[apart], b[apart]
+        a, b, loops = self.without_loops(a, b)
         key = self.keys(a, b)
         key.sort()
         distinct = np.ones(key.size, dtype=bool)
         np.not_equal(key[1:], key[:-1], out=distinct[1:])
         repeats = int(key.size - np.count_nonzero(distinct))
         return *unpack(key[distinct] if repeats else key), Dropped(loops, repeats)
+
+    def without_loops(self, a: Any, b: Any) -> tuple[Any, Any, int]:
+        """Return the pairs that are no self-loops, and how many were."""
+        if self.rosters == 2:
+            return a, b, 0
+        apart = a != b
+        loops = int(a.size - np.count_nonzero(apart))
+        return (a[apart], b[apart], loops) if loops else (a, b, 0)
 
     def _in_order(self, a: Positions, b: Positions) -> bool:
         """Whether the ends of every pair are in order, and no pair is a self-loop."""

@@ -17,6 +17,7 @@ from psgraph.engines.local import LocalEngine
 from psgraph.engines.released import Released
 from psgraph.engines.threads import ThreadRunner
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.graph.parts import MemoryParts
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method, find_method
@@ -96,7 +97,7 @@ def _warm_up_repair(snapshot: Snapshot) -> None:
     labels = np.arange(_NODES, dtype=np.int32) % np.int32(2)
     parts = MemoryParts(snapshot.u.copy(), snapshot.v.copy(), nodes=_NODES, part_nodes=_PART)
     engine = Released(ThreadRunner(threads=1, part_nodes=_PART))
-    for edge_count in (_NODES - 8, _NODES + 8, _NODES * (_NODES - 1) // 2 - 8):
+    for edge_count in (_NODES - 8, _NODES + 8, UNDIRECTED.pairs(_NODES) - 8):
         engine.repair(
             parts,
             labels=labels,

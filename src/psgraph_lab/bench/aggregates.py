@@ -25,8 +25,7 @@ from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count
 from psgraph.graph import Snapshot
 from psgraph.stores import open_store
-from psgraph.stores.keeping import Kept
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.parts import Kept, StoredParts
 
 __all__ = ["BLOCKS", "LIBRARIES", "Question", "missing_library", "time_aggregates"]
 

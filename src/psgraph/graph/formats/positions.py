@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError
 from psgraph.graph import Graph, Roster
-from psgraph.graph.declarations import declare
-from psgraph.graph.roster import RosterOrIds, as_roster
+from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 __all__ = ["from_positions"]
 
@@ -22,7 +21,7 @@ def from_positions(
     tails: NDArray[np.int64],
     nodes: int,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
@@ -32,20 +31,20 @@ def from_positions(
 
     With a roster, node *i* is roster position *i*; with a list of ids, node *i* is the i-th of
     them; otherwise the numbers are the ids. Who the nodes are has to be declared, see
-    `psgraph.graph.declarations`.
+    `psgraph.graph.roster`.
 
     >>> from psgraph.graph import Snapshot
     >>> ends = np.array([0, 1]), np.array([1, 2])
-    >>> from_positions(*ends, 3, kind=Snapshot, roster=["c", "a", "b"]).to_edges()
+    >>> from_positions(*ends, 3, graph_type=Snapshot, roster=["c", "a", "b"]).to_edges()
     [('a', 'b'), ('a', 'c')]
     """
     declared = declare(
         roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
     )
     if declared == "edges":
-        return kind.from_ids(heads, tails, roster_from_edges=True)
+        return graph_type.from_ids(heads, tails, roster_from_edges=True)
     if declared == "nodes":
-        return kind(Roster(np.arange(nodes), declared="nodes"), heads, tails)
+        return graph_type(Roster(np.arange(nodes), declared="nodes"), heads, tails)
     ids = None if isinstance(roster, Roster) else roster
     roster = as_roster(roster)
     assert roster is not None
@@ -54,5 +53,5 @@ def from_positions(
         raise DataError(f"{source} for every node of the roster\nGive one each, in its order.")
     if ids is not None:  # a roster is sorted, a list of ids need not be
         order = roster.positions(ids)
-        return kind(roster, order[heads], order[tails])
-    return kind(roster, heads, tails)
+        return graph_type(roster, order[heads], order[tails])
+    return graph_type(roster, heads, tails)

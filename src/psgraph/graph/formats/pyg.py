@@ -8,10 +8,9 @@ import numpy as np
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.declarations import declare
 from psgraph.graph.formats.positions import from_positions
 from psgraph.graph.ids import as_ids
-from psgraph.graph.roster import RosterOrIds, as_roster
+from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:
     import torch_geometric
@@ -57,7 +56,7 @@ def to_pyg(graph: Graph) -> torch_geometric.data.Data:
 def from_pyg(
     data: torch_geometric.data.Data,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
@@ -65,7 +64,7 @@ def from_pyg(
     """Read the ``edge_index`` of a homogeneous graph; direction and features are dropped.
 
     Ids are in ``node_id``. Without it, node *i* is roster position *i*, or the i-th id of a list,
-    or just *i*. Who the nodes are has to be declared, see `psgraph.graph.declarations`.
+    or just *i*. Who the nodes are has to be declared, see `psgraph.graph.roster`.
     """
     declared = declare(
         roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
@@ -79,7 +78,7 @@ def from_pyg(
     if "node_id" in data:
         ids = as_ids(data.node_id if isinstance(data.node_id, list) else data.node_id.cpu().numpy())
         known = Roster(ids, declared="nodes") if declared == "nodes" else as_roster(roster)
-        return kind.from_ids(
+        return graph_type.from_ids(
             ids[heads], ids[tails], roster=known, roster_from_edges=roster_from_edges
         )
     if declared == "nodes" and not any(name in data for name in ("num_nodes", *_NODE_FEATURES)):
@@ -91,7 +90,7 @@ def from_pyg(
         heads,
         tails,
         0 if declared == "edges" else int(data.num_nodes or 0),
-        kind=kind,
+        graph_type=graph_type,
         roster=roster,
         nodes_are_public=nodes_are_public,
         roster_from_edges=roster_from_edges,

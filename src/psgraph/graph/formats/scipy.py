@@ -8,9 +8,8 @@ import numpy as np
 
 from psgraph.errors import DataError
 from psgraph.graph import Graph
-from psgraph.graph.declarations import declare
 from psgraph.graph.formats.positions import from_positions
-from psgraph.graph.roster import RosterOrIds
+from psgraph.graph.roster import RosterOrIds, declare
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -41,7 +40,7 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
 def from_scipy(
     matrix: Any,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
@@ -49,10 +48,10 @@ def from_scipy(
     """Read a square matrix: a non-zero entry is an edge, direction is dropped.
 
     Row *i* is roster position *i*, or the i-th id of a list; without a roster the ids are row
-    numbers. Who the nodes are has to be declared, see `psgraph.graph.declarations`.
+    numbers. Who the nodes are has to be declared, see `psgraph.graph.roster`.
 
     >>> from psgraph.graph import Snapshot
-    >>> from_scipy(np.eye(3, k=1), kind=Snapshot, nodes_are_public=True)
+    >>> from_scipy(np.eye(3, k=1), graph_type=Snapshot, nodes_are_public=True)
     Snapshot(3 nodes, edges private)
     """
     import scipy.sparse
@@ -73,4 +72,4 @@ def from_scipy(
     entries.sum_duplicates()
     filled = entries.data != 0
     rows, columns = (ends[filled].astype(np.int64) for ends in (entries.row, entries.col))
-    return from_positions(rows, columns, int(entries.shape[0]), kind=kind, **declared)
+    return from_positions(rows, columns, int(entries.shape[0]), graph_type=graph_type, **declared)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, MissingExtra
-from psgraph.graph import Dropped, Graph, Roster
-from psgraph.graph.declarations import declare
+from psgraph.graph import UNDIRECTED, Dropped, Graph, Roster
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.columns import list_names
+from psgraph.graph.roster import declare
 
 if TYPE_CHECKING:
     import pandas
@@ -76,7 +76,7 @@ def to_polars(graph: Graph) -> polars.DataFrame:
 def from_table(
     table: Any,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None = None,
     roster_from_edges: bool = False,
     columns: tuple[str, str] | None = None,
@@ -85,7 +85,7 @@ def from_table(
 
     >>> from psgraph.graph import Snapshot
     >>> table = pa.table({"u": [1, 2], "v": [2, 3], "weight": [0.5, 0.1]})
-    >>> from_table(table, kind=Snapshot, roster=Roster.range(4))
+    >>> from_table(table, graph_type=Snapshot, roster=Roster.range(4))
     Snapshot(4 nodes, edges private)
     """
     if hasattr(table, "collect") and not hasattr(table, "__arrow_c_stream__"):
@@ -106,7 +106,11 @@ def from_table(
             "node ids mix types\nUse integers throughout or strings throughout."
         ) from None
     return from_columns(
-        arrow[heads], arrow[tails], kind=kind, roster=roster, roster_from_edges=roster_from_edges
+        arrow[heads],
+        arrow[tails],
+        graph_type=graph_type,
+        roster=roster,
+        roster_from_edges=roster_from_edges,
     )
 
 
@@ -114,7 +118,7 @@ def from_columns(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None = None,
     roster_from_edges: bool = False,
     time: str | None = None,
@@ -122,8 +126,8 @@ def from_columns(
     """Read two Arrow columns of integers or of text."""
     heads, tails = _checked(heads, tails)
     if heads.type == _TEXT:
-        return _from_text(heads, tails, kind, roster, roster_from_edges, time)
-    return kind.from_ids(
+        return _from_text(heads, tails, graph_type, roster, roster_from_edges, time)
+    return graph_type.from_ids(
         as_numpy(heads),
         as_numpy(tails),
         roster=roster,
@@ -198,7 +202,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _from_text(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None,
     roster_from_edges: bool,
     time: str | None,
@@ -208,9 +212,8 @@ def _from_text(
     dropped = Dropped()
     declare(roster, roster_from_edges=roster_from_edges)
     if roster is None:
-        apart = a != b
-        dropped = Dropped(self_loops=int(a.size - np.count_nonzero(apart)))
-        a, b = a[apart], b[apart]
+        a, b, loops = UNDIRECTED.without_loops(a, b)
+        dropped = Dropped(loops)
         present = np.zeros(len(names), dtype=bool)
         present[a] = True
         present[b] = True
@@ -218,4 +221,4 @@ def _from_text(
         ids = ids.take(pc.sort_indices(ids))
         roster = Roster(ids, declared="edges")
     positions = _name_positions(names, roster)
-    return kind(roster, positions[a], positions[b], time=time, dropped=dropped)
+    return graph_type(roster, positions[a], positions[b], time=time, dropped=dropped)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.der.rectangles import Rectangles, Regions, valid_cells
 from psgraph.methods.der.splits import NO_SPLIT, SplitChoice
 from psgraph.privacy.budget import Budget
@@ -75,7 +76,7 @@ def explore(
     last level. proofs/der.md.
     """
     depth = tree_depth(nodes, count_epsilon)
-    pairs = nodes * (nodes - 1) // 2
+    pairs = UNDIRECTED.pairs(nodes)
     fewest = math.ceil(FEW * nodes**2 / 4**depth)
     regions = root
     leaves: list[Regions] = []

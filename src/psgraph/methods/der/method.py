@@ -15,6 +15,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.pairs import pair_of
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph.kind import unpack
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
@@ -147,13 +148,13 @@ class DER(Method[DERMeasurement, DERMeasurement]):
                 label="arrangement",
             )
             # Sorted, so that the order says nothing about which of them are true edges.
-            ends = order[rows], order[columns]
-            keys = np.sort(np.minimum(*ends) << 32 | np.maximum(*ends))
+            keys = np.sort(snapshot.kind.keys(order[rows], order[columns]))
+            u, v = unpack(keys)
         return DERMeasurement(
             roster=snapshot.roster,
             leaves=len(leaves),
-            u=(keys >> 32).astype(np.int32),
-            v=(keys & 0xFFFFFFFF).astype(np.int32),
+            u=u,
+            v=v,
         )
 
     def _numbering(

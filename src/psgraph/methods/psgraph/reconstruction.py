@@ -11,6 +11,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Labels
 from psgraph.engines.base import Blocks, Engine
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.steps.block_model import block_count, inside_blocks
 from psgraph.methods.steps.seeds import synthesis_seed
 
@@ -69,7 +70,7 @@ def reconstruct(
         labels=labels,
         inner_degrees=inner_degrees,
         outer_degrees=outer_degrees,
-        edge_count=min(max(edge_count, 0), nodes * (nodes - 1) // 2),
+        edge_count=min(max(edge_count, 0), UNDIRECTED.pairs(nodes)),
         seed=synthesis_seed(rng),
     )
 

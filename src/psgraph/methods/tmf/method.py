@@ -132,7 +132,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
                 epsilon=count_epsilon,
                 label="edges",
             )
-            keep = min(max(noisy_edge_count, 0), roster.pairs)
+            keep = min(max(noisy_edge_count, 0), snapshot.kind.pairs(len(roster)))
             everyone = np.arange(len(roster), dtype=np.int32)  # each node is a block of its own
             edges = engine.block_counts(snapshot, everyone, len(roster), inside=False)
             largest: Mechanism[Integers] = (
