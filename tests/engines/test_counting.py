@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import private
 from psgraph.engines.counting import run_lengths
-from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count, pair_of
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 
 ENGINE = LocalEngine()

@@ -20,9 +20,8 @@ from distributed import Client
 
 from psgraph import Publisher, WEventPrivacy
 from psgraph.engines.dask import DaskEngine
-from psgraph.engines.dask.calls import Call
 from psgraph.engines.dask.connection import connect
-from psgraph.engines.dask.runner import DaskRunner
+from psgraph.engines.dask.transport import Call
 from psgraph.errors import EngineError
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.choosing import choose_method
@@ -123,20 +122,22 @@ def test_a_worker_that_dies_changes_nothing(dask_engine, tmp_path, tasks):
 def test_a_task_that_runs_twice_changes_nothing(dask_engine, monkeypatch):
     snapshot = in_memory(random_snapshot(6), 16)
     expected = published(local_engine(), "psgraph", [snapshot], 1)
-    submit, twice = DaskRunner._submit, []
+    submit, twice = DaskEngine._submit, []
 
     def submit_twice(runner, *task):
         twice.append(submit(runner, *task))
         return submit(runner, *task)
 
-    monkeypatch.setattr(DaskRunner, "_submit", submit_twice)
+    monkeypatch.setattr(DaskEngine, "_submit", submit_twice)
     assert published(dask_engine, "psgraph", [snapshot], 1) == expected
     assert len(twice) > 20
 
 
 def test_parts_of_a_release_stay_on_the_workers(dask_engine):
     (graph,) = published(dask_engine, "psgraph", [random_snapshot(7)], 2)
-    moved = [each.bytes_to_driver for each in dask_engine.statistics.verbs if each.verb == "sample"]
+    moved = [
+        each.bytes_to_driver for each in dask_engine.statistics.calls if each.operation == "shuffle"
+    ]
     assert moved[-1] == 8 * len(graph.parts.edges())  # the number of edges of each
     assert graph == pickle.loads(pickle.dumps(graph))
 
@@ -146,8 +147,8 @@ def test_every_verb_is_timed_and_its_bytes_are_counted(dask_engine):
     labels = np.zeros(90, dtype=np.int32)
     dask_engine.split_degrees(random_snapshot(8), labels)
     list(dask_engine.community_scores(random_snapshot(8), labels))
-    degrees, scores = dask_engine.statistics.verbs
-    assert (degrees.verb, scores.verb) == ("split_degrees", "community_scores")
+    degrees, scores = dask_engine.statistics.calls
+    assert (degrees.operation, scores.operation) == ("split_degrees", "community_scores")
     assert degrees.bytes_to_driver == 2 * 90  # small counts need a byte each
     assert degrees.seconds > 0
     assert scores.tasks == 1
@@ -159,7 +160,7 @@ def test_labels_are_sent_once(dask_engine):
     dask_engine.statistics.clear()
     for _ in range(2):
         dask_engine.block_counts(snapshot, labels, 3000, inside=True)
-    first, second = (each.bytes_to_workers for each in dask_engine.statistics.verbs)
+    first, second = (each.bytes_to_workers for each in dask_engine.statistics.calls)
     assert first - second == pytest.approx(labels.nbytes, abs=500)
 
 

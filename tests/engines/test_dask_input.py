@@ -13,8 +13,9 @@ import pytest
 from distributed import LocalCluster
 
 from psgraph import Publisher, WEventPrivacy
-from psgraph.engines.dask import DaskEngine, connection, runner
-from psgraph.engines.dask.identity import check_identity, identity
+from psgraph.engines.dask import DaskEngine, connection
+from psgraph.engines.dask import engine as dask_module
+from psgraph.engines.dask.tasks import check_identity, identity
 from psgraph.errors import DataError, EngineError, InvalidArgument
 from psgraph.methods.choosing import choose_method
 from psgraph.stores import new_store, open_store
@@ -74,7 +75,7 @@ def test_a_part_with_another_schema_is_named(dask_engine, store, tmp_path):
     ("code", "words"),
     [
         ("raise ImportError", "has no psgraph"),
-        ("__version__ = '0.0.1'", "another psgraph than this process: 0.0.1"),
+        ("__version__ = '0.0.1'", "different psgraph than this process: 0.0.1"),
     ],
     ids=["without psgraph", "with another version"],
 )
@@ -104,8 +105,8 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
 
 
 def test_a_cluster_that_loses_all_workers_is_given_up(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "PATIENCE", 0.5)
-    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(dask_module, "PATIENCE", 0.5)
+    monkeypatch.setattr(dask_module, "LOOK_SECONDS", 0.2)
     (snapshot,) = open_store(store)
     with cluster_with_worker(tmp_path) as (address, worker), DaskEngine(address) as engine:
         worker.kill()

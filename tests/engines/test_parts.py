@@ -7,8 +7,8 @@ import pytest
 
 from psgraph.engines import private
 from psgraph.engines.base import Engine
-from psgraph.engines.local import LocalEngine
 from psgraph.engines.parallel import mapped, summed
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
 from tests.engines.cluster import in_memory, on_disk, random_snapshot

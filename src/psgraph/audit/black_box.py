@@ -23,7 +23,7 @@ import numpy as np
 from psgraph.audit.bounds import Bound, epsilon_bound
 from psgraph.audit.running import measure_first, measure_stream, synthesise
 from psgraph.audit.transcripts import Recorder
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter

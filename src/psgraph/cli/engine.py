@@ -40,7 +40,7 @@ class EngineChoice:
             The path or address of a store. None stands for other input, of which large snapshots
             go through scratch files.
         """
-        from psgraph.engines.choosing import open_engine
+        from psgraph.engines.runner import open_engine
 
         with open_engine(self.name, scheduler=self.scheduler) as engine:
             if self.scheduler is not None:

@@ -1,4 +1,4 @@
-"""The verbs every engine offers."""
+"""Random graphs that can be sampled, and the verbs of engines that count private edges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
+from psgraph.engines.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from psgraph.graph import Snapshot, SyntheticGraph
-    from psgraph.graph.parts import EdgeParts
+    from psgraph.graph import Snapshot
     from psgraph.privacy.mechanisms.exponential import Scores
 
 __all__ = ["BlockCounts", "Blocks", "Edges", "Engine", "Model", "PairCounts"]
@@ -62,7 +62,7 @@ class PairCounts:
 
 
 Model = Blocks | PairCounts
-"""A random graph that an engine can sample."""
+"""A random graph that `psgraph.engines.sampling.sample` can draw."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,8 @@ class Edges:
     v: NDArray[np.int32]
 
 
-class Engine(Protocol):
-    """Edge-sized work. The first seven verbs read private edges; their results may only go into
-    a mechanism. The last three work on what has been released.
+class Engine(Runner, Protocol):
+    """A runner with verbs that read private edges; their results may only go into a mechanism.
 
     All but `adjacency` are sums and maps over the parts of a graph, so that they need memory for
     the nodes and a few parts. What they return does not depend on the parts, nor on how many
@@ -131,32 +130,4 @@ class Engine(Protocol):
         Needs all edges in memory, on one machine. A method that asks for it says so with
         `psgraph.methods.base.Method.needs_all_edges`.
         """
-        ...
-
-    def sample(self, *models: Model, seed: int) -> EdgeParts:
-        """Draw the edges of all models, which must not have a pair of nodes in common.
-
-        What is drawn for a block depends on `seed`, the place of its model in the list and the
-        block: not on threads, workers or parts, nor on a task being repeated.
-        """
-        ...
-
-    def repair(
-        self,
-        parts: EdgeParts,
-        *,
-        labels: Labels,
-        inner_degrees: Floats,
-        outer_degrees: Floats,
-        edge_count: int,
-        seed: int,
-    ) -> EdgeParts:
-        """Add or remove edges where degrees are off most, to exactly `edge_count` edges.
-
-        `edge_count` is at most the number of pairs of nodes. `parts` come from `sample`.
-        """
-        ...
-
-    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
-        """Encode each part of a released graph as a Parquet file, in order, when asked for."""
         ...

@@ -9,7 +9,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph.engines import counting
-from psgraph.engines.running import Job
+from psgraph.engines.runner import Job
 from psgraph.graph.parts import ranges
 
 if TYPE_CHECKING:

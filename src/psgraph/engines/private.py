@@ -15,7 +15,7 @@ from psgraph.engines import counting
 from psgraph.engines.base import BlockCounts
 from psgraph.engines.merging import common_job, merge_counts
 from psgraph.engines.pairs import pair_count
-from psgraph.engines.running import Job, Runner
+from psgraph.engines.runner import Job, Runner
 from psgraph.privacy.mechanisms.exponential import Scores
 
 if TYPE_CHECKING:

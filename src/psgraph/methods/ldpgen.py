@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Blocks, Engine
+from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
@@ -222,7 +223,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         self, state: LDPGenState, rng: np.random.Generator, engine: Engine
     ) -> SyntheticGraph:
         with phase("reconstruction"):
-            parts = engine.sample(*_blocks(state), seed=synthesis_seed(rng))
+            parts = sample(engine, *_blocks(state), seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: LDPGenState) -> Mapping[str, Any]:

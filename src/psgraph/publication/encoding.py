@@ -6,19 +6,21 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from psgraph._runtime.durable import write_flushed
 from psgraph._runtime.folder import hidden_folder
-from psgraph.engines.base import Engine
+from psgraph.engines.parallel import mapped, thread_count
+from psgraph.engines.runner import Job, Runner
 from psgraph.graph import SyntheticGraph
-from psgraph.graph.formats.edges import edge_bytes
-from psgraph.graph.parts import Pairs
+from psgraph.graph.formats.edges import edge_bytes, encode_part
+from psgraph.graph.parts import MemoryParts, Pairs
 from psgraph.publication.graph_files import digest_of_parts, part_name
 
-__all__ = ["EncodedGraph", "encoded", "in_one_file"]
+__all__ = ["EncodedGraph", "encode_parts", "encoded", "in_one_file"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class EncodedGraph:
 
 @contextmanager
 def encoded(
-    graph: SyntheticGraph, engine: Engine, directory: Path | None
+    graph: SyntheticGraph, engine: Runner, directory: Path | None
 ) -> Iterator[EncodedGraph]:
     """Encode a graph; its parts, if it has several, one after the other into a hidden folder.
 
@@ -56,18 +58,27 @@ def encoded(
     """
     parts, part_nodes = len(graph.parts.edges()), graph.parts.part_nodes
     if parts <= 1:
-        content = next(engine.encode(graph), None)
+        content = next(encode_parts(graph, engine), None)
         yield in_one_file(_nothing(graph) if content is None else content)
     elif directory is None:
-        digests = [hashlib.sha256(part).hexdigest() for part in engine.encode(graph)]
+        digests = [hashlib.sha256(part).hexdigest() for part in encode_parts(graph, engine)]
         yield EncodedGraph(digest_of_parts(digests), part_nodes, None)
     else:
         with hidden_folder(directory) as folder:
             digests = []
-            for number, part in enumerate(engine.encode(graph)):
+            for number, part in enumerate(encode_parts(graph, engine)):
                 digests.append(hashlib.sha256(part).hexdigest())
                 write_flushed(folder / part_name(number), part)
             yield EncodedGraph(digest_of_parts(digests), part_nodes, folder)
+
+
+def encode_parts(graph: SyntheticGraph, runner: Runner) -> Iterator[memoryview]:
+    """Encode each part of a released graph as a Parquet file, in order, when it is asked for."""
+    parts = graph.parts.edges()
+    if isinstance(graph.parts, MemoryParts):  # here already: workers need not be sent the edges
+        tasks = (partial(encode_part, read, graph.roster) for read in parts)
+        return mapped(tasks, threads=thread_count())
+    return runner.map(Job(encode_part, parts, (graph.roster,)))
 
 
 def in_one_file(content: memoryview) -> EncodedGraph:

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.memory import keep_freed_memory
 from psgraph._runtime.sorting import sort_keys, sorting_order
-from psgraph.engines.local import LocalEngine
-from psgraph.engines.released import Released
-from psgraph.engines.threads import ThreadRunner
+from psgraph.engines.runner import Job
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.kind import UNDIRECTED
-from psgraph.graph.parts import MemoryParts
+from psgraph.graph.kind import pack
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method, find_method
 from psgraph.methods.steps.consistency import norm_sub_threshold
@@ -63,7 +62,7 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
         publisher.publish(_circulant(_NODES + 2, *near))
         publisher.publish(_circulant(_NODES + 2, *most))
     _warm_up_sparse_counts(engine, before)
-    _warm_up_repair(before)
+    _warm_up_shuffle(before)
 
 
 def _circulant(nodes: int, *steps: int) -> Snapshot:
@@ -92,17 +91,12 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     )
 
 
-def _warm_up_repair(snapshot: Snapshot) -> None:
-    """Repair a graph of several parts with too many edges, too few, or nearly all there can be."""
-    labels = np.arange(_NODES, dtype=np.int32) % np.int32(2)
-    parts = MemoryParts(snapshot.u.copy(), snapshot.v.copy(), nodes=_NODES, part_nodes=_PART)
-    engine = Released(ThreadRunner(threads=1, part_nodes=_PART))
-    for edge_count in (_NODES - 8, _NODES + 8, UNDIRECTED.pairs(_NODES) - 8):
-        engine.repair(
-            parts,
-            labels=labels,
-            inner_degrees=np.full(_NODES, 4.0),
-            outer_degrees=np.full(_NODES, 4.0),
-            edge_count=edge_count,
-            seed=0,
-        )
+def _warm_up_shuffle(snapshot: Snapshot) -> None:
+    """What only happens to a graph of several parts."""
+    keys = pack(snapshot.u, snapshot.v)
+    engine = LocalEngine(threads=1, part_nodes=_PART)
+    engine.shuffle([Job(_itself, [keys])], nodes=_NODES)
+
+
+def _itself(keys: Integers) -> Integers:
+    return keys

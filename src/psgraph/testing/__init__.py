@@ -1,4 +1,4 @@
-"""For authors of methods: does a method keep the protocol?
+"""For authors of methods and engines: does a method or an engine keep its protocol?
 
 Needs no test framework; call it from any test::
 
@@ -6,10 +6,13 @@ Needs no test framework; call it from any test::
 
     def test_my_method():
         check_method(MyMethod())
+
+`check_engine` does the same for an engine.
 """
 
 from __future__ import annotations
 
 from psgraph.testing.conformance import Conformance, check_method
+from psgraph.testing.engines import EngineConformance, check_engine
 
-__all__ = ["Conformance", "check_method"]
+__all__ = ["Conformance", "EngineConformance", "check_engine", "check_method"]

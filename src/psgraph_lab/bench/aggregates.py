@@ -21,8 +21,8 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.memory import peak_bytes
-from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.stores import open_store
 from psgraph.stores.parts import Kept, StoredParts

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import unpack
 from psgraph.methods.plus import PSGraphPlus
