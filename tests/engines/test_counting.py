@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import private
 from psgraph.engines.counting import run_lengths
-from psgraph.engines.pairs import cell_of, pair_count, pair_of
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 
 ENGINE = LocalEngine()
 
@@ -61,8 +61,8 @@ def test_edges_per_pair_of_blocks(dense, inside):
             if inside or pair[0] != pair[1]:
                 expected[pair] += 1
         found = ENGINE.block_counts(snapshot, labels, blocks, inside=inside)
-        assert found.size == pair_count(blocks, inside=inside)
-        a, b = pair_of(found.cells, blocks, inside=inside)
+        assert found.size == UNDIRECTED.cell_count(blocks, inside=inside)
+        a, b = UNDIRECTED.pair_of(found.cells, blocks, inside=inside)
         pairs = zip(a.tolist(), b.tolist(), strict=True)
         assert dict(zip(pairs, found.counts.tolist(), strict=True)) == dict(expected)
         assert (np.diff(found.cells) > 0).all()
@@ -97,29 +97,29 @@ def test_edge_count():
 @pytest.mark.parametrize("blocks", [0, 1, 2, 3, 7])
 def test_all_pairs_have_consecutive_numbers(blocks, inside):
     pairs = [(a, b) for a in range(blocks) for b in range(a + (not inside), blocks)]
-    assert pair_count(blocks, inside=inside) == len(pairs)
+    assert UNDIRECTED.cell_count(blocks, inside=inside) == len(pairs)
     a, b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    assert cell_of(a, b, blocks, inside=inside).tolist() == list(range(len(pairs)))
-    back = pair_of(np.arange(len(pairs)), blocks, inside=inside)
+    assert UNDIRECTED.cell_of(a, b, blocks, inside=inside).tolist() == list(range(len(pairs)))
+    back = UNDIRECTED.pair_of(np.arange(len(pairs)), blocks, inside=inside)
     assert np.array_equal(back[0], a)
     assert np.array_equal(back[1], b)
 
 
 @given(st.integers(2, 500_000) | st.integers(2, 1 << 26), st.booleans(), st.data())
 def test_numbers_and_pairs_are_inverse(blocks, inside, data):
-    size = pair_count(blocks, inside=inside)
+    size = UNDIRECTED.cell_count(blocks, inside=inside)
     somewhere = st.integers(0, size - 1)
     # Around the first cell of a row the square root is most likely to be off by one.
     a = data.draw(st.integers(0, blocks - 2))
-    row = int(cell_of(np.array(a), np.array(a + 1), blocks, inside=inside))
+    row = int(UNDIRECTED.cell_of(np.array(a), np.array(a + 1), blocks, inside=inside))
     cells = np.array([0, size - 1, row, max(row - 1, 0), row + 1, data.draw(somewhere)])
     cells = cells[cells < size]
-    a, b = pair_of(cells, blocks, inside=inside)
+    a, b = UNDIRECTED.pair_of(cells, blocks, inside=inside)
     assert (a >= 0).all()
     assert (a <= b).all()
     assert inside or (a < b).all()
     assert (b < blocks).all()
-    assert np.array_equal(cell_of(a, b, blocks, inside=inside), cells)
+    assert np.array_equal(UNDIRECTED.cell_of(a, b, blocks, inside=inside), cells)
 
 
 # ---- sorting ----

@@ -245,7 +245,7 @@ def test_a_snapshot_can_not_be_reached():
     forbidden = ("psgraph.graph", "psgraph.privacy", "psgraph.streams")
     found = {name for name in modules if name.startswith(forbidden)}
     assert found <= {"psgraph.graph.kind"}  # how pairs are packed and numbered, and no graph
-    assert "psgraph.graph" in reachable("psgraph.methods.psgraph.communities")  # it would show
+    assert "psgraph.graph" in reachable("psgraph.methods.steps.communities")  # it would show
 
 
 def test_no_argument_is_a_snapshot_or_a_budget():

@@ -14,8 +14,8 @@ from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import counting
 from psgraph.engines.base import BlockCounts
 from psgraph.engines.merging import common_job, merge_counts
-from psgraph.engines.pairs import pair_count
 from psgraph.engines.runner import Job, Runner
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.privacy.mechanisms.exponential import Scores
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Private:
     def block_counts(
         self, snapshot: Snapshot, labels: Labels, blocks: int, *, inside: bool
     ) -> BlockCounts:
-        size = pair_count(blocks, inside=inside)
+        size = UNDIRECTED.cell_count(blocks, inside=inside)
         shared = (labels, blocks, inside)
         parts = snapshot.parts.edges()
         if size <= min(MOST_CELLS, max(1 << 16, 4 * snapshot.parts.edge_count)):

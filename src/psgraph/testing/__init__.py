@@ -1,8 +1,11 @@
-"""For authors of methods and engines: does a method or an engine keep its protocol?
+"""For authors of plug-ins: does a method, a query or an engine keep its protocol?
 
 Needs no test framework; call it from any test::
 
-    from psgraph.testing import check_method
+    from psgraph.testing import check_method, check_query
+
+    def test_my_query():
+        check_query(lambda nodes: MyQuery())
 
     def test_my_method():
         check_method(MyMethod())
@@ -14,5 +17,13 @@ from __future__ import annotations
 
 from psgraph.testing.conformance import Conformance, check_method
 from psgraph.testing.engines import EngineConformance, check_engine
+from psgraph.testing.queries import QueryConformance, check_query
 
-__all__ = ["Conformance", "EngineConformance", "check_engine", "check_method"]
+__all__ = [
+    "Conformance",
+    "EngineConformance",
+    "QueryConformance",
+    "check_engine",
+    "check_method",
+    "check_query",
+]

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.engines.pairs import cell_of, pair_count
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.affinity import affinity, divided
 from psgraph.methods.plus.communities import Communities, Search, Sizes, community_share
 from psgraph.methods.plus.decision import Bar, decide
 from psgraph.methods.plus.mixing import CLASSES
-from psgraph.methods.plus.queries import LABELS
+from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
 from psgraph.methods.plus.schedule import Parts, shares_of, with_search
 from psgraph.methods.plus.tracking import Track
 from psgraph.metrics import modularity
@@ -25,11 +25,11 @@ from psgraph.publication.publisher import Publisher
 from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
 
-from .snapshots import ENGINE, hubs_and_leaves, noisy_budget, planted, publish
+from .snapshots import ENGINE, asking, hubs_and_leaves, noisy_budget, planted, publish
 
 DIVIDED, TRUTH = planted(500, 4, 24)
 PLAIN = hubs_and_leaves(500)
-QUERIES = {LABELS["growth"][0], LABELS["blocks"][0]}
+QUERIES = {GrowthRows.label, FoundCommunityEdges.label}
 
 
 def run(snapshots, *, epsilon="16", window=3, **switches):
@@ -42,9 +42,9 @@ def rows():
 
 
 def test_communities_are_found_and_published(rows):
-    graph = PSGraphPlus().synthesise(rows[-1][3], np.random.default_rng(0), ENGINE)
+    graph = PSGraphPlus().synthesise(rows[-1][3], None, np.random.default_rng(0), ENGINE)
     *_, (_, _, _, without) = run([DIVIDED] * 7, communities=False)
-    plain = PSGraphPlus().synthesise(without, np.random.default_rng(0), ENGINE)
+    plain = PSGraphPlus().synthesise(without, None, np.random.default_rng(0), ENGINE)
     assert rows[-1][3].search.used
     assert modularity(plain, TRUTH) < 0.1
     assert modularity(graph, TRUTH) > 0.6 * modularity(DIVIDED, TRUTH)
@@ -120,7 +120,7 @@ def test_communities_are_dropped_where_degrees_are_asked_at_every_timestamp(rows
         accountant = accountant.record(granted)
     method = PSGraphPlus()
     budget = noisy_budget(method.request(state, accountant), accountant, 3)
-    measurement = method.measure(DIVIDED, state, budget, ENGINE, previous=DIVIDED)
+    measurement = method.measure(asking(DIVIDED, budget, DIVIDED), state)
     assert measurement.communities is None
     assert method.update(state, measurement).search == Search()
 
@@ -165,7 +165,7 @@ def test_dividing_a_grant_keeps_its_sum():
 
 def found_with(count: int, nodes: int) -> Communities:
     labels = np.arange(nodes, dtype=np.int32) % count
-    cells = pair_count(count, inside=True)
+    cells = UNDIRECTED.cell_count(count, inside=True)
     evidence = np.zeros((nodes, count), dtype=np.float32)
     return Communities(Roster.range(nodes), labels, evidence, Track.unseen(cells, drift=0.0025))
 
@@ -195,7 +195,11 @@ def test_dividing_classes_keeps_their_mixing_and_the_degrees():
     labels[:2] = CLASSES + np.arange(2, dtype=np.int32)
     found = found_with(2, 400)
     cells = np.zeros(3)
-    cells[cell_of(np.array([0, 1, 0]), np.array([0, 1, 1]), 2, inside=True)] = 0.4, 0.4, 0.2
+    cells[UNDIRECTED.cell_of(np.array([0, 1, 0]), np.array([0, 1, 1]), 2, inside=True)] = (
+        0.4,
+        0.4,
+        0.2,
+    )
     track = found.blocks.observe(cells, 1e-6, np.ones(3))
     ratios = affinity(track, found.labels, degrees, 2)
     assert ratios[0, 0] > 1.5 > 0.6 > ratios[0, 1]
