@@ -7,7 +7,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import bucket_keys, sort_keys
-from psgraph.graph.kind import first_end, first_key, second_end
+from psgraph.graph.kind import first_end, first_key, pack_pair, second_end
 
 __all__ = ["sorted_edges", "split_keys"]
 
@@ -44,7 +44,7 @@ def sorted_edges(keys: Integers, *, first: int, nodes: int) -> tuple[Positions, 
 def _packed(keys: Integers, first: int, bits: int) -> Integers:
     packed = np.empty_like(keys)
     for at in range(keys.size):
-        packed[at] = ((first_end(keys[at]) - first) << bits) | second_end(keys[at])
+        packed[at] = pack_pair(first_end(keys[at]) - first, second_end(keys[at]), bits)
     return packed
 
 
@@ -52,6 +52,6 @@ def _packed(keys: Integers, first: int, bits: int) -> Integers:
 def _taken_apart(packed: Integers, first: int, bits: int) -> tuple[Positions, Positions]:
     u, v = np.empty(packed.size, dtype=np.int32), np.empty(packed.size, dtype=np.int32)
     for at in range(packed.size):
-        u[at] = (packed[at] >> bits) + first
-        v[at] = packed[at] & ((1 << bits) - 1)
+        u[at] = first_end(packed[at], bits) + first
+        v[at] = second_end(packed[at], bits)
     return u, v

@@ -76,9 +76,9 @@ def encode_parts(graph: SyntheticGraph, runner: Runner) -> Iterator[memoryview]:
     """Encode each part of a released graph as a Parquet file, in order, when it is asked for."""
     parts = graph.parts.edges()
     if isinstance(graph.parts, MemoryParts):  # here already: workers need not be sent the edges
-        tasks = (partial(encode_part, read, graph.roster) for read in parts)
+        tasks = (partial(encode_part, read, graph.roster, graph.kind) for read in parts)
         return mapped(tasks, threads=thread_count())
-    return runner.map(Job(encode_part, parts, (graph.roster,)))
+    return runner.map(Job(encode_part, parts, (graph.roster, graph.kind)))
 
 
 def in_one_file(content: memoryview) -> EncodedGraph:
@@ -89,4 +89,4 @@ def in_one_file(content: memoryview) -> EncodedGraph:
 def _nothing(graph: SyntheticGraph) -> memoryview:
     """The file of a graph without nodes, which has no parts."""
     none = np.empty(0, dtype=np.int32)
-    return edge_bytes(graph.roster, Pairs(none, none))
+    return edge_bytes(graph.roster, Pairs(none, none), graph.kind)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.batches import Columns
+from psgraph.graph.formats.columns import Columns
 from psgraph.graph.formats.files import open_table
 from psgraph.graph.formats.tables import from_columns
 from psgraph.graph.formats.text import TextFile

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.batches import Batch, Columns
-from psgraph.graph.formats.columns import list_names
+from psgraph.graph.formats.columns import Batch, Columns, list_names
 from psgraph.graph.formats.tables import is_text
 
 __all__ = ["FrameTable", "is_frame"]

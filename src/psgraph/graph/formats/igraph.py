@@ -35,7 +35,11 @@ def to_igraph(graph: Graph) -> igraph.Graph:
     ['a', 'b', 'c']
     """
     pairs = np.stack([graph.u, graph.v], axis=1).astype(np.int64)
-    built = _library().Graph(n=len(graph.roster), edges=pairs if len(pairs) else [])
+    built = _library().Graph(
+        n=len(graph.roster),
+        edges=pairs if len(pairs) else [],
+        directed=graph.kind.sides == 2,
+    )
     built.vs["name"] = graph.roster.ids.tolist()
     return built
 

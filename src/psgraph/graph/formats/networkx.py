@@ -25,13 +25,14 @@ def _library() -> Any:
 
 
 def to_networkx(graph: Graph) -> networkx.Graph:
-    """Build a `networkx.Graph` with every node of the roster. O(n + m) Python objects.
+    """Build a `networkx.Graph`, or a `DiGraph` if an edge has two sides. O(n + m) Python objects.
 
     >>> from psgraph.graph import SyntheticGraph
     >>> to_networkx(SyntheticGraph(Roster("abc"), [0], [1])).edges
     EdgeView([('a', 'b')])
     """
-    built = _library().Graph()
+    library = _library()
+    built = library.Graph() if graph.kind.sides == 1 else library.DiGraph()
     built.add_nodes_from(graph.roster.ids.tolist())
     built.add_edges_from(graph.to_edges())
     return built

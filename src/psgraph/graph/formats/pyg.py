@@ -8,7 +8,7 @@ import numpy as np
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.formats.positions import from_positions
+from psgraph.graph.formats.tables import from_positions
 from psgraph.graph.ids import as_ids
 from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
@@ -34,14 +34,16 @@ def _data_type() -> Any:
 def to_pyg(graph: Graph) -> torch_geometric.data.Data:
     """Build a `Data`; node *i* is roster position *i*. O(n + m).
 
-    ``edge_index`` holds both directions of every edge, as PyTorch Geometric expects of an
-    undirected graph. ``node_id`` holds the ids: a tensor of integers, or a list of strings. The
+    ``edge_index`` holds both directions of the edges of an undirected graph, as PyTorch Geometric
+    expects. ``node_id`` holds the ids: a tensor of integers, or a list of strings. The
     time, if there is one, is the text ``snapshot_time``.
     """
     data_type = _data_type()
     import torch
 
-    ends = np.stack([np.concatenate([graph.u, graph.v]), np.concatenate([graph.v, graph.u])])
+    ends = np.stack([graph.u, graph.v])
+    if graph.kind.sides == 1:
+        ends = np.concatenate([ends, ends[::-1]], axis=1)
     ids = graph.roster.ids
     data = data_type(
         edge_index=torch.from_numpy(ends.astype(np.int64)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from psgraph.errors import DataError
 from psgraph.graph import Graph
-from psgraph.graph.formats.positions import from_positions
+from psgraph.graph.formats.tables import from_positions
 from psgraph.graph.roster import RosterOrIds, declare
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ GraphType = TypeVar("GraphType", bound=Graph)
 
 
 def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
-    """Build the symmetric 0/1 matrix (int64), rows in roster order, indices sorted. O(n + m).
+    """Build the 0/1 matrix (int64), rows in roster order, indices sorted. O(n + m).
+
+    It is symmetric if both ends of an edge are alike.
 
     >>> from psgraph.graph import Roster, SyntheticGraph
     >>> to_scipy(SyntheticGraph(Roster("abc"), [0], [1])).toarray().tolist()
@@ -28,8 +30,10 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
     """
     import scipy.sparse
 
-    # The lower triangle first: each row then meets its columns in ascending order.
-    rows, columns = np.concatenate([graph.v, graph.u]), np.concatenate([graph.u, graph.v])
+    rows, columns = graph.u, graph.v
+    if graph.kind.sides == 1:
+        # The lower triangle first: each row then meets its columns in ascending order.
+        rows, columns = np.concatenate([columns, rows]), np.concatenate([rows, columns])
     size = len(graph.roster)
     ones = np.ones(rows.size, dtype=np.int64)
     matrix = scipy.sparse.coo_array((ones, (rows, columns)), shape=(size, size)).tocsr()

@@ -1,4 +1,4 @@
-"""Arrow, pandas and polars tables with two columns of ids.
+"""Edges as two columns: of ids (Arrow, pandas, polars), or of numbers of nodes.
 
 Strings stay in Arrow in both directions: only the distinct ids ever become Python objects.
 """
@@ -17,7 +17,7 @@ from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import UNDIRECTED, Dropped, Graph, Roster
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.columns import list_names
-from psgraph.graph.roster import declare
+from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:
     import pandas
@@ -27,6 +27,7 @@ __all__ = [
     "column_positions",
     "edge_columns",
     "from_columns",
+    "from_positions",
     "from_table",
     "is_text",
     "to_arrow",
@@ -222,3 +223,44 @@ def _from_text(
         roster = Roster(ids, declared="edges")
     positions = _name_positions(names, roster)
     return graph_type(roster, positions[a], positions[b], time=time, dropped=dropped)
+
+
+def from_positions(
+    heads: NDArray[np.int64],
+    tails: NDArray[np.int64],
+    nodes: int,
+    *,
+    graph_type: type[GraphType],
+    roster: RosterOrIds | None = None,
+    nodes_are_public: bool = False,
+    roster_from_edges: bool = False,
+    source: str = "the matrix does not have one row",
+) -> GraphType:
+    """Build a graph of edges between the nodes 0, …, nodes − 1: a matrix, or an edge index.
+
+    With a roster, node *i* is roster position *i*; with a list of ids, node *i* is the i-th of
+    them; otherwise the numbers are the ids. Who the nodes are has to be declared, see
+    `psgraph.graph.roster`.
+
+    >>> from psgraph.graph import Snapshot
+    >>> ends = np.array([0, 1]), np.array([1, 2])
+    >>> from_positions(*ends, 3, graph_type=Snapshot, roster=["c", "a", "b"]).to_edges()
+    [('a', 'b'), ('a', 'c')]
+    """
+    declared = declare(
+        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
+    )
+    if declared == "edges":
+        return graph_type.from_ids(heads, tails, roster_from_edges=True)
+    if declared == "nodes":
+        return graph_type(Roster(np.arange(nodes), declared="nodes"), heads, tails)
+    ids = None if isinstance(roster, Roster) else roster
+    roster = as_roster(roster)
+    assert roster is not None
+    if len(roster) != nodes:
+        # The number of nodes may come from the largest id of an edge, so no message shows it.
+        raise DataError(f"{source} for every node of the roster\nGive one each, in its order.")
+    if ids is not None:  # a roster is sorted, a list of ids need not be
+        order = roster.positions(ids)
+        return graph_type(roster, order[heads], order[tails])
+    return graph_type(roster, heads, tails)
