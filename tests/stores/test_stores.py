@@ -16,8 +16,15 @@ import pytest
 from numpy.typing import NDArray
 
 from psgraph import read_stream
-from psgraph.errors import DataError, InvalidArgument, OutputError, OutsideRoster, RosterError
-from psgraph.graph import Roster, Snapshot
+from psgraph.errors import (
+    DataError,
+    InvalidArgument,
+    OutputError,
+    OutsideRoster,
+    RosterError,
+    UnknownKind,
+)
+from psgraph.graph import UNDIRECTED, Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
 from psgraph.stores import Store, new_store, open_store
 from psgraph.stores.store import MANIFEST, manifest_digest
@@ -162,6 +169,19 @@ def reseal(path: Path, change: dict[str, object]) -> None:
     fields.pop("sha256")
     fields |= change
     (path / MANIFEST).write_text(json.dumps({**fields, "sha256": manifest_digest(fields)}))
+
+
+def test_a_manifest_of_undirected_graphs_does_not_mention_the_kind(tmp_path):
+    snapshot = stored(tmp_path / "store")
+    assert "kind" not in json.loads((tmp_path / "store" / MANIFEST).read_text())
+    assert snapshot.kind == snapshot.parts.kind == UNDIRECTED
+
+
+def test_a_store_of_a_kind_that_is_not_known_is_refused(tmp_path):
+    stored(tmp_path / "store")
+    reseal(tmp_path / "store", {"kind": "directed"})
+    with pytest.raises(UnknownKind):
+        open_store(tmp_path / "store")
 
 
 def test_a_part_with_another_schema_is_refused(tmp_path):

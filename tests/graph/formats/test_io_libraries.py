@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument, MissingExtra, OutsideRoster, RosterError
-from psgraph.graph import Dropped, Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Dropped, Kind, Roster, Snapshot, SyntheticGraph
 
 
 @st.composite
@@ -152,3 +152,13 @@ def test_a_missing_library_is_named_with_its_remedy(
     graph = SyntheticGraph(Roster.range(2), [0], [1])
     with pytest.raises(MissingExtra, match=rf"pip install 'psgraph-dp\[{name}\]'"):
         getattr(graph, f"to_{name}")()
+
+
+def test_a_kind_with_two_sides_keeps_its_directions() -> None:
+    kind = Kind("directed", sides=2)
+    graph = SyntheticGraph(Roster("abc"), [1, 0, 1], [0, 1, 2], kind=kind)
+    assert graph.kind == kind
+    assert set(graph.to_networkx().edges) == {("a", "b"), ("b", "a"), ("b", "c")}
+    assert graph.to_igraph().is_directed()
+    assert graph.to_scipy().toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 0, 0]]
+    assert graph != SyntheticGraph(Roster("abc"), [1, 0, 1], [0, 1, 2])
