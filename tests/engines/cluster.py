@@ -70,7 +70,7 @@ def with_parts(engine: DaskEngine, part_nodes: int) -> DaskEngine:
     It counts for itself, so that threads can use one each. Don't close it.
     """
     other = copy(engine)
-    other.statistics, other.part_nodes, other.runner = Statistics(), part_nodes, other
+    other.statistics, other.part_nodes = Statistics(), part_nodes
     other._values = OrderedDict()
     return other
 

@@ -25,6 +25,8 @@ from psgraph.engines.dask.transport import Call
 from psgraph.errors import EngineError
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.choosing import choose_method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import CommunityChoices, InnerDegrees, block_counts
 from psgraph.privacy.randomness import RandomSource
 from tests.engines.cluster import (
     PART_NODES,
@@ -142,13 +144,14 @@ def test_parts_of_a_release_stay_on_the_workers(dask_engine):
     assert graph == pickle.loads(pickle.dumps(graph))
 
 
-def test_every_verb_is_timed_and_its_bytes_are_counted(dask_engine):
+def test_every_operation_is_timed_and_its_bytes_are_counted(dask_engine):
     dask_engine.statistics.clear()
+    edges = PrivateEdges(random_snapshot(8), dask_engine)
     labels = np.zeros(90, dtype=np.int32)
-    dask_engine.split_degrees(random_snapshot(8), labels)
-    list(dask_engine.community_scores(random_snapshot(8), labels))
+    InnerDegrees(labels).answer(edges)
+    list(CommunityChoices(labels).answer(edges))
     degrees, scores = dask_engine.statistics.calls
-    assert (degrees.operation, scores.operation) == ("split_degrees", "community_scores")
+    assert (degrees.operation, scores.operation) == ("sum", "map")
     assert degrees.bytes_to_driver == 2 * 90  # small counts need a byte each
     assert degrees.seconds > 0
     assert scores.tasks == 1
@@ -159,7 +162,7 @@ def test_labels_are_sent_once(dask_engine):
     labels = np.arange(3000, dtype=np.int32)
     dask_engine.statistics.clear()
     for _ in range(2):
-        dask_engine.block_counts(snapshot, labels, 3000, inside=True)
+        block_counts(PrivateEdges(snapshot, dask_engine), labels, 3000, inside=True)
     first, second = (each.bytes_to_workers for each in dask_engine.statistics.calls)
     assert first - second == pytest.approx(labels.nbytes, abs=500)
 

@@ -97,7 +97,7 @@ def test_publishing_with_one_call_takes_an_engine(project: Path, dask_engine: Da
     terms: Any = {"epsilon": 4, "window": 2, "method": "psgraph", "seed": 1}
     engine = with_parts(dask_engine, 128)
     publish_stream("first", out="out", engine=engine, **terms)
-    assert engine.statistics.verbs
+    assert engine.statistics.calls
     assert publish(project, "other") == 0
     assert files(project / "out") == files(project / "other")
 

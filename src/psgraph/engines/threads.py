@@ -15,7 +15,6 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.parallel import mapped, summed, thread_count
-from psgraph.engines.private import Private
 from psgraph.engines.released import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
 from psgraph.engines.runner import Job
 from psgraph.engines.shuffle import sorted_edges, split_keys
@@ -26,7 +25,7 @@ __all__ = ["LocalEngine"]
 _LARGE = 1 << 27  # integers; every thread needs sums of its own, so larger ones get one thread
 
 
-class LocalEngine(Private):
+class LocalEngine:
     """The engine for one machine: tasks run on all cores. See `psgraph.engines.runner.Runner`.
 
     Parameters
@@ -48,7 +47,6 @@ class LocalEngine(Private):
     ) -> None:
         self.threads = thread_count() if threads is None else threads
         self.part_nodes, self.memory = part_nodes, memory
-        self.runner = self
 
     def map(self, job: Job) -> Iterator[Any]:
         tasks = (partial(job.work, item, *job.shared) for item in job.items)

@@ -72,7 +72,7 @@ class PrivateEdges:
         self, snapshot: Snapshot, engine: Any, *, previous: Snapshot | None = None
     ) -> None:
         self._snapshot, self._previous = snapshot, previous
-        self.engine: Runner = getattr(engine, "runner", engine)
+        self.engine: Runner = engine
         self._remembered: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:

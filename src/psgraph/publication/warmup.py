@@ -20,6 +20,8 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import pack
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method, find_method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import block_counts
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -74,13 +76,13 @@ def _circulant(nodes: int, *steps: int) -> Snapshot:
 def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     """What only happens where a matrix of counts is too large to write down."""
     labels = np.arange(_NODES, dtype=np.int32)
-    counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
+    cells, counts = block_counts(PrivateEdges(snapshot, engine), labels, _CELLS, inside=True)
     sort_keys(np.arange(_MANY)[::-1].copy(), largest=_MANY)
     sorting_order(np.arange(_MANY)[::-1].copy())
     Budget(Fraction(8), Sampler(RandomSource.seeded(0))).run(
         SparseLaplaceCounts(
-            counts.cells,
-            counts.counts,
+            cells,
+            counts,
             size=_CELLS,
             threshold=norm_sub_threshold,
             sensitivity=1,

@@ -24,6 +24,8 @@ from psgraph._runtime.memory import peak_bytes
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import EdgeCount, block_counts, degrees
 from psgraph.stores import open_store
 from psgraph.stores.parts import Kept, StoredParts
 
@@ -76,18 +78,20 @@ def _cluster(question: Question) -> Iterator[Answers]:
 
 
 def _with_engine(engine: Any, question: Question) -> Answers:
-    snapshot, labels = question.snapshot, question.labels
+    def edges() -> PrivateEdges:
+        """Nothing is remembered from one time to the next."""
+        return PrivateEdges(question.snapshot, engine)
 
-    def block_counts() -> Integers:
-        found = engine.block_counts(snapshot, labels, BLOCKS, inside=True)
-        counts = np.zeros(found.size, dtype=np.int64)
-        counts[found.cells] = found.counts
-        return counts
+    def block_edges() -> Integers:
+        cells, counts = block_counts(edges(), question.labels, BLOCKS, inside=True)
+        every = np.zeros(UNDIRECTED.cell_count(BLOCKS, inside=True), dtype=np.int64)
+        every[cells] = counts
+        return every
 
     return {
-        "edge count": lambda: engine.edge_count(snapshot),
-        "degrees": lambda: sum(engine.split_degrees(snapshot, labels)),
-        "block counts": block_counts,
+        "edge count": lambda: EdgeCount().answer(edges()),
+        "degrees": lambda: degrees(edges()),
+        "block counts": block_edges,
     }
 
 

@@ -9,7 +9,6 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from secrets import token_hex
@@ -18,22 +17,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from psgraph._runtime.arrays import Integers, Labels
-from psgraph.engines.base import BlockCounts
+from psgraph._runtime.arrays import Integers
 from psgraph.engines.dask import tasks
 from psgraph.engines.dask.connection import check_access, connect, local_cluster, translated
 from psgraph.engines.dask.statistics import Statistics
 from psgraph.engines.dask.transport import Call, Remote, call, held_parts, packed_bytes, unpacked
-from psgraph.engines.private import Private
 from psgraph.engines.runner import Job
 from psgraph.errors import EngineError, InvalidArgument
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
 
 if TYPE_CHECKING:
     from distributed import Future
-
-    from psgraph.graph import Snapshot
-    from psgraph.privacy.mechanisms.exponential import Scores
 
 __all__ = ["DaskEngine"]
 
@@ -53,7 +47,7 @@ LOOK_SECONDS = 5.0
 """How often it is looked whether there are workers, while a task is waited for."""
 
 
-class DaskEngine(Private):
+class DaskEngine:
     """Runs tasks on a Dask cluster. Use it as a context manager, or close it.
 
     See `psgraph.engines.runner.Runner`. Releases are the same, byte for byte, as those of
@@ -102,7 +96,6 @@ class DaskEngine(Private):
         self.part_nodes = part_nodes
         self._values: OrderedDict[str, Remote] = OrderedDict()
         self._run, self._numbers = token_hex(6), count()
-        self.runner = self
 
     def __enter__(self) -> Self:
         return self
@@ -287,43 +280,3 @@ class DaskEngine(Private):
                     "Nothing of this timestamp was published or charged. Start workers, and run "
                     "the same command again."
                 )
-
-    # ---- private verbs, counted by name ----
-
-    def edge_count(self, snapshot: Snapshot) -> int:
-        with self.statistics.operation("edge_count"):
-            return super().edge_count(snapshot)
-
-    def common_edges(self, snapshot: Snapshot, previous: Snapshot) -> int:
-        with self.statistics.operation("common_edges"):
-            return super().common_edges(snapshot, previous)
-
-    def block_counts(
-        self, snapshot: Snapshot, labels: Labels, blocks: int, *, inside: bool
-    ) -> BlockCounts:
-        with self.statistics.operation("block_counts"):
-            return super().block_counts(snapshot, labels, blocks, inside=inside)
-
-    def split_degrees(self, snapshot: Snapshot, labels: Labels) -> tuple[Integers, Integers]:
-        with self.statistics.operation("split_degrees"):
-            return super().split_degrees(snapshot, labels)
-
-    def group_degrees(self, snapshot: Snapshot, labels: Labels, groups: int) -> Integers:
-        with self.statistics.operation("group_degrees"):
-            return super().group_degrees(snapshot, labels, groups)
-
-    def community_scores(self, snapshot: Snapshot, labels: Labels) -> Iterable[Scores]:
-        scores = super().community_scores(snapshot, labels)
-        return _Counted("community_scores", scores, self.statistics)
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Results that can be asked for again; each time counts as a call."""
-
-    verb: str
-    results: Iterable[Scores]
-    statistics: Statistics
-
-    def __iter__(self) -> Iterator[Scores]:
-        return self.statistics.iterated(self.verb, self.results)
