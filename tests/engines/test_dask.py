@@ -183,7 +183,7 @@ def test_the_cluster_listens_on_this_machine_only(dask_engine):
 
 def test_without_the_keys_of_the_run_nobody_can_connect(dask_engine):
     address = dask_engine.client.scheduler.address
-    with pytest.raises(EngineError, match="no Dask scheduler answers"), connect(address, 1.0):
+    with pytest.raises(EngineError), connect(address, 1.0):
         pass
 
 
@@ -202,7 +202,7 @@ def free_port() -> int:
 
 def test_an_unreachable_scheduler_is_named():
     address = f"tcp://127.0.0.1:{free_port()}"
-    with pytest.raises(EngineError, match=f"no Dask scheduler answers at '{address}'"):
+    with pytest.raises(EngineError, match=address):
         connect(address, 0.5).__enter__()
 
 

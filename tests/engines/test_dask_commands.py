@@ -140,5 +140,5 @@ def test_workers_that_see_other_files_are_refused(
     (project / "file").write_text("the same for all")
     dask_engine.check_access(Path("file"), "Share it.")
     monkeypatch.setattr(connection, "_digest", lambda _: os.getpid())
-    with pytest.raises(EngineError, match=f"can't read {project}, or has other files there\nShare"):
+    with pytest.raises(EngineError, match=str(project)):
         dask_engine.check_access(Path("file"), "Share it.")

@@ -134,7 +134,7 @@ class Roster(Frozen):
 
     @property
     def from_edges(self) -> bool:
-        """Whether the roster was read off the edges."""
+        """Whether the roster was taken from the edges."""
         return self.declared == "edges"
 
     @property

@@ -102,7 +102,7 @@ def _reading(value: Any) -> Callable[[], Any]:
 class HeldPart(Remote):
     """The edges of one part, on a worker. Calling it brings them to the driver.
 
-    Dask knows how they were made: if the worker is lost, another one makes them again.
+    Dask knows how they were made: if the worker is lost, a different one makes them again.
     """
 
     as_read = True

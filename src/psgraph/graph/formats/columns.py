@@ -184,7 +184,7 @@ class Batch:
     Attributes
     ----------
     columns
-        The columns asked for, all of one length.
+        The requested columns, all of one length.
     locate
         Returns where in the file a row of this batch is, such as ``line 17``.
     """

@@ -120,7 +120,7 @@ class FrameTable:
         return np.delete(np.arange(len(next(iter(arrays.values())))), list(missing))
 
     def _column(self, index: int) -> pa.Array:
-        """Convert a column when it is first asked for; others may hold anything."""
+        """Convert a column when it is first used; others may hold anything."""
         if index not in self._columns:
             self._columns[index] = _plain(self._converted(index))
         return self._columns[index]
