@@ -6,15 +6,14 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from psgraph._runtime.durable import write_flushed
 from psgraph._runtime.folder import hidden_folder
-from psgraph.engines.parallel import mapped, thread_count
 from psgraph.engines.runner import Job, Runner
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import SyntheticGraph
 from psgraph.graph.formats.edges import edge_bytes, encode_part
 from psgraph.graph.parts import MemoryParts, Pairs
@@ -75,9 +74,9 @@ def encoded(
 def encode_parts(graph: SyntheticGraph, runner: Runner) -> Iterator[memoryview]:
     """Encode each part of a released graph as a Parquet file, in order, when it is asked for."""
     parts = graph.parts.edges()
-    if isinstance(graph.parts, MemoryParts):  # here already: workers need not be sent the edges
-        tasks = (partial(encode_part, read, graph.roster, graph.kind) for read in parts)
-        return mapped(tasks, threads=thread_count())
+    if isinstance(graph.parts, MemoryParts) and not isinstance(runner, LocalEngine):
+        # The edges are here already: other engines would send them away to be encoded.
+        return (encode_part(read, graph.roster, graph.kind) for read in parts)
     return runner.map(Job(encode_part, parts, (graph.roster, graph.kind)))
 
 
