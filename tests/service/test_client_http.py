@@ -105,8 +105,9 @@ def test_attempts_and_pauses_are_bounded(pauses: list[float]) -> None:
 
 
 def test_a_request_that_may_count_twice_is_sent_once() -> None:
-    with scripted(hangs_up) as (address, seen), pytest.raises(ServiceError, match="can't be reac"):
+    with scripted(hangs_up) as (address, seen), pytest.raises(ServiceError) as caught:
         Http(address).json("POST", "/x", body=b"{}")
+    assert caught.value.code == "unreachable"
     assert len(seen) == 1
 
 
@@ -138,10 +139,11 @@ def test_a_refusal_before_the_upload_is_complete_is_understood(tmp_path: Path) -
     server.daemon_threads = True
     threading.Thread(target=server.handle_request, daemon=True).start()
     client = Client(f"http://127.0.0.1:{server.server_address[1]}", "secret")
-    with pytest.raises(ServiceError, match=r"Too large\.\nSend less\.") as caught:
+    with pytest.raises(ServiceError) as caught:
         client.push("calls", 0, file)
     server.server_close()
     assert (caught.value.status, caught.value.code) == (413, "too_large")
+    assert str(caught.value) == "Too large.\nSend less."  # as the server wrote it
 
 
 def test_a_download_that_breaks_off_is_repeated_and_nothing_is_mixed(tmp_path: Path) -> None:
@@ -164,8 +166,9 @@ def test_a_token_that_is_not_enough_is_an_access_denied(status: int) -> None:
 def test_a_redirect_is_not_followed_and_the_token_stays() -> None:
     with scripted(says(200, [])) as (elsewhere, seen):
         moved = says(307, b"", Location=f"{elsewhere}/api/v1/streams")
-        with scripted(moved) as (address, _), pytest.raises(ServiceError, match="answered 307"):
+        with scripted(moved) as (address, _), pytest.raises(ServiceError) as caught:
             Client(address, "secret").streams()
+    assert caught.value.status == 307
     assert seen == []
 
 
@@ -184,7 +187,7 @@ def test_an_answer_that_is_not_the_services_is_named_as_such(content: object) ->
 
 @pytest.mark.parametrize("address", ["http://192.0.2.1:8765", "http://psgraph.example.org"])
 def test_a_token_is_never_sent_unencrypted_over_a_network(address: str) -> None:
-    with pytest.raises(InvalidArgument, match="unencrypted"):
+    with pytest.raises(InvalidArgument):
         Client(address, "secret")
 
 
@@ -200,28 +203,29 @@ def test_a_token_is_never_sent_unencrypted_over_a_network(address: str) -> None:
     ],
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:
-    with pytest.raises(InvalidArgument, match="https://host:port") as caught:
+    with pytest.raises(InvalidArgument) as caught:
         Client(address, "secret")
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\r\nX-Injected: 1", "tökén"])
 def test_a_token_that_would_break_the_header_is_refused(token: str) -> None:
-    with pytest.raises(InvalidArgument, match="token") as caught:
+    with pytest.raises(InvalidArgument) as caught:
         Client("http://127.0.0.1:1", token)
     assert not token or token not in str(caught.value)
 
 
 def test_a_name_can_not_leave_its_place_in_the_address() -> None:
     missing = says(404, {"error": "not_found", "message": "Nothing there.", "remedy": "Look."})
-    with scripted(missing) as (address, seen), pytest.raises(ServiceError, match="Nothing there"):
+    with scripted(missing) as (address, seen), pytest.raises(ServiceError) as caught:
         Client(address, "secret").stream("../tokens?x=1#y\r\n")
+    assert caught.value.code == "not_found"
     assert [path for _, path, _ in seen] == ["/api/v1/streams/..%2Ftokens%3Fx%3D1%23y%0D%0A"]
 
 
 def test_no_file_and_other_files_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
     client = Client("http://127.0.0.1:1", "secret")
-    with pytest.raises(InvalidArgument, match="neither CSV nor Parquet"):
+    with pytest.raises(InvalidArgument):
         client.push("calls", 0, tmp_path / "edges.xlsx")
-    with pytest.raises(DataError, match="can't be read"):
+    with pytest.raises(DataError):
         client.push("calls", 0, tmp_path / "missing.csv")

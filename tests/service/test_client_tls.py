@@ -66,11 +66,12 @@ def test_a_trusted_certificate_is_accepted(encrypted: tuple[Server, Path]) -> No
 
 def test_an_unknown_certificate_is_refused_at_once(encrypted: tuple[Server, Path]) -> None:
     server, _ = encrypted
-    with pytest.raises(ServiceError, match="no certificate that is trusted here"):
+    with pytest.raises(ServiceError) as refused:
         Client(server.address, server.token).streams()
+    assert refused.value.code == "untrusted"
 
 
 def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("nothing")
-    with pytest.raises(InvalidArgument, match="holds no certificates"):
+    with pytest.raises(InvalidArgument, match=r"empty\.pem"):
         Client("https://127.0.0.1:1", certificates=tmp_path / "empty.pem")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi.testclient import TestClient
 
-from psgraph.service.pages.dashboard import ROUTERS
+from psgraph.service.pages import ROUTERS
 from psgraph.service.pages.visits import PageRoute
 from psgraph.service.permissions import ANYONE, Identity
 
@@ -153,7 +153,7 @@ def test_a_text_in_the_address_is_never_shown(
 def test_an_unknown_address_is_a_page_and_an_unknown_api_address_is_not(
     client: TestClient,
 ) -> None:
-    assert "There is no page at this address" in client.get("/nothing/here").text
+    assert 'data-error="not_found"' in client.get("/nothing/here").text
     unknown = client.get("/api/v1/nothing")
     assert unknown.status_code == 404
     assert unknown.json()["error"] == "not_found"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psgraph.reports.charts import blank_chart, finish
 from psgraph.reports.page import Page
-from psgraph.service.pages.markup import embedded
+from psgraph.service.pages.charts import embedded
 
 
 def test_a_chart_keeps_its_look_without_style_attributes() -> None:
