@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import psgraph as pg
-from psgraph.client.pulling import pull
+from psgraph.client.mirror import pull
 from psgraph.errors import VerificationFailed
 from tests.publication.in_parts import CHANGES, NAMES, NODES, InParts, change_a_byte, tree
 from tests.service.offline import Offline
