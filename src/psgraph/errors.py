@@ -11,7 +11,7 @@
     ├── OutputError                 the result can't be written there               (exit 1)
     ├── LedgerError                 the record of the stream can't be used          (exit 1)
     │   ├── LedgerBusy              another process is publishing with it           (exit 1)
-    │   ├── TermsChanged            it was begun under other terms                  (exit 1)
+    │   ├── TermsChanged            it was started under different terms            (exit 1)
     │   ├── OutOfOrder              a timestamp was skipped                         (exit 1)
     │   ├── ReplayConflict          a timestamp comes again with other data         (exit 1)
     │   ├── RosterChanged           the nodes of a published timestamp changed      (exit 1)
@@ -19,7 +19,7 @@
     ├── EngineError                 a cluster can't be reached or used, or was lost     (exit 1)
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
-    │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
+    │   └── UnitMismatch            the method is for a different unit of privacy   (exit 1)
     ├── ServiceError                a service can't be reached, or refused          (exit 1)
     │   └── AccessDenied            its token is missing, expired or not enough     (exit 1)
     └── BudgetExceeded              the window has not enough epsilon left          (exit 3)
@@ -30,6 +30,7 @@ count taken from private data: messages end up in logs, and logs are published b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 __all__ = [
@@ -99,7 +100,17 @@ class LedgerBusy(LedgerError):
 
 
 class TermsChanged(LedgerError):
-    """The ledger was begun under other terms than those asked for now."""
+    """The ledger was started under different terms.
+
+    `changed` holds what it was started with and what is given now, in words, by the name of the
+    term.
+    """
+
+    def __init__(
+        self, message: str, *, changed: Mapping[str, tuple[object, object]] | None = None
+    ) -> None:
+        self.changed = dict(changed or {})
+        super().__init__(message)
 
 
 class OutOfOrder(LedgerError):
@@ -141,7 +152,7 @@ class MethodError(PsgraphError, RuntimeError):
 
 
 class UnitMismatch(MethodError):
-    """A sensitivity is stated for another unit than the one the budget protects."""
+    """A method or a sensitivity is for a different unit than the guarantee."""
 
 
 class ServiceError(PsgraphError):

@@ -198,8 +198,8 @@ def test_the_certificate_says_it_all():
         release = publisher.publish(snapshot(time="2024-05-01"))
     content = json.loads(release.certificate.to_json())
     assert content["private"] is True
-    assert content["promise"] == GUARANTEE.promise
-    assert content["unit"] == "one edge of one snapshot"
+    assert content["promise"] == GUARANTEE.text
+    assert content["unit"] == GUARANTEE.unit.text
     assert (content["epsilon"], content["window"]) == ("1", 5)
     assert content["spent"]["timestamp"] == content["spent"]["window"] == "0.2"
     assert [line["label"] for line in content["spent"]["mechanisms"]] == [

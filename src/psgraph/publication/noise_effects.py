@@ -13,11 +13,10 @@ improve them. How good the releases will be is for a rehearsal to show (`psgraph
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot, log, sqrt
 from typing import Any
 
-from psgraph.errors import exact_decimal
 from psgraph.methods.base import NoisePlan, Unit
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -52,8 +51,7 @@ class Effects:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "smallest_degree": _listed(self.degree),
             "edge_count_error": _listed(self.edge_error),
         }
@@ -88,10 +86,10 @@ def nearby(guarantee: WEventPrivacy) -> list[WEventPrivacy]:
     [(0.5, 5), (2.0, 5), (1.0, 3), (1.0, 10)]
     """
     epsilon, window = guarantee.epsilon, guarantee.window
-    made = [WEventPrivacy(epsilon / 2, window), WEventPrivacy(epsilon * 2, window)]
+    made = [replace(guarantee, epsilon=each) for each in (epsilon / 2, epsilon * 2)]
     if window > 1:
-        made.append(WEventPrivacy(epsilon, (window + 1) // 2))
-    return [*made, WEventPrivacy(epsilon, 2 * window)]
+        made.append(replace(guarantee, window=(window + 1) // 2))
+    return [*made, replace(guarantee, window=2 * window)]
 
 
 def _scales(rows: Sequence[NoisePlan], unit: Unit) -> Iterable[float]:

@@ -106,13 +106,21 @@ class NewStream(_Strict):
     )
 
 
-class StreamView(_Strict):
+class _Promised(_Strict):
+    """The guarantee of a stream as it states itself, and what is promised of its releases."""
+
+    unit: str = Field(description="What the guarantee protects.")
+    epsilon: str
+    window: int
+    promise: str
+    private: bool = Field(description="Whether privacy is promised.")
+
+
+class StreamView(_Promised):
     """What everyone who may see a stream sees."""
 
     name: str
     title: str
-    epsilon: str
-    window: int
     method: str
     parameters: dict[str, Any]
     roster: RosterKind
@@ -124,8 +132,6 @@ class StreamView(_Strict):
     missing: MissingSnapshot
     public: bool
     keep_originals_days: int
-    private: bool = Field(description="Whether privacy is promised.")
-    promise: str
     created: str
     adopted: bool
     nodes: int | None = Field(description="Size of the public roster; null before there is one.")
@@ -209,16 +215,12 @@ class SpendRow(_Strict):
     window_spent: str
 
 
-class Budget(_Strict):
-    epsilon: str
-    window: int
+class Budget(_Promised):
     window_in_time: str | None
     timestamps: int
     spent: str
     left: str
     next_timestamp: str = Field(description="The most that the next timestamp can spend.")
-    promise: str
-    private: bool
     rows: list[SpendRow]
 
 

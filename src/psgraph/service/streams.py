@@ -16,7 +16,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from psgraph._runtime.durable import make_directory
-from psgraph.errors import InvalidArgument, LedgerError, PsgraphError, TermsChanged
+from psgraph.errors import (
+    InvalidArgument,
+    LedgerError,
+    PsgraphError,
+    TermsChanged,
+    exact_decimal,
+)
 from psgraph.graph import Roster
 from psgraph.methods.base import Caveat, Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -269,8 +275,8 @@ def _terms_of(name: str, ledger: Ledger) -> NewStream:
     try:
         return NewStream(
             name=name,
-            epsilon=terms.epsilon,
-            window=terms.window,
+            epsilon=exact_decimal(terms.guarantee.epsilon),
+            window=terms.guarantee.window,
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
             roster="edges" if ledger.roster_kind() == "edges" else "list",

@@ -6,7 +6,7 @@ Privacy: all of it comes from terms, certificates, the schedule and the queue, n
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from psgraph.errors import PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
@@ -49,10 +49,9 @@ def stream_view(service: Service, stream: Stream) -> StreamView:
     else:
         nodes = None if roster is None else len(roster)
     return StreamView(
-        **terms.model_dump(exclude={"seed", "parameters"}),
+        **terms.model_dump(exclude={"seed", "parameters", "epsilon", "window"}),
+        **_promised(stream),
         parameters=dict(terms.parameters),
-        private=stream.promise.private,
-        promise=stream.promise.text,
         created=stream.created,
         adopted=stream.adopted,
         nodes=nodes,
@@ -64,6 +63,12 @@ def stream_view(service: Service, stream: Stream) -> StreamView:
         health=health,
         reason=reason,
     )
+
+
+def _promised(stream: Stream) -> dict[str, Any]:
+    """Return the guarantee and the promise of a stream, in their own words."""
+    promise = stream.promise
+    return {**stream.guarantee.to_dict(), "promise": promise.text, "private": promise.private}
 
 
 def _health(
@@ -157,15 +162,12 @@ def budget_of(stream: Stream) -> Budget:
     spending = Spending.of(accountant)
     times = [each.time for each in certificates]
     return Budget(
-        epsilon=exact_decimal(stream.guarantee.epsilon),
-        window=stream.guarantee.window,
+        **_promised(stream),
         window_in_time=window_in_time(stream.guarantee.window, stream.statement, times),
         timestamps=len(certificates),
         spent=exact_decimal(spending.spent),
         left=exact_decimal(stream.guarantee.epsilon - spending.spent),
         next_timestamp=exact_decimal(spending.remaining),
-        promise=stream.promise.text,
-        private=stream.promise.private,
         rows=[
             SpendRow(
                 timestamp=each.timestamp,

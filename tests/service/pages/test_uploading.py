@@ -162,5 +162,5 @@ def test_a_preview_is_marked_and_recorded(
     csrf = signed_in("curator")
     files = {"file": ("a.csv", b"u,v\n1,2\n2,3\n")}
     answer = client.post("/streams/calls/preview", data={"csrf": csrf}, files=files)
-    assert 'class="notice private"' in answer.text
+    assert 'class="notice private" data-readable="yes"' in answer.text
     assert "preview" in client.get("/audit").text
