@@ -4,9 +4,11 @@
 
     PsgraphError                    anything below
     ├── InvalidArgument             a parameter is wrong; nothing was read          (exit 2)
-    │   └── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    │   ├── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    │   └── KindMismatch            something is not defined on this kind of graph  (exit 2)
     ├── DataError                   the input can't be used as it stands            (exit 1)
     │   ├── RosterError             the public node list is missing or broken       (exit 1)
+    │   ├── UnknownKind             a graph of a kind that this version can't read  (exit 1)
     │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
     ├── OutputError                 the result can't be written there               (exit 1)
     ├── LedgerError                 the record of the stream can't be used          (exit 1)
@@ -40,6 +42,7 @@ __all__ = [
     "DataError",
     "EngineError",
     "InvalidArgument",
+    "KindMismatch",
     "LedgerBusy",
     "LedgerError",
     "MethodError",
@@ -54,6 +57,7 @@ __all__ = [
     "ServiceError",
     "TermsChanged",
     "UnitMismatch",
+    "UnknownKind",
     "VerificationFailed",
     "exact_decimal",
 ]
@@ -75,12 +79,20 @@ class BudgetError(InvalidArgument):
     """An epsilon, a window or a split of a budget makes no sense."""
 
 
+class KindMismatch(InvalidArgument):
+    """A method, query, metric or reader is not defined on this kind of graph."""
+
+
 class DataError(PsgraphError, ValueError):
     """The input can't be used as it stands."""
 
 
 class RosterError(DataError):
     """The public node list is missing or broken."""
+
+
+class UnknownKind(DataError):
+    """A graph is of a kind (directed, two-sided, …) that this version can't read."""
 
 
 class OutsideRoster(DataError):

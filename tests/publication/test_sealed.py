@@ -393,7 +393,7 @@ class TestUnfinished:
 
     def test_nothing_is_shown_by_a_method_that_changes_the_roster(self, tmp_path: Path) -> None:
         class Careless(PSGraph):
-            def synthesise(self, state, rng, engine):  # type: ignore[no-untyped-def]
+            def synthesise(self, state, previous, rng, engine):  # type: ignore[no-untyped-def]
                 from psgraph.graph import SyntheticGraph
 
                 return SyntheticGraph(Roster.range(3), [0], [1])
