@@ -18,8 +18,8 @@ from psgraph.errors import (
     VerificationFailed,
 )
 from tests.cli.commands import psgraph, psgraph_here
-from tests.service.running import Server, tree
 from tests.service.scenario import as_csv, as_parquet, edges, new_stream, roster
+from tests.service.server import Server, tree
 
 
 @pytest.fixture

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 import psgraph.client.http as transport
 from psgraph.client import Client
 from psgraph.client.http import Http
 from psgraph.errors import AccessDenied, DataError, InvalidArgument, ServiceError
+from tests.service.server import Server
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
@@ -229,3 +236,65 @@ def test_no_file_and_other_files_are_refused_before_anything_is_sent(tmp_path: P
         client.push("calls", 0, tmp_path / "edges.xlsx")
     with pytest.raises(DataError):
         client.push("calls", 0, tmp_path / "missing.csv")
+
+
+# ---- TLS: only a service whose certificate is trusted gets the token ----
+
+
+def certificate(directory: Path) -> tuple[Path, Path]:
+    """A certificate for loopback that vouches for itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
+    now = datetime.now(UTC)
+    loopback = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([loopback]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = directory / "cert.pem", directory / "key.pem"
+    files[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return files
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A service with TLS, and the certificate to trust."""
+    directory = tmp_path_factory.mktemp("tls")
+    cert, key = certificate(directory)
+    options = ("--tls-cert", str(cert), "--tls-key", str(key))
+    with Server(directory / "data", *options) as server:
+        yield server, cert
+
+
+def test_a_trusted_certificate_is_accepted(encrypted: tuple[Server, Path]) -> None:
+    server, cert = encrypted
+    assert Client(server.address, server.token, certificates=cert).streams() == []
+    headers = server.call("GET", "/healthz", api=False).headers
+    assert "max-age" in headers["strict-transport-security"]
+
+
+def test_an_unknown_certificate_is_refused_at_once(encrypted: tuple[Server, Path]) -> None:
+    server, _ = encrypted
+    with pytest.raises(ServiceError) as refused:
+        Client(server.address, server.token).streams()
+    assert refused.value.code == "untrusted"
+
+
+def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("nothing")
+    with pytest.raises(InvalidArgument, match=r"empty\.pem"):
+        Client("https://127.0.0.1:1", certificates=tmp_path / "empty.pem")
