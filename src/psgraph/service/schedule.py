@@ -1,7 +1,7 @@
-"""Ticks: when the timestamps of a stream begin, end and are released. All of it is public.
+"""The schedule of a stream: when its timestamps begin, end and are released. All of it is public.
 
 Timestamp t is period number ``first + t``. It is released when its period is over and the declared
-delay has passed, whether or not it has edges, so the time of a release says nothing about them.
+delay has passed, whether or not it has edges, so the time of a release reveals nothing about them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Schedule:
 
     Examples
     --------
-    >>> daily = Schedule.begin("1d", None, "2026-03-05")
+    >>> daily = Schedule.starting("1d", None, "2026-03-05")
     >>> daily.time(2), daily.due(2) - daily.due(1)
     ('2026-03-07', 86400.0)
     """
@@ -43,10 +43,10 @@ class Schedule:
     delay: float = 0.0
 
     @classmethod
-    def begin(
+    def starting(
         cls, period: str, timezone: str | None, moment: str | None, delay: float = 0.0
     ) -> Schedule:
-        """Read a schedule whose first period contains a moment; the present unless given."""
+        """Return the schedule whose first period contains `moment`; by default the present."""
         every = Period.parse(period, timezone)
         found = every.present() if moment is None else every.moment(moment)
         if found is None:
@@ -68,7 +68,7 @@ class Schedule:
     def start(self, timestamp: int) -> float:
         """Return when the period of a timestamp begins, in seconds since 1970."""
         found = instant(self.time(timestamp))
-        assert found is not None  # `time` refuses others
+        assert found is not None  # `time` raises otherwise
         zone = self.period.zone
         if zone is not None and self.period.by_calendar:
             found = int(zone.instants(np.array([found]))[0])
@@ -91,7 +91,7 @@ class Schedule:
 
 def _beyond(timestamp: int) -> InvalidArgument:
     return InvalidArgument(
-        f"timestamp {timestamp} is too far in the future\nThe stream says which one is next."
+        f"timestamp {timestamp} is too far in the future\nThe stream states which one is next."
     )
 
 

@@ -1,23 +1,24 @@
-"""The guard around every request: host names, body size, security headers, log lines.
+"""The middleware around every request: host names, body size, security headers, log lines.
 
-A plain ASGI layer, so that it also covers what the application itself never sees.
+A plain ASGI layer, so that it also covers requests that the application itself never sees.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 
-from psgraph.service.logs import log
-from psgraph.service.problems import Refusal, problem, refusal_of
+from psgraph.service.problems import Refusal, log, problem, refusal_of
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
 
-__all__ = ["Guard"]
+__all__ = ["Guard", "RequestCounts"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -45,15 +46,34 @@ HEADERS = {
 _UPLOADS = ("/roster", "/events", "/preview", "/data")
 
 
+class RequestCounts:
+    """Request counters of the routes whose traffic reveals nothing about private data."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str, int]] = Counter()
+        self._lock = threading.Lock()
+        self.started = time.time()
+
+    def add(self, method: str, route: str, status: int) -> None:
+        """Count one request."""
+        with self._lock:
+            self._counts[method, route, status] += 1
+
+    def items(self) -> list[tuple[tuple[str, str, int], int]]:
+        """Return the counts, in a fixed order."""
+        with self._lock:
+            return sorted(self._counts.items())
+
+
 class Guard:
-    """Wraps an application.
+    """Check every request before the application sees it, and every response after.
 
     Parameters
     ----------
     application
-        What answers the requests that are let through.
+        Answers the requests that pass.
     service
-        Its settings and counters.
+        Provides the settings and counters.
     """
 
     def __init__(self, application: Application, service: Service) -> None:
@@ -92,7 +112,7 @@ class Guard:
         self._record(scope, answered["status"], time.perf_counter() - started)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
-        """Refuse a request for another host, or one whose body is ambiguous or too large."""
+        """Return why a request is refused: its host, or a body that is ambiguous or too large."""
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
@@ -104,7 +124,7 @@ class Guard:
                 "Use its own name; the operator adds names with --hostname.",
             )
         if b"content-length" in headers and b"transfer-encoding" in headers:
-            return refusal_of(400, {"Connection": "close"})  # a proxy may believe the other one
+            return refusal_of(400, {"Connection": "close"})  # a proxy may read the other one
         length = headers.get(b"content-length", b"0")
         if not _is_upload(scope) and length.isdigit():
             most = self._service.settings.limits.body_bytes
@@ -113,7 +133,7 @@ class Guard:
         return None
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """Limit a body that does not announce its size; uploads have limits of their own."""
+        """Limit a body whose size is not announced; uploads have their own limits."""
         if _is_upload(scope):
             return receive
         most, size = self._service.settings.limits.body_bytes, 0
@@ -123,13 +143,13 @@ class Guard:
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
-                raise HTTPException(413)  # the only kind that FastAPI lets through from here
+                raise HTTPException(413)  # FastAPI passes on no other exception from here
             return message
 
         return receive_bounded
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        """Log and count a request, unless their number or duration could say something."""
+        """Log and count a request, unless the number or duration could reveal something."""
         route = scope.get("route")
         path = str(getattr(route, "path", "other"))
         if route is not None and scope["path"].startswith("/api/") and path[:5] != "/api/":

@@ -1,4 +1,4 @@
-"""Downloading releases into a directory that ``psgraph verify`` and `read_releases` take."""
+"""A local copy of a stream's releases, which ``psgraph verify`` and `read_releases` can read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from psgraph._runtime.durable import make_directory, put_in_place, write_whole
 from psgraph._runtime.folder import new_folder
 from psgraph.client.http import Http
-from psgraph.client.views import ReleaseInfo
 from psgraph.errors import OutputError, VerificationFailed
 
 if TYPE_CHECKING:
+    from psgraph.client.client import ReleaseInfo
     from psgraph.publication.certificate import Certificate
     from psgraph.publication.releases import ReleaseDirectory
 
@@ -23,7 +23,7 @@ __all__ = ["Pulled", "pull"]
 
 @dataclass(frozen=True)
 class Pulled:
-    """What a pull did: where the releases are, how many of them, and how many are new."""
+    """The result of a pull: where the releases are, how many there are, and how many are new."""
 
     directory: Path
     releases: int
@@ -39,8 +39,8 @@ def pull(
 ) -> Pulled:
     """Download what is missing, in order, and check all of it.
 
-    A file gets its name only after its digest was found right: node list, graph, certificate, in
-    this order. So what is there is complete, and the next call continues after it.
+    A file gets its name only after its digest was checked: node list, graph, certificate, in this
+    order. So whatever is there is complete, and the next call continues after it.
     """
     from psgraph.publication.releases import ReleaseDirectory
 
@@ -67,7 +67,7 @@ def pull(
 
 
 def _refuse_own(path: Path) -> None:
-    """Refuse a directory that was published here: its ledger would no longer match."""
+    """Refuse a directory with a ledger: the two would no longer match."""
     from psgraph.publication.locations import find_ledger
 
     if find_ledger(path) is not None:
@@ -81,19 +81,19 @@ def _refuse_more(directory: ReleaseDirectory, releases: int) -> None:
     if there and there[-1] >= releases:
         raise VerificationFailed(
             f"{directory.path} holds timestamp {there[-1]}, which the service does not list\n"
-            "It is of another stream, or the service was restored from an old backup. Keep the "
-            "directory, and ask the operator."
+            "It belongs to another stream, or the service was restored from an old backup. Keep "
+            "the directory, and ask the operator."
         )
 
 
 def _kept(directory: ReleaseDirectory, release: ReleaseInfo) -> Certificate:
-    """Check a release that is already there against what the service lists."""
+    """Check a release that is already there against the list of the service."""
     certificate = directory.certificate(release.timestamp)
     if certificate.digest != release.digest:
         raise VerificationFailed(
-            f"timestamp {release.timestamp} in {directory.path} is not the one of the service\n"
-            "It is of another stream, or was drawn twice. Keep the directory, pull into another "
-            "one, and ask the operator which of them is right."
+            f"timestamp {release.timestamp} in {directory.path} differs from that of the service\n"
+            "It belongs to another stream, or was drawn twice. Keep the directory, pull into "
+            "another one, and ask the operator which of them is right."
         )
     directory.check_graph(certificate)
     directory.nodes(certificate)
@@ -131,13 +131,13 @@ class _Release:
         expected = self.listed.timestamp, self.listed.digest, before and before.digest
         if (certificate.timestamp, certificate.digest, certificate.previous) != expected:
             raise VerificationFailed(
-                f"the certificate of timestamp {self.listed.timestamp} does not follow the one "
-                "before it\nAsk the operator of the service to verify the stream."
+                f"the certificate of timestamp {self.listed.timestamp} does not follow the "
+                "previous one\nAsk the operator of the service to verify the stream."
             )
         return certificate
 
     def _parts(self, certificate: Certificate, number: int) -> None:
-        """Download the parts of a graph unless they are there, which get their names together."""
+        """Download the parts of a graph unless they are there; they get their names together."""
         from psgraph.publication.graph_files import part_name, parts_of
 
         target = self.directory.parts_path(certificate.timestamp)
@@ -154,7 +154,7 @@ class _Release:
                 raise _not_certified(target) from None
 
     def _file(self, source: str, target: Path, sha256: str | None) -> None:
-        """Download a file unless it is there, and give it its name if the digest is right."""
+        """Download a file unless it is there; give it its name once the digest is checked."""
         if target.exists():
             with target.open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() == sha256:
@@ -172,8 +172,8 @@ class _Release:
 
 def _not_certified(target: Path) -> VerificationFailed:
     return VerificationFailed(
-        f"what the service sent for {target.name} is not what its certificate states\n"
-        "Nothing of it was kept. Pull again; if it stays, ask the operator."
+        f"{target.name} as sent by the service does not match its certificate\n"
+        "None of it was kept. Pull again; if it fails again, ask the operator."
     )
 
 

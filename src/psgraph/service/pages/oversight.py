@@ -1,4 +1,4 @@
-"""Pages for auditors and curators: budget, verification and the audit log."""
+"""Pages for auditors and curators: budget, verification, the audit log and the quality report."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from psgraph.service.api.access import Caller, OpenStream, TheService
 from psgraph.service.audit_log import LogName
-from psgraph.service.oversight import audit_page, budget_of, verification_of
-from psgraph.service.pages.rendering import render, render_stream
+from psgraph.service.pages.templates import render, render_stream
 from psgraph.service.pages.visits import PageRoute, checked_form, open_to
+from psgraph.service.private_views import quality_report
 from psgraph.service.schemas import VerificationView
 from psgraph.service.service import Service
 from psgraph.service.streams import Stream
-from psgraph.service.views import stream_view
+from psgraph.service.views import budget_of, stream_view, verification_of
 
 __all__ = ["router"]
 
@@ -63,8 +63,8 @@ def show_audit_log(
     known: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")] = None,
     log: LogName = "main",
 ) -> Response:
-    """Show whether a log is intact, also since a digest that was noted earlier, and its entries."""
-    page = audit_page(service, caller, log, before=before, limit=_ENTRIES)
+    """Show the entries of a log, and whether it is intact, also since a digest noted earlier."""
+    page = service.audit.page(caller, log, before=before, limit=_ENTRIES)
     last = page.entries[-1].number if page.entries else 0
     return render(
         request,
@@ -73,7 +73,7 @@ def show_audit_log(
         subtitle="Every access to private data, every stream and token. Append-only; no entry "
         "holds private data."
         if log == "main"
-        else "Posts of events. How many there are may depend on private data: curators only.",
+        else "Posts of events. Their number may depend on private data: for curators only.",
         log=log,
         known=known,
         chain=service.audit.verify(log, known_head=known),
@@ -81,3 +81,20 @@ def show_audit_log(
         total=page.total,
         older=last or None,
     )
+
+
+@router.get("/streams/{stream}/quality", **open_to("compare"))
+def show_quality(request: Request, stream: OpenStream, service: TheService) -> Response:
+    """Show whether there is a quality report, and what it contains."""
+    view = stream_view(service, stream)
+    return render_stream(request, "quality.html", view)
+
+
+@router.post("/streams/{stream}/quality", **open_to("compare", private=True))
+async def open_quality_report(
+    request: Request, stream: OpenStream, service: TheService, caller: Caller
+) -> Response:
+    """Return the quality report. Contains private data: for the curator only."""
+    await checked_form(request)
+    report: Response = await service.in_thread(quality_report, service, stream, caller)
+    return report
