@@ -10,8 +10,8 @@ import pytest
 
 import psgraph as pg
 from psgraph.errors import BudgetError, DataError, InvalidArgument, MissingExtra
-from psgraph.metrics.report import compare
-from psgraph.metrics.runs import NOT_PRIVATE, Evaluation
+from psgraph.metrics.comparison import compare
+from psgraph.metrics.evaluation import NOT_PRIVATE, Evaluation
 
 STREAM = pg.demo_stream(nodes=300, timestamps=3)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.metrics.comparison import compare
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
-from psgraph.metrics.limits import Limits, limits_of
-from psgraph.metrics.report import compare
+from psgraph.metrics.metric import Limits
 from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
@@ -162,7 +162,7 @@ def test_limits_are_where_the_page_says(better):
 
 def test_every_metric_has_limits_in_the_order_of_its_direction():
     for metric in (*PAPER_METRICS, *(each for group in GROUPS.values() for each in group.metrics)):
-        limits = limits_of(metric)
+        limits = metric.limits
         assert (limits.close < limits.fair) == (metric.better == "lower")
 
 

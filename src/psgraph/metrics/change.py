@@ -12,11 +12,13 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.metrics.degrees import node_degrees
+from psgraph.metrics.facts import Pair
+from psgraph.metrics.metric import Group, Metric
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["change_errors", "degree_change", "degree_change_correlation", "edge_overlap"]
+__all__ = ["CHANGE", "degree_change", "degree_change_correlation", "edge_overlap"]
 
 
 def edge_overlap(before: Graph, after: Graph) -> float:
@@ -86,38 +88,6 @@ def degree_change_correlation(true: Integers, synthetic: Integers) -> float | No
     return share if together > 0 else -share
 
 
-def change_errors(
-    before: tuple[Graph, Graph] | None, after: tuple[Graph, Graph]
-) -> dict[str, float | None]:
-    """Compute the two metrics of the group *stream*, by name.
-
-    Parameters
-    ----------
-    before, after
-        The original and the synthetic graph of the previous timestamp and of this one. At the
-        first timestamp of a stream there is no change, and both metrics are None.
-
-    Examples
-    --------
-    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
-    >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
-    >>> path = Snapshot(star.roster, [0, 1, 2], [1, 2, 3])
-    >>> still = SyntheticGraph(star.roster, star.u, star.v)
-    >>> change_errors((star, still), (path, still))
-    {'snapshot_overlap_error': 0.8, 'degree_change_correlation': 0.0}
-    """
-    if before is None:
-        return {"snapshot_overlap_error": None, "degree_change_correlation": None}
-    (original, synthetic), (original_now, synthetic_now) = before, after
-    true, made = edge_overlap(original, original_now), edge_overlap(synthetic, synthetic_now)
-    return {
-        "snapshot_overlap_error": abs(made - true),
-        "degree_change_correlation": degree_change_correlation(
-            degree_change(original, original_now), degree_change(synthetic, synthetic_now)
-        ),
-    }
-
-
 def _positions(before: Graph, after: Graph) -> Integers:
     """The position in `after` of every node of `before`, −1 if it is not there."""
     if before.roster is after.roster:
@@ -128,3 +98,45 @@ def _positions(before: Graph, after: Graph) -> Integers:
 def _covariance(a: Integers, b: Integers) -> int:
     """n² times the covariance."""
     return int(a.size) * int(np.dot(a, b)) - int(a.sum()) * int(b.sum())
+
+
+def _overlap_error(pair: Pair) -> float | None:
+    if pair.before is None:
+        return None
+    true = edge_overlap(pair.before.original.graph, pair.original.graph)
+    made = edge_overlap(pair.before.synthetic.graph, pair.synthetic.graph)
+    return abs(made - true)
+
+
+def _correlation(pair: Pair) -> float | None:
+    if pair.before is None:
+        return None
+    return degree_change_correlation(
+        degree_change(pair.before.original.graph, pair.original.graph),
+        degree_change(pair.before.synthetic.graph, pair.synthetic.graph),
+    )
+
+
+CHANGE = Group(
+    "Change over time",
+    (
+        Metric(
+            "snapshot_overlap_error",
+            unit="%",
+            better="lower",
+            reading="Difference between the shares of edges kept from one timestamp to the next "
+            "(Jaccard index), in the original and in the releases. High where the releases flicker "
+            "although the original is stable.",
+            compute=_overlap_error,
+        ),
+        Metric(
+            "degree_change_correlation",
+            unit="",
+            better="higher",
+            reading="Whether the same nodes gain or lose neighbours in both. 1: every change is "
+            "followed, 0: the changes are unrelated, negative: they go in opposite directions.",
+            compute=_correlation,
+        ),
+    ),
+)
+"""The metrics of change. At the first timestamp there is none, and they have no value."""

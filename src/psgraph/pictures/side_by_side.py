@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from psgraph._runtime.extras import require_drawing
 from psgraph.errors import InvalidArgument, OutputError
+from psgraph.metrics.comparison import Comparison
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
-from psgraph.metrics.report import Comparison
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, draw_network
 from psgraph.pictures.strip import draw_strip

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.numbers import count, percent
+from psgraph.metrics.comparison import Comparison
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.fidelity import Fidelity
 from psgraph.metrics.groups import PAPER_METRICS
-from psgraph.metrics.report import Comparison
 from psgraph.pictures.style import INK, ORIGINAL, QUIET, method_look, quiet
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from psgraph.reports.quality_sections import add_degrees, add_metrics, add_twins
 from psgraph.reports.verdicts import VERDICTS, verdict_of
 
 if TYPE_CHECKING:
-    from psgraph.metrics.report import Comparison
+    from psgraph.metrics.comparison import Comparison
     from psgraph.publication.certificate import Certificate
     from psgraph.reports.witness import Witness
     from psgraph.trust.expected import ExpectedErrors
@@ -64,7 +64,7 @@ def quality_page(
     --------
     >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.graph import SyntheticGraph
-    >>> from psgraph.metrics.report import compare
+    >>> from psgraph.metrics.comparison import compare
     >>> from psgraph.reports.witness import Witness
     >>> stream = demo_stream(nodes=300, timestamps=2)
     >>> copies = [SyntheticGraph(each.roster, each.u, each.v) for each in stream]

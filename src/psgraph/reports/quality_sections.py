@@ -9,8 +9,7 @@ import numpy as np
 
 from psgraph._runtime.numbers import count, joined, percent
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.groups import MetricInfo
-from psgraph.metrics.limits import Limits, limits_of
+from psgraph.metrics.metric import Limits, Metric
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from psgraph.graph import Graph
-    from psgraph.metrics.report import Comparison
+    from psgraph.metrics.comparison import Comparison
     from psgraph.reports.drawing import Drawing
     from psgraph.reports.page import Page
     from psgraph.reports.witness import Witness
@@ -35,14 +34,14 @@ Values = Sequence[float | None]
 _DEGREE_LIMITS = Limits(0.1, 0.5)
 
 
-def mean_of(comparison: Comparison, metric: MetricInfo) -> float | None:
+def mean_of(comparison: Comparison, metric: Metric) -> float | None:
     """The mean of a metric over time."""
     if metric.name in comparison.more_mean:
         return comparison.more_mean[metric.name]
     return float(getattr(comparison.mean, metric.name))
 
 
-def _values_of(comparison: Comparison, metric: MetricInfo) -> Values:
+def _values_of(comparison: Comparison, metric: Metric) -> Values:
     if metric.name in comparison.more_mean:
         return [row.more[metric.name] for row in comparison.rows]
     return [getattr(row.fidelity, metric.name) for row in comparison.rows]
@@ -54,7 +53,7 @@ def _values_of(comparison: Comparison, metric: MetricInfo) -> Values:
 def add_metrics(
     page: Page,
     comparison: Comparison,
-    metrics: Sequence[MetricInfo],
+    metrics: Sequence[Metric],
     *,
     witness: Witness | None = None,
 ) -> None:
@@ -79,8 +78,8 @@ def add_metrics(
         )
 
 
-def _limit_row(metric: MetricInfo) -> tuple[str, ...]:
-    limits = limits_of(metric)
+def _limit_row(metric: Metric) -> tuple[str, ...]:
+    limits = metric.limits
     close, fair = (
         f"{metric.scaled(limit):g} {metric.unit}".strip() for limit in (limits.close, limits.fair)
     )
@@ -89,7 +88,7 @@ def _limit_row(metric: MetricInfo) -> tuple[str, ...]:
     return metric.words, f"up to {close}", f"up to {fair}", "more"
 
 
-def _metric_chart(comparison: Comparison, metric: MetricInfo) -> tuple[Drawing, str]:
+def _metric_chart(comparison: Comparison, metric: Metric) -> tuple[Drawing, str]:
     title = metric.words if metric.is_share else metric.heading  # ticks have the per cent sign
     figure, axes = blank_chart(f"{title} {metric.arrow}")
     values, mean = _values_of(comparison, metric), mean_of(comparison, metric)
@@ -132,7 +131,7 @@ def _line(axes: Axes, values: Values, colour: str, style: str, *, label: str = "
     )
 
 
-def _add_reading(page: Page, comparison: Comparison, metric: MetricInfo) -> None:
+def _add_reading(page: Page, comparison: Comparison, metric: Metric) -> None:
     """Add the verdict on a metric, its range, and its explanation."""
     name = metric.words[:1].upper() + metric.words[1:]
     mean = mean_of(comparison, metric)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, joined, significant
-from psgraph.metrics.groups import METRICS, PAPER_METRICS, MetricInfo
-from psgraph.metrics.limits import limits_of
+from psgraph.metrics.groups import METRICS, PAPER_METRICS
+from psgraph.metrics.metric import Metric
 from psgraph.reports.verdicts import VERDICTS, verdict_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Question:
 
     name: str
     words: str
-    metric: MetricInfo
+    metric: Metric
 
 
 QUESTIONS = (
@@ -248,23 +248,23 @@ def _marked(cell: Cell, question: Question) -> str:
     return f"{shown}±{around if question.metric.is_share else around.removeprefix('0')}"
 
 
-def _short(metric: MetricInfo, value: float) -> str:
+def _short(metric: Metric, value: float) -> str:
     scaled = metric.scaled(value)
     return f"{scaled:.0f}" if metric.is_share else f"{scaled:.2f}"
 
 
-def _exact(cell: Cell, metric: MetricInfo) -> str:
+def _exact(cell: Cell, metric: Metric) -> str:
     mean, spread = cell.mean(metric.name), cell.spread(metric.name)
     return metric.number(mean) + ("" if spread is None else f" ± {metric.number(spread)}")
 
 
-def _thresholds(metric: MetricInfo) -> str:
-    limits = limits_of(metric)
+def _thresholds(metric: Metric) -> str:
+    limits = metric.limits
     close, fair = (f"{metric.scaled(each):g}" for each in (limits.close, limits.fair))
     if metric.better == "higher":
         return f"{_name(metric)}: close from {close}, poor below {fair}"
     return f"{_name(metric)}: close up to {close}, poor above {fair}"
 
 
-def _name(metric: MetricInfo) -> str:
+def _name(metric: Metric) -> str:
     return metric.heading[0].upper() + metric.heading[1:]

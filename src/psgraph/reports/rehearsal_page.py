@@ -12,7 +12,6 @@ from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.numbers import count
 from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.metrics.limits import limits_of
 from psgraph.pictures.style import INK, QUIET, WHITE, method_look, quiet
 from psgraph.reports.charts import blank_chart, finish, literal
 from psgraph.reports.page import Page
@@ -170,7 +169,7 @@ def _head(figure: Figure, rehearsal: Rehearsal) -> None:
 
 def _draw(axes: Axes, rehearsal: Rehearsal, window: int, question: Question) -> None:
     """Draw one metric against ε, a line per method."""
-    metric, limits = question.metric, limits_of(question.metric)
+    metric, limits = question.metric, question.metric.limits
     ticks: dict[float, str] = {}
     highest = metric.scaled(limits.fair)
     for method in rehearsal.methods:

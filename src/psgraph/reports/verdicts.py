@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from psgraph.metrics.limits import Limits, limits_of
+from psgraph.metrics.metric import Limits
 from psgraph.reports.page import Tone
 
 if TYPE_CHECKING:
-    from psgraph.metrics.groups import MetricInfo
+    from psgraph.metrics.metric import Metric
 
 __all__ = ["VERDICTS", "verdict_of", "verdict_within"]
 
@@ -20,7 +20,7 @@ VERDICTS: tuple[tuple[str, Tone], ...] = (
 )
 
 
-def verdict_of(metric: MetricInfo, value: float) -> tuple[str, Tone]:
+def verdict_of(metric: Metric, value: float) -> tuple[str, Tone]:
     """The verdict on a value of a metric, and its tone.
 
     >>> from psgraph.metrics.groups import METRICS
@@ -29,7 +29,7 @@ def verdict_of(metric: MetricInfo, value: float) -> tuple[str, Tone]:
     >>> verdict_of(METRICS["density_error"], 0.3), verdict_of(METRICS["density_error"], 2.0)
     (('some error', 'fair'), ('poor', 'poor'))
     """
-    return verdict_within(limits_of(metric), value)
+    return verdict_within(metric.limits, value)
 
 
 def verdict_within(limits: Limits, value: float) -> tuple[str, Tone]:

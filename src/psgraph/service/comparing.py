@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 
 from psgraph._runtime.extras import require_drawing
 from psgraph.graph import Snapshot
-from psgraph.metrics.report import compare
+from psgraph.metrics.comparison import compare
 from psgraph.publication.certificate import Release
 from psgraph.publication.reading import Releases
 from psgraph.service.exports import DRAWING, SANDBOX

@@ -10,7 +10,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
 from psgraph.trust.quantities import ERRORS
 from psgraph.trust.reruns import Bootstrap
@@ -57,7 +57,7 @@ class Prediction:
         The mean error of reruns, before any correction.
     """
 
-    metric: MetricInfo
+    metric: Metric
     status: Status
     overall: Range | None
     over_time: tuple[Range | None, ...]
@@ -86,13 +86,13 @@ class Prediction:
         }
 
 
-def to_log(metric: MetricInfo, values: Floats | float) -> Floats:
+def to_log(metric: Metric, values: Floats | float) -> Floats:
     """Return errors on a logarithmic scale; where higher is better, what is missing to 1."""
     numbers = np.asarray(values, dtype=np.float64)
     return to_scale(1 - numbers if metric.better == "higher" else numbers, "log")
 
 
-def _from_log(metric: MetricInfo, values: Floats) -> Floats:
+def _from_log(metric: Metric, values: Floats) -> Floats:
     numbers = from_scale(values, "log")
     return 1 - numbers if metric.better == "higher" else numbers
 
@@ -120,7 +120,7 @@ def predict_errors(
 
 
 def _prediction(
-    metric: MetricInfo, reruns: Sequence[Series], correction: Correction | None
+    metric: Metric, reruns: Sequence[Series], correction: Correction | None
 ) -> Prediction:
     name = metric.name
     at_each = np.array([each[name] for each in reruns])
@@ -157,7 +157,7 @@ def _prediction(
     return Prediction(metric, "calibrated", overall, over_time, raw)
 
 
-def _interval(metric: MetricInfo, centre: float, ends: tuple[float, float]) -> Range:
+def _interval(metric: Metric, centre: float, ends: tuple[float, float]) -> Range:
     values = _from_log(metric, centre + np.array([0.0, *ends]))
     least = -1.0 if metric.name == "degree_change_correlation" else 0.0
     if metric.better == "higher":

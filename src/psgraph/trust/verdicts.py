@@ -8,7 +8,7 @@ from math import exp
 from typing import Literal
 
 from psgraph._runtime.numbers import count
-from psgraph.metrics.limits import Limits, limits_of
+from psgraph.metrics.metric import Limits
 from psgraph.trust.intervals import Estimate
 from psgraph.trust.prediction import UNPREDICTABLE, Prediction, Range
 from psgraph.trust.quantities import DEGREE_CLASSES
@@ -111,7 +111,7 @@ def _answer(worse: float, better: float, limits: Limits) -> Answer:
 def _by_metric(question: str, prediction: Prediction, subject: str) -> Verdict:
     if prediction.overall is None:
         return _unknown(question, prediction)
-    answer = _answer(*_ends(prediction, prediction.overall), limits_of(prediction.metric))
+    answer = _answer(*_ends(prediction, prediction.overall), prediction.metric.limits)
     return Verdict(question, answer, f"{subject} is predicted at {prediction.shown()}.")
 
 
@@ -191,7 +191,7 @@ def _degrees_of_nodes(errors: Mapping[str, Prediction]) -> Verdict:
         found = prediction.overall
         if found is None:
             continue
-        answers.append(_answer(*_ends(prediction, found), limits_of(prediction.metric)))
+        answers.append(_answer(*_ends(prediction, found), prediction.metric.limits))
         size = f"{low} or more" if high is None else f"{low} to {high}"
         said.append(f"degree {size}: {100 * found.value:.0f} %")
     if not said:
@@ -206,7 +206,7 @@ def _communities(clear: Prediction, same: Prediction) -> Verdict:
     found = same.overall
     if found is None:
         return _unknown(question, same)
-    answer = _answer(found.low, found.high, limits_of(same.metric))
+    answer = _answer(found.low, found.high, same.metric.limits)
     also = (
         f" How clearly the graph splits (modularity error): {clear.shown()}."
         if clear.overall is not None

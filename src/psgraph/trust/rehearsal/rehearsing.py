@@ -21,9 +21,8 @@ from psgraph.methods import COMPARED_METHODS
 from psgraph.methods.base import Method
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.metrics.facts import GraphFacts
-from psgraph.metrics.fidelity import compute_fidelity
-from psgraph.metrics.more import MoreMetrics
-from psgraph.metrics.relative import UNDEFINED
+from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
+from psgraph.metrics.metric import UNDEFINED
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication.promise import Promise
 from psgraph.trust.rehearsal.resizing import check_size, resize
