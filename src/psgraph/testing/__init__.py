@@ -1,4 +1,4 @@
-"""For authors of methods: does a method keep the protocol?
+"""For authors of methods and metrics: does mine keep the protocol?
 
 Needs no test framework; call it from any test::
 
@@ -11,5 +11,6 @@ Needs no test framework; call it from any test::
 from __future__ import annotations
 
 from psgraph.testing.conformance import Conformance, check_method
+from psgraph.testing.metrics import check_metric
 
-__all__ = ["Conformance", "check_method"]
+__all__ = ["Conformance", "check_method", "check_metric"]
