@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.methods.base import method_names
-from psgraph.pictures.style import METHODS, method_look
+from psgraph.methods.base import Method, method_names
+from psgraph.methods.psgraph import PSGraph
+from psgraph.pictures.style import method_look
 from psgraph.reports.charts import blank_chart, finish, literal, name_times
 from psgraph.reports.drawing import Drawing
 from psgraph.reports.page import Page, check_writable
 
 from .reading import checked
 
+METHODS = {name: method_look(name) for name in method_names()}
 HOSTILE = (
     "</title><script>alert(1)</script>",
     "\"><img src=x onerror='alert(1)'>",
@@ -183,12 +185,28 @@ def test_a_directory_without_permission(tmp_path):
 
 
 def test_every_method_has_a_look_of_its_own():
-    assert set(METHODS) == set(method_names())
     for key in ("title", "colour", "marker"):
         assert len({getattr(look, key) for look in METHODS.values()}) == len(METHODS)
     other = method_look("something else")
     assert other.colour not in {look.colour for look in METHODS.values()}
     assert other.marker not in {look.marker for look in METHODS.values()}
+
+
+class Named(Method):
+    """A method of another package that states no look."""
+
+    name = "named"
+
+
+class Extended(PSGraph):
+    """A variant of a method, with a name of its own."""
+
+    name = "extended"
+
+
+def test_a_method_without_a_look_is_called_by_its_name():
+    for method in (Named, Extended):
+        assert (method.title, method.colour, method.marker) == (method.name, None, None)
 
 
 def luminance(colour: str) -> float:

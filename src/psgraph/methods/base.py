@@ -38,6 +38,7 @@ __all__ = [
     "Method",
     "NoisePlan",
     "Parameter",
+    "SummaryChart",
     "Unit",
     "check_caveat",
     "find_method",
@@ -122,6 +123,29 @@ class Caveat:
     text: str
 
 
+@dataclass(frozen=True)
+class SummaryChart:
+    """A number of a method's `summary` that reports draw over time.
+
+    Attributes
+    ----------
+    key
+        Its key in `summary`, which is also what is counted, in the plural.
+    one
+        The same in the singular.
+    renewed
+        The key of a boolean that says whether it was recomputed at a timestamp; None if it always
+        is. Reports show it as *recomputed* or *reused*.
+    reason
+        A sentence for the report: when it is recomputed, and what reusing it saves.
+    """
+
+    key: str
+    one: str
+    renewed: str | None = None
+    reason: str = ""
+
+
 class Method(ABC, Generic[Measurement, State]):
     """What a publisher asks of a method. A new method writes `plan`, `measure` and `synthesise`.
 
@@ -132,6 +156,11 @@ class Method(ABC, Generic[Measurement, State]):
     ----------
     name
         The name it is registered under.
+    title, colour, marker
+        How reports and charts show it: in words (by default the name), in a colour such as
+        ``"#0072b2"``, with a marker of matplotlib (by default those of an unknown method).
+    summary_chart
+        What reports draw of its `summary`, if anything.
     records
         The dataclasses its measurements and states are made of, for reading them back.
     remembers_snapshot
@@ -150,10 +179,22 @@ class Method(ABC, Generic[Measurement, State]):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    colour: ClassVar[str | None] = None
+    marker: ClassVar[str | None] = None
+    summary_chart: ClassVar[SummaryChart | None] = None
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
     remembers_snapshot: ClassVar[bool] = False
     needs_all_edges: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give a method with a name of its own that title, and no look of the class it extends."""
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            for attribute, value in (("title", cls.name), ("colour", None), ("marker", None)):
+                if attribute not in vars(cls):
+                    setattr(cls, attribute, value)
 
     @property
     def caveat(self) -> Caveat | None:

@@ -14,7 +14,7 @@ from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine, PairCounts
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.steps.block_model import block_count, capped_community_edges, inside_blocks
 from psgraph.methods.steps.communities import (
@@ -100,6 +100,8 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     """
 
     name = "privgraph"
+    title, colour, marker = "PrivGraph", "#56b4e9", "P"
+    summary_chart = SummaryChart("communities", "community")
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
 
     def __init__(

@@ -15,7 +15,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.psgraph.communities import keep_communities
 from psgraph.methods.psgraph.perturbation import (
@@ -121,6 +121,14 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     """
 
     name = "psgraph"
+    title, colour, marker = "PSGraph", "#d55e00", "o"
+    summary_chart = SummaryChart(
+        "communities",
+        "community",
+        renewed="communities_found",
+        reason="Reusing them leaves more of the budget for degrees; they are recomputed when the "
+        "noisy counts indicate that the graph has changed.",
+    )
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
 
     def __init__(
