@@ -182,7 +182,7 @@ class Comparison:
             grid(columns, shown, left=2),
             paragraph(f"{hidden} timestamps are not shown; to_pandas() has them.")
             if hidden
-            else "",
+            else None,
         )
 
     def _metrics(self) -> list[str]:

@@ -101,7 +101,7 @@ class ExpectedErrors:
         ]
         return ("metric", "predicted, with 90 % interval"), rows
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         columns, rows = self.table()
         questions = [(each.question, each.answer, each.reason) for each in self.verdicts]
         return card(
