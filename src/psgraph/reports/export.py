@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.extras import require_report
 from psgraph._runtime.folder import check_target
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
@@ -29,7 +29,7 @@ class Export:
     folder
         Where it is.
     report
-        Whether the public report is in it; drawing needs the extra ``report``.
+        Whether the public report is in it; that needs the extra ``report``.
     promise
         What is promised of the releases.
     """
@@ -106,16 +106,16 @@ def export_releases(
     found = verify(directory)
     if not found.releases:
         raise DataError("there is no release to export\nPublish a timestamp first.")
-    page = _report(directory, found, trust_seconds) if _can_draw() else None
+    page = _report(directory, found, trust_seconds) if _can_report() else None
     published = read_releases(directory)
     contents = Contents(published, published.certificates[: found.releases], format, page)
     files = write_folder(contents, folder)
     return Export(folder, format, found.releases, files, page is not None, found.promise)
 
 
-def _can_draw() -> bool:
+def _can_report() -> bool:
     try:
-        require_drawing()
+        require_report()
     except MissingExtra:
         return False
     return True
