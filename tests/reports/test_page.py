@@ -17,8 +17,7 @@ from psgraph.errors import InvalidArgument, OutputError
 from psgraph.methods.base import Method, method_names
 from psgraph.methods.psgraph import PSGraph
 from psgraph.pictures.style import method_look
-from psgraph.reports.charts import blank_chart, finish, literal, name_times
-from psgraph.reports.drawing import Drawing
+from psgraph.reports.charts import Drawing, blank_chart, finish, literal, name_times
 from psgraph.reports.page import Page, check_writable
 
 from .reading import checked

@@ -91,7 +91,7 @@ def command(
     from psgraph.publication.locations import releases_at
     from psgraph.publication.originals import Originals
     from psgraph.publication.reading import read_releases
-    from psgraph.reports.bounded_trust import expected_within
+    from psgraph.trust.expected import expected_within
 
     releases = releases_at(releases)
 
@@ -105,7 +105,7 @@ def command(
     seen: Iterable[Snapshot] = originals
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
     if report is not None:
-        from psgraph.reports.witness import Witness
+        from psgraph.reports.quality import Witness
 
         witness = Witness(timestamps)
         seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)

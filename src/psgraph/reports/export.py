@@ -15,7 +15,7 @@ from psgraph.publication.locations import releases_at
 from psgraph.publication.promise import Promise
 from psgraph.publication.reading import read_releases
 from psgraph.publication.verification import Verification, verify
-from psgraph.reports.bounded_trust import TRUST_SECONDS, expected_within
+from psgraph.trust.expected import TRUST_SECONDS, expected_within
 
 __all__ = ["Export", "export_releases"]
 

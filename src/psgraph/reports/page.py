@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.html import templates
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.reports.drawing import Drawing
+from psgraph.reports.charts import Drawing
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,7 +1,7 @@
 """Reading a rehearsal: questions in words, verdicts, and which choice suffices.
 
-The verdicts are those of the quality report (`psgraph.reports.verdicts`), so that what a rehearsal
-calls close is what `psgraph compare` will call close.
+The verdicts are those of the quality report, so that what a rehearsal calls close is what
+`psgraph compare` will call close.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, joined, significant
 from psgraph.metrics.groups import METRICS, PAPER_METRICS
-from psgraph.metrics.metric import Metric
-from psgraph.reports.verdicts import VERDICTS, verdict_of
+from psgraph.metrics.metric import VERDICTS, Metric
 
 if TYPE_CHECKING:
     from psgraph.trust.rehearsal.results import Cell, Rehearsal
@@ -38,10 +37,10 @@ __all__ = [
     "verdict",
 ]
 
-_CLOSE, _FAIR, _POOR = (word for word, _ in VERDICTS)
+_CLOSE, _FAIR, _POOR = VERDICTS
 
 #: What stands before a number, by verdict.
-MARKS = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
+MARKS: dict[str, str] = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
 NOTHING_PRIVATE = (
     "No private data was read: the numbers come from a public stream, resized to the size that was "
     "given. They need no protection, and ε and w may be chosen by them."
@@ -75,7 +74,7 @@ QUESTIONS = (
 def verdict(cell: Cell, question: Question) -> str | None:
     """Return close, some error or poor; None where the metric has no value."""
     value = cell.mean(question.metric.name)
-    return None if value is None else verdict_of(question.metric, value)[0]
+    return None if value is None else question.metric.limits.verdict(value)
 
 
 def cautious_verdict(cell: Cell, question: Question) -> str | None:
@@ -85,7 +84,7 @@ def cautious_verdict(cell: Cell, question: Question) -> str | None:
     if value is None:
         return None
     worse = value - spread if question.metric.better == "higher" else value + spread
-    return verdict_of(question.metric, worse)[0]
+    return question.metric.limits.verdict(worse)
 
 
 def described(shape: Shape) -> str:

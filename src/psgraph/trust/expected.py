@@ -23,11 +23,18 @@ from psgraph.trust.reruns import check_effort, run_bootstrap
 from psgraph.trust.sampling import method_of
 from psgraph.trust.verdicts import Verdict, judge
 
-__all__ = ["ExpectedErrors", "ReleasesLike", "expected_errors"]
+__all__ = [
+    "TRUST_SECONDS",
+    "ExpectedErrors",
+    "ReleasesLike",
+    "expected_errors",
+    "expected_within",
+]
 
 ReleasesLike = str | PathLike[str] | Sequence[Release]
 
 REPETITIONS = 3
+TRUST_SECONDS = 5.0  # that a report takes for predictions, unless told otherwise
 LEAST_NODES = 50  # what predictions were checked on has about a hundred nodes or more
 FULL = 0.9  # share of node pairs that are edges, above which a graph can hardly change
 
@@ -192,6 +199,30 @@ def expected_errors(
         verdicts=judge(errors, statistics, noisy_degree=_noisy_degree(method, used[-1])),
         notes=tuple(_notes(certificates, bootstrap.timestamps, calibrated=calibration is not None)),
     )
+
+
+def expected_within(
+    releases: str | PathLike[str] | Releases, seconds: float
+) -> ExpectedErrors | None:
+    """Predict the errors of releases for a report, as far as the time allows.
+
+    None if no time is given, or nothing can be predicted: releases without any edge, of a method
+    that is not installed, or without node lists; a report then has no such section. Also None for
+    graphs in parts unless more than the default time is given: they would not be finished in it,
+    and are held in memory while they are rerun.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        raise InvalidArgument(f"trust_seconds must be a number of at least 0, not {seconds!r}")
+    if not seconds:
+        return None
+    try:
+        if not isinstance(releases, Releases):
+            releases = read_releases(releases)
+        if seconds <= TRUST_SECONDS and any(each.graph_parts for each in releases.certificates):
+            return None
+        return expected_errors(releases, seconds=seconds)
+    except DataError:
+        return None
 
 
 def _check_size(certificates: Sequence[Certificate]) -> None:

@@ -25,7 +25,7 @@ from psgraph.pictures.style import (
     quiet,
     variant_look,
 )
-from psgraph.reports.drawing import Drawing
+from psgraph.reports.charts import Drawing
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.bars import draw_bars
 from psgraph_lab.experiments.definition import Experiment

@@ -9,7 +9,7 @@ from typing import Any
 
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, significant
 from psgraph.privacy.guarantee import exact_fraction
-from psgraph.reports.parts import moment
+from psgraph.reports.sections import moment
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import Budget, Preview, ReleaseView, StreamView
 
