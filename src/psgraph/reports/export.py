@@ -106,14 +106,14 @@ def export_releases(
     found = verify(directory)
     if not found.releases:
         raise DataError("there is no release to export\nPublish a timestamp first.")
-    page = _report(directory, found, trust_seconds) if _can_report() else None
+    page = _report(directory, found, trust_seconds) if _can_draw() else None
     published = read_releases(directory)
     contents = Contents(published, published.certificates[: found.releases], format, page)
     files = write_folder(contents, folder)
     return Export(folder, format, found.releases, files, page is not None, found.promise)
 
 
-def _can_report() -> bool:
+def _can_draw() -> bool:
     try:
         require_report()
     except MissingExtra:
