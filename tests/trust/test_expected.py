@@ -267,7 +267,7 @@ def test_it_can_not_reach_the_truth():
 
 def test_the_rerun_repeats_what_a_publisher_does(stream):
     """With the publisher's seed it gives the publisher's releases."""
-    from psgraph.trust.sampling import rerun
+    from psgraph.trust.reruns import rerun
 
     for method in (pg.TmF(), pg.PSGraphPlus()):
         releases = made_by(method, stream, seed=11)

@@ -15,7 +15,7 @@ from psgraph.metrics.groups import METRICS, PAPER_METRICS
 from psgraph.metrics.metric import VERDICTS, Metric
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal.results import Cell, Rehearsal
+    from psgraph.trust.rehearsal import Cell, Rehearsal
     from psgraph.trust.rehearsal.template import Shape
 
 __all__ = [

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psgraph.trust.rehearsal.results import Rehearsal
+    from psgraph.trust.rehearsal import Rehearsal
 
 __all__ = ["check_picture", "draw_rehearsal", "rehearsal_page"]
 

@@ -19,8 +19,7 @@ from psgraph.publication.reading import Releases, read_releases
 from psgraph.trust.calibration import load_calibration, method_calibration
 from psgraph.trust.intervals import Estimate, estimate_statistics
 from psgraph.trust.prediction import Prediction, predict_errors
-from psgraph.trust.reruns import check_effort, run_bootstrap
-from psgraph.trust.sampling import method_of
+from psgraph.trust.reruns import check_effort, method_of, run_bootstrap
 from psgraph.trust.verdicts import Verdict, judge
 
 __all__ = [

@@ -12,20 +12,32 @@ from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE
 from psgraph.metrics.metric import Metric
 from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
-from psgraph.trust.quantities import ERRORS
+from psgraph.trust.quantities import ERRORS, Scale
 from psgraph.trust.reruns import Bootstrap
-from psgraph.trust.scales import from_scale, to_scale
 
 if TYPE_CHECKING:
     from psgraph.trust.reruns import Series
 
-__all__ = ["UNPREDICTABLE", "Prediction", "Range", "Status", "mean_of", "predict_errors", "to_log"]
+__all__ = [
+    "UNPREDICTABLE",
+    "Prediction",
+    "Range",
+    "Status",
+    "from_scale",
+    "mean_of",
+    "predict_errors",
+    "to_log",
+    "to_scale",
+]
 
 #: ``calibrated``: corrected and checked. ``not calibrated``: as reruns have it, likely too
 #: optimistic. ``unpredictable``: predictions for this method were found to be wrong.
 Status = Literal["calibrated", "not calibrated", "unpredictable"]
 
 UNPREDICTABLE = "can't be predicted for this method"
+
+# A scale is what errors and statistics are compared on: what is a ratio becomes a difference.
+_LEAST_ERROR, _LEAST_SHARE, _MOST_CORRELATION = 0.002, 0.0005, 0.999
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,41 @@ class Prediction:
             "over_time": [None if each is None else each.to_dict() for each in self.over_time],
             "rerun": self.rerun,
         }
+
+
+def to_scale(values: Floats, scale: Scale) -> Floats:
+    """Return values on a scale; those too close to its ends are moved away from them.
+
+    >>> to_scale(np.array([0.5, 0.0]), "logit").round(2)
+    array([ 0. , -7.6])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if scale == "log":
+        return np.log(np.maximum(values, _LEAST_ERROR))
+    if scale == "count":
+        return np.log(values + 0.5)
+    if scale == "logit":
+        share = np.clip(values, _LEAST_SHARE, 1 - _LEAST_SHARE)
+        return np.log(share / (1 - share))
+    if scale == "atanh":
+        return np.arctanh(np.clip(values, -_MOST_CORRELATION, _MOST_CORRELATION))
+    return values
+
+
+def from_scale(values: Floats, scale: Scale) -> Floats:
+    """Invert `to_scale`.
+
+    >>> from_scale(to_scale(np.array([0.25]), "logit"), "logit")
+    array([0.25])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if scale == "log":
+        return np.exp(values)
+    if scale == "count":
+        return np.maximum(np.exp(values) - 0.5, 0.0)
+    if scale == "logit":
+        return 1 / (1 + np.exp(-values))
+    return np.tanh(values) if scale == "atanh" else values
 
 
 def to_log(metric: Metric, values: Floats | float) -> Floats:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from psgraph.metrics.facts import GraphFacts, Pair
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.groups import GROUPS, METRICS
 from psgraph.metrics.metric import UNDEFINED, Group, Metric
-from psgraph.trust.scales import Scale
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
@@ -33,12 +32,15 @@ __all__ = [
     "ERRORS",
     "STATISTICS",
     "Errors",
+    "Scale",
     "StatisticInfo",
     "Statistics",
     "curve_name",
     "degree_class",
 ]
 
+#: ``log``: errors. ``count``: numbers of something. ``logit``: shares. ``atanh``: correlations.
+Scale = Literal["log", "count", "logit", "atanh", "none"]
 Values = dict[str, float]
 
 #: Smallest and largest degree of the classes that nodes are divided into by published degree.

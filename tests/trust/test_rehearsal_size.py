@@ -8,8 +8,7 @@ import pytest
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.streams.demo import demo_stream
-from psgraph.trust.rehearsal.resizing import check_size, resize
-from psgraph.trust.rehearsal.size import check_memory
+from psgraph.trust.rehearsal.size import check_memory, check_size, resize
 from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes, shape_of
 
 #: Nodes of the wanted stream relative to the template, and its mean degree relative to it.
