@@ -88,8 +88,8 @@ def test_noise_that_bypasses_the_budget_diverges():
     tmf = find_method("tmf")
 
     class Bypass(tmf):
-        def synthesise(self, state, rng, engine):
-            graph = super().synthesise(state, rng, engine)
+        def synthesise(self, state, previous, rng, engine):
+            graph = super().synthesise(state, previous, rng, engine)
             keep = np.random.default_rng().random(graph.u.size) < 0.5
             return type(graph)(graph.roster, graph.u[keep], graph.v[keep])
 

@@ -73,8 +73,7 @@ class Cell:
         names = list(dict.fromkeys(name for run in self.runs for name in run))
         return {
             "method": self.method,
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "private": self.promise.kept,
             "repetitions": len(self.runs),
             "mean": {name: self.mean(name) for name in names},
@@ -134,12 +133,7 @@ class Rehearsal:
             "stream": self.shape.to_dict(),
             "cells": [cell.to_dict() for cell in self.cells],
             "unfinished": [
-                {
-                    "method": method,
-                    "epsilon": exact_decimal(guarantee.epsilon),
-                    "window": guarantee.window,
-                }
-                for method, guarantee in self.unfinished
+                {"method": method, **guarantee.to_dict()} for method, guarantee in self.unfinished
             ],
         }
 
