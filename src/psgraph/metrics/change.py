@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
+from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.facts import Pair
 from psgraph.metrics.metric import Group, Metric
@@ -38,10 +39,8 @@ def edge_overlap(before: Graph, after: Graph) -> float:
     position = _positions(before, after)
     u, v = position[before.u], position[before.v]
     there = (u >= 0) & (v >= 0)  # an edge of a node that left is gone
-    # Rosters are sorted by id, so u < v holds in the other too and one number is an edge.
-    nodes = len(after.roster)
-    stayed = u[there] * nodes + v[there]
-    now = after.u.astype(np.int64) * nodes + after.v
+    # Rosters are sorted by id, so an edge in normal form is in normal form in the other too.
+    stayed, now = pack(u[there], v[there]), pack(after.u, after.v)
     kept = np.intersect1d(stayed, now, assume_unique=True).size
     union = before.u.size + after.u.size - kept
     return kept / union if union else 1.0

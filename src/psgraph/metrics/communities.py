@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from psgraph._runtime.arrays import Integers
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.facts import GraphFacts, Pair
 from psgraph.metrics.metric import Group, Metric, relative_error
@@ -138,7 +139,7 @@ def _sizes(first: ArrayLike, second: ArrayLike) -> tuple[Integers, Integers, Int
 
 def _pairs(sizes: Integers) -> int:
     """The pairs of nodes inside blocks of these sizes, exactly."""
-    return sum(size * (size - 1) // 2 for size in sizes.tolist())
+    return sum(map(UNDIRECTED.pairs, sizes.tolist()))
 
 
 def _entropy(sizes: Integers) -> float:

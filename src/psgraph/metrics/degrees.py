@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.graph.parts import degrees
 from psgraph.metrics.facts import Pair
 from psgraph.metrics.metric import Limits, Metric, relative_error
@@ -51,7 +52,7 @@ def node_degrees(graph: Graph) -> Integers:
 
 
 def edge_density(graph: Graph) -> float:
-    """m / (n(n−1)/2); 0 if there are no pairs.
+    """Edges divided by the pairs that can be edges; 0 if there are no pairs.
 
     Examples
     --------
@@ -59,7 +60,8 @@ def edge_density(graph: Graph) -> float:
     >>> edge_density(SyntheticGraph(Roster.range(4), [0, 1, 2], [1, 2, 3]))
     0.5
     """
-    return int(graph.u.size) / graph.roster.pairs if graph.roster.pairs else 0.0
+    pairs = UNDIRECTED.pairs(len(graph.roster))
+    return int(graph.u.size) / pairs if pairs else 0.0
 
 
 density_error = Metric(

@@ -15,6 +15,7 @@ import numpy as np
 
 from psgraph._runtime.numbers import count, joined, percent
 from psgraph._version import __version__
+from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.groups import PAPER_METRICS, chosen_groups
 from psgraph.metrics.metric import VERDICTS, Limits, Metric
@@ -38,7 +39,7 @@ from psgraph.reports.sections import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psgraph.graph import Graph, Snapshot, SyntheticGraph
+    from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.metrics.comparison import Comparison
     from psgraph.publication.certificate import Certificate
     from psgraph.trust.expected import ExpectedErrors
@@ -413,14 +414,11 @@ def _add_twins(page: Page, comparison: Comparison, witness: Witness) -> None:
         "more neighbours.",
     )
     before, after = int(original.u.size), int(synthetic.u.size)
-    common = np.intersect1d(_keys(original), _keys(synthetic), assume_unique=True).size
+    one, other = (pack(graph.u, graph.v) for graph in (original, synthetic))
+    common = np.intersect1d(one, other, assume_unique=True).size
     share = f"{100 * common / after:.1f} %" if after else "none"
     page.paragraph(
         f"The original has {count(before, 'edge')} and the release {after:,}, of which {common:,} "
         f"({share}) are also edges of the original. A release is not meant to reproduce edges, but "
         "the structure: dense discs with hubs in their centre."
     )
-
-
-def _keys(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return graph.u.astype(np.int64) << 32 | graph.v
