@@ -91,7 +91,7 @@ def test_what_failed_the_check_is_refused(poor):
     found = predict_errors(bootstrap(), with_error(replace(GOOD, **poor)))["density_error"]
     assert found.status == "unpredictable"
     assert found.overall is None
-    assert found.shown() == "can't be predicted for this method"
+    assert found.shown() == "cannot be predicted for this method"
 
 
 def test_single_timestamps_can_fail_alone():

@@ -1,4 +1,4 @@
-"""Density, degrees and who is linked to whom by degree.
+"""Density, degree distributions and degree assortativity.
 
 Every node of the roster counts, including those without an edge: omitting them would make the
 distribution depend on which nodes happen to have one.

@@ -255,7 +255,7 @@ def _labelled(methods: Any) -> dict[str, Method[Any, Any]]:
         if label in found:
             raise InvalidArgument(
                 f"method {label!r} is there twice\n"
-                "Give a mapping from label to method to tell them apart."
+                "Give a mapping from label to method to distinguish them."
             )
         found[label] = chosen
     return found
@@ -271,7 +271,7 @@ def _label(method: Method[Any, Any]) -> str:
 
 
 def _seed(*facts: object) -> int:
-    """Derive a seed from everything that tells two runs apart."""
+    """Derive a seed from everything that distinguishes two runs."""
     digest = hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 

@@ -1,4 +1,4 @@
-"""Which metrics there are: the paper's five, their variants, and groups requested by name.
+"""The registry of metrics: the paper's five, their variants, and groups requested by name.
 
 The paper's five are always computed. The others come in groups that are requested by name, because
 they take longer and few readers want all of them.

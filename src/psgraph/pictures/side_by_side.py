@@ -68,7 +68,7 @@ def draw_side_by_side(
     DataError
         If the graphs are not over the same nodes.
     OutputError
-        If the file can't be written.
+        If the file cannot be written.
     MissingExtra
         If matplotlib or Pillow is not installed.
 
@@ -149,7 +149,7 @@ def _save(figure: Figure, target: Path) -> None:
     try:
         target.write_bytes(sink.getvalue())
     except OSError as error:
-        raise OutputError(f"{target} can't be written: {error.strerror}") from None
+        raise OutputError(f"{target} cannot be written: {error.strerror}") from None
 
 
 def _few_colours(figure: Figure) -> BytesIO:

@@ -195,7 +195,7 @@ class Page:
         """Write the page atomically, replacing an earlier one; `OutputError` if that fails."""
         target = Path(path)
         check_writable(target)
-        # A name that can't be encoded as UTF-8 (a lone surrogate) must not prevent the page.
+        # A name that cannot be encoded as UTF-8 (a lone surrogate) must not prevent the page.
         write_whole(target, self.html().encode(errors="replace"))
         return target
 
@@ -258,7 +258,7 @@ def check_writable(path: str | PathLike[str]) -> None:
     except (OSError, ValueError) as error:
         if isinstance(error, OutputError):
             raise
-        raise OutputError("the path of the report can't be used\nCheck it.") from None
+        raise OutputError("the path of the report cannot be used\nCheck it.") from None
 
 
 def _prose(text: str) -> str:

@@ -1,7 +1,7 @@
 """The public report: what is promised, what was checked, what was published.
 
 Safe to publish. Its only sources are the numbered files of the release directory, which are already
-public, and the result of verifying them. It can't reach a snapshot, a ledger or a comparison.
+public, and the result of verifying them. It cannot reach a snapshot, a ledger or a comparison.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _NOT_PROMISED = (
     "The identity of the nodes. The list of nodes, the number and times of the snapshots, ε, w, "
     "the method and its parameters are public.",
     "Other publications. Publishing the same data again, with any method, adds to ε.",
-    "Inference. Like any statistics, a release may make true facts about people more likely. The "
+    "Inference. Like any statistics, a release may let readers infer true facts about people. The "
     "promise is that it hardly matters whether a given edge was in the data.",
     "Accuracy. The graphs are synthetic: an edge in them says nothing certain about an edge in the "
     "original. How close they are to it can be predicted, not promised.",
@@ -133,8 +133,8 @@ def public_page(
     found
         The result of verifying it.
     expected
-        Predicted errors of the releases, for the section on how far to trust them; without them
-        there is none.
+        Predicted errors of the releases, for the section on how far to trust them; it is left out
+        without them.
 
     Raises
     ------

@@ -42,19 +42,19 @@ _CLOSE, _FAIR, _POOR = VERDICTS
 #: What stands before a number, by verdict.
 MARKS: dict[str, str] = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
 NOTHING_PRIVATE = (
-    "No private data was read: the numbers come from a public stream, resized to the size that was "
-    "given. They need no protection, and ε and w may be chosen by them."
+    "No private data was read: the numbers come from a public stream, resized to the given size. "
+    "They need no protection, and you may choose ε and w by them."
 )
 CAUTION = "one standard deviation worse than the mean"
 LEGEND = "  ".join(f"{mark} {word}" for word, mark in MARKS.items())
 
 
-_STRETCHED = 3  # factor of the mean degree above which a resized stream is hardly like its template
+_STRETCHED = 3  # factor of the mean degree above which a stream hardly resembles its template
 
 
 @dataclass(frozen=True)
 class Question:
-    """What an analyst asks, and the metric that says how well a release answers it."""
+    """A question of an analyst, and the metric that says how well a release answers it."""
 
     name: str
     words: str
@@ -98,14 +98,14 @@ def described(shape: Shape) -> str:
 
 
 def resemblance(rehearsal: Rehearsal) -> str | None:
-    """A warning where the stream had to be changed so much that it says little; None otherwise."""
+    """A warning if the stream had to be changed so much that it says little; None otherwise."""
     template, shape = rehearsal.template, rehearsal.shape
     stretched = shape.mean_degree / template.mean_degree
     if 1 / _STRETCHED <= stretched <= _STRETCHED:
         return None
     return (
         f"The public stream has a mean degree of {significant(template.mean_degree)}, and "
-        f"{significant(shape.mean_degree)} was asked for: the result is only loosely like either. "
+        f"you requested {significant(shape.mean_degree)}: the result resembles neither closely. "
         "Try a public stream with a mean degree closer to yours."
     )
 
@@ -154,7 +154,7 @@ def smallest_epsilons(
 
 
 def recommendations(rehearsal: Rehearsal) -> list[str]:
-    """For every w, the smallest ε at which no question is poor that can be answered at all.
+    """For every w, the smallest ε at which no answerable question is poor.
 
     Only methods that keep the promise are recommended, and verdicts are cautious.
     """
@@ -178,11 +178,11 @@ def _recommended(window: int, cells: Sequence[Cell]) -> str:
     private = [cell for cell in cells if cell.promise.kept]
     if not private:
         return f"w = {window}: no method that keeps the promise was rehearsed."
-    asked = [each for each in QUESTIONS if any(cautious_verdict(cell, each) for cell in private)]
+    judged = [each for each in QUESTIONS if any(cautious_verdict(cell, each) for cell in private)]
     hopeless = [
-        each for each in asked if all(cautious_verdict(cell, each) == _POOR for cell in private)
+        each for each in judged if all(cautious_verdict(cell, each) == _POOR for cell in private)
     ]
-    answerable = [each for each in asked if each not in hopeless]
+    answerable = [each for each in judged if each not in hopeless]
 
     def rank(cell: Cell) -> tuple[int, float, int]:
         words = [cautious_verdict(cell, each) for each in answerable]
@@ -207,7 +207,7 @@ def _recommended(window: int, cells: Sequence[Cell]) -> str:
 
 
 def _smallest(cells: Sequence[Cell], question: Question) -> str:
-    """The smallest ε from which on a private method is close, or what is reached instead."""
+    """The smallest ε at and above which a private method is close, or what it reaches instead."""
     for wanted, enough in ((_CLOSE, (_CLOSE,)), (_FAIR, (_CLOSE, _FAIR))):
         reached = [cell for cell in _lasting(cells, question, enough) if cell.promise.kept]
         if reached:
@@ -221,7 +221,7 @@ def _lasting(cells: Sequence[Cell], question: Question, enough: Sequence[str]) -
     """The cells that are good enough, as are those of the same method with a larger ε."""
     spoilt: set[str] = set()
     found = []
-    for cell in reversed(cells):  # from the largest ε down
+    for cell in reversed(cells):  # from the largest ε downwards
         if cautious_verdict(cell, question) not in enough:
             spoilt.add(cell.method)
         elif cell.method not in spoilt:

@@ -57,12 +57,12 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
     page.paragraph(NOTHING_PRIVATE, kind="lead")
     warning = resemblance(rehearsal)
     if warning:
-        page.paragraph(warning, verdict="Loosely alike", tone="poor")
-    page.heading("What would suffice")
+        page.paragraph(warning, verdict="Little resemblance", tone="poor")
+    page.heading("What is enough")
     page.bullets(recommendations(rehearsal))
     columns, rows = smallest_epsilons(rehearsal)
-    page.table(columns, rows, caption="The smallest ε from which on each question is close")
-    page.paragraph(f"Both judged {CAUTION}.", kind="note")
+    page.table(columns, rows, caption="The smallest ε at and above which each question is close")
+    page.paragraph(f"Both are judged {CAUTION}.", kind="note")
     for window in rehearsal.windows:
         page.heading(f"Windows of {count(window, 'timestamp')}")
         drawings = []
@@ -114,7 +114,7 @@ def check_picture(path: str | PathLike[str]) -> None:
     if target.suffix.lower() not in (".png", ".svg"):
         raise InvalidArgument(f"a picture is written as .png or .svg, not {target.suffix!r}")
     if target.is_dir() or not target.parent.is_dir():
-        raise OutputError(f"{target} can't be written\nName a file in a directory that is there.")
+        raise OutputError(f"{target} cannot be written\nName a file in an existing directory.")
     require_drawing()
 
 

@@ -1,6 +1,6 @@
-"""How far to trust releases: the section of the public report, and a page of its own.
+"""How far to trust releases: a section of the public report, and a page of its own.
 
-Made from public releases alone, so both can be published with them.
+Both are made from public releases alone and can be published with them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = ["add_trust", "trust_page"]
 _CURVE = "degree_at_least_"
 _BAND = 0.22  # opacity
 _ANSWERS: dict[str, tuple[str, Tone]] = {
-    "yes": ("Can be told", "good"),
+    "yes": ("Can be answered", "good"),
     "roughly": ("Roughly", "fair"),
-    "unclear": ("Unclear", "fair"),
-    "no": ("Can't be told", "poor"),
-    "unknown": ("Can't be predicted", "fair"),
+    "unclear": ("Uncertain", "fair"),
+    "no": ("Cannot be answered", "poor"),
+    "unknown": ("Cannot be predicted", "fair"),
     "never": ("Never", "poor"),
 }
 _TITLE = "How far to trust this"
@@ -90,7 +90,7 @@ def add_trust(page: Page, found: ExpectedErrors, *, folded: bool = False) -> Non
     page.paragraph(
         "The method was run again on the published graphs, as if they were the originals, with "
         f"fresh noise of the same size ({count(found.repetitions, 'time')}, seed {found.seed}). "
-        "What that changes shows how far such graphs are from their originals"
+        "How much that changes them shows how far such graphs are from their originals"
         + (
             ", after a correction that was learned and checked on public streams. No private data "
             "and no budget were used."
@@ -107,14 +107,14 @@ def add_trust(page: Page, found: ExpectedErrors, *, folded: bool = False) -> Non
         page.paragraph(verdict.reason, verdict=f"{verdict.question} {word}", tone=tone)
     page.figures(
         [_curve_chart(found), _edges_chart(found)],
-        caption="Line: as published. Band: where the true value should lie, with a probability of "
-        "90 %. First: share of nodes with at least the given degree at "
+        caption="Line: as published. Band: 90 % interval of the true value. First: share of nodes "
+        "with at least the given degree at "
         f"{moment(found.timestamps - 1, found.times[-1])}, on logarithmic axes. Second: edges over "
         f"time, the band {found.statistics['edges'].source}.",
     )
     page.paragraph(
-        "A band holds for each timestamp and each point by itself. It is a prediction: it rests on "
-        "streams that psgraph was tried on, and a stream of another kind may behave differently.",
+        "A band holds for each timestamp and each point separately. It is a prediction, based on "
+        "the streams that psgraph was tested on; other streams may behave differently.",
         kind="note",
     )
     if folded:
@@ -128,8 +128,8 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
         columns,
         rows,
         numeric=(1,),
-        caption="Means over time. ↑ higher is better, ↓ lower is better. A metric that psgraph "
-        "tried and could not predict for this method says so instead of a number.",
+        caption="Means over time. ↑ higher is better, ↓ lower is better. Where tests found the "
+        "predictions of a metric to be wrong for this method, the table says so.",
     )
     last = found.timestamps - 1
     page.table(
@@ -150,7 +150,7 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
 
 
 def _add_over_time(page: Page, found: ExpectedErrors) -> None:
-    """Add charts of the paper's metrics, as far as they can be predicted at single timestamps."""
+    """Add charts of those of the paper's metrics that can be predicted at single timestamps."""
     drawings = [
         _error_chart(found, each)
         for each in islice(found.errors.values(), _PAPER_METRICS)
@@ -176,7 +176,7 @@ def _number(estimate: Estimate, value: float | None) -> str:
 
 def _interval(estimate: Estimate, found: Range | None) -> str:
     if found is None:
-        return "can't be predicted" if estimate.status == "unpredictable" else NO_VALUE
+        return "cannot be predicted" if estimate.status == "unpredictable" else NO_VALUE
     return f"{_number(estimate, found.low)} to {_number(estimate, found.high)}"
 
 
@@ -264,6 +264,6 @@ def _ends(ranges: Sequence[Range | None]) -> tuple[Floats, Floats]:
 def _last_words(ranges: Sequence[Range | None]) -> str:
     there = [each for each in ranges if each is not None]
     if not there:
-        return "it can't be predicted for this method"
+        return "it cannot be predicted for this method"
     low, high = significant(there[-1].low), significant(there[-1].high)
-    return f"at last {low} to {high} of {count(len(there), 'timestamp')}"
+    return f"{low} to {high} at the last of {count(len(there), 'timestamp')}"

@@ -1,7 +1,7 @@
 """Factors that turn what the bootstrap sees into a prediction, and how well that worked.
 
 A rerun of a release is too optimistic where the method is biased: what the first run destroyed, the
-second can't destroy again. For each method and each quantity an experiment on public streams
+second cannot destroy again. For each method and each quantity an experiment on public streams
 learned how far reruns are off, and on other streams checked how well the corrected predictions do.
 The result is ``calibration.json``, which only the experiment writes::
 

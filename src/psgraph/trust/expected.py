@@ -1,4 +1,4 @@
-"""Error bars at no cost: how far releases can be trusted, from the releases alone."""
+"""Error bars that cost no ε: how far to trust releases, from the releases alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 ReleasesLike = str | PathLike[str] | Sequence[Release]
 
 REPETITIONS = 3
-TRUST_SECONDS = 5.0  # that a report takes for predictions, unless told otherwise
+TRUST_SECONDS = 5.0  # that a report takes for predictions by default
 LEAST_NODES = 50  # what predictions were checked on has about a hundred nodes or more
 FULL = 0.9  # share of node pairs that are edges, above which a graph can hardly change
 
@@ -50,7 +50,7 @@ class ExpectedErrors:
     method, guarantee
         Of the releases.
     releases, timestamps
-        How many releases there are, and how many of them were rerun before the time was up.
+        The number of releases, and how many of them were rerun before the time was up.
     times
         The times of the timestamps that were rerun, where they have any.
     nodes
@@ -62,7 +62,7 @@ class ExpectedErrors:
     statistics
         Intervals by name of statistic.
     verdicts
-        What analysts ask, and whether the releases answer it.
+        Questions of analysts, and whether the releases answer them.
     notes
         What limits the predictions.
     """
@@ -130,7 +130,7 @@ def expected_errors(
     """Predict the errors of releases without the original: how far can they be trusted?
 
     The method that made the releases is run on them again, as if they were the truth, with fresh
-    noise of the same size. What that changes is corrected by factors that were learned on public
+    noise of the same size. The changes are corrected by factors learned on public
     streams. It needs no original, no ledger and no ε.
 
     Parameters
@@ -141,7 +141,7 @@ def expected_errors(
     seed
         The same seed and number of repetitions give the same numbers.
     seconds
-        When to stop, at the latest after the timestamp in progress; None for all repetitions.
+        When to stop: the timestamp in progress is finished. None runs all repetitions.
     repetitions
         How often the releases are rerun, at most.
     progress
@@ -150,8 +150,8 @@ def expected_errors(
     Raises
     ------
     DataError
-        If there is no release, no edge or no room for more, fewer than 50 nodes, or more than one
-        method or guarantee.
+        If there is no release, no edge or no room for more edges, fewer than 50 nodes, or more
+        than one method or guarantee.
     VerificationFailed
         If a release is not as it was published.
 
@@ -225,27 +225,27 @@ def expected_within(
 
 
 def _check_size(certificates: Sequence[Certificate]) -> None:
-    """Refuse releases on which reruns show nothing, because there is no room for an error.
+    """Refuse releases on which reruns show nothing because they cannot err.
 
     A graph without edges stays empty, and one that noise has filled stays full: both look perfect.
     """
     if not any(each.edges for each in certificates):
         raise DataError(
             "no release has an edge, so running the method on them again shows nothing\n"
-            "Nothing can be said about how far they can be trusted."
+            "Their errors cannot be predicted."
         )
     most = max(each.nodes for each in certificates)
     if most < LEAST_NODES:
         raise DataError(
             f"the releases have {count(most, 'node')}; predictions were checked on graphs of "
-            f"{LEAST_NODES} nodes or more\nNothing can be said about how far they can be trusted. "
+            f"{LEAST_NODES} nodes or more\nTheir errors cannot be predicted. "
             "psgraph plan says how large the noise is."
         )
     if all(each.edges > FULL * UNDIRECTED.pairs(each.nodes) for each in certificates):
         raise DataError(
             f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
             "the method on them again shows nothing\n"
-            "Nothing can be said about how far they can be trusted."
+            "Their errors cannot be predicted."
         )
 
 

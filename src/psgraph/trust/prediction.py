@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 #: ``calibrated``: corrected and checked. ``not calibrated``: as reruns have it, likely too
-#: optimistic. ``unpredictable``: predictions for this method were found to be wrong.
+#: optimistic. ``unpredictable``: tests found predictions for this method to be wrong.
 Status = Literal["calibrated", "not calibrated", "unpredictable"]
 
-UNPREDICTABLE = "can't be predicted for this method"
+UNPREDICTABLE = "cannot be predicted for this method"
 
 # A scale is what errors and statistics are compared on: what is a ratio becomes a difference.
 _LEAST_ERROR, _LEAST_SHARE, _MOST_CORRELATION = 0.002, 0.0005, 0.999
@@ -62,9 +62,9 @@ class Prediction:
     Attributes
     ----------
     overall
-        The mean over time; None where it can't be predicted or has no value.
+        The mean over time; None where it cannot be predicted or has no value.
     over_time
-        Each timestamp, None where it can't be predicted or has no value.
+        Each timestamp, None where it cannot be predicted or has no value.
     rerun
         The mean error of reruns, before any correction.
     """
@@ -154,7 +154,7 @@ def mean_of(values: Sequence[float] | Floats) -> float:
 def predict_errors(
     bootstrap: Bootstrap, calibration: MethodCalibration | None
 ) -> dict[str, Prediction]:
-    """Predict every error; without a calibration, as the reruns have it."""
+    """Predict every error; without a calibration, take the errors of the reruns."""
     known: Mapping[str, Correction] = {} if calibration is None else calibration.errors
     return {
         name: _prediction(
@@ -213,7 +213,7 @@ def _interval(metric: Metric, centre: float, ends: tuple[float, float]) -> Range
 
 
 def _quantiles(values: Floats) -> Range | None:
-    """The mean of a few values and the quantiles of all there are."""
+    """The mean and the quantiles of the values that are there."""
     there = values[~np.isnan(values)]
     if not there.size:
         return None

@@ -68,8 +68,8 @@ class Bootstrap:
     released
         The statistics of the releases themselves.
     timestamps
-        How many there are in each repetition: fewer than releases if the time was up before the
-        first repetition ended.
+        The number in each repetition; fewer than releases if the time was up before the first
+        repetition ended.
     """
 
     released: Series

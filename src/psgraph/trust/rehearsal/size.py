@@ -1,8 +1,8 @@
 """Resize a public stream to other numbers of nodes and edges, keeping what decides quality.
 
 The template is copied as often as it fits. Its communities stay whole inside a copy, and edges
-between communities are spread over the copies, so that the result hangs together. What is missing
-to the wanted number of nodes is a sample of the template with the same degrees from top to bottom:
+between communities are spread over the copies, so that the result is connected. The nodes still
+missing are a sample of the template with the same distribution of degrees:
 a node whose neighbour was not sampled is joined to another such node, of its community if there is
 one. Every edge of the result is present at the timestamps of the edge it was copied from. Degrees,
 the change over time and communities are therefore those of the template; the number of edges and
@@ -30,7 +30,7 @@ __all__ = ["check_memory", "check_size", "estimated_bytes", "resize"]
 _PER_EDGE = 600  # bytes of resizing, per edge that ever occurs
 _PER_EDGE_AND_TIMESTAMP = 24  # bytes of the snapshots and of when edges are present
 _PER_SNAPSHOT_EDGE = 400  # bytes of a method and of the metrics
-_PASSES, _GIVEN_UP = 30, 0.002  # over pairs that can't be edges; share of them that may be left
+_PASSES, _GIVEN_UP = 30, 0.002  # over pairs that cannot be edges; share of them that may remain
 _AS_IT_IS = 0.01  # a template this close to the wanted number of edges is not changed
 
 
@@ -201,8 +201,8 @@ def _pair(groups: Integers, rng: np.random.Generator) -> tuple[Integers, Integer
 def _without_loops(pairs: _Pairs, labels: Integers, rng: np.random.Generator) -> _Pairs:
     """Resolve loops and repeated pairs by switches, which leave all degrees as they are.
 
-    A pair x-y that can't be an edge and a good edge p-q become x-p and y-q, where p-q begins in
-    the community of x if there is one. A few are given up.
+    A pair x-y that cannot be an edge and a good edge p-q become x-p and y-q, where p is in the
+    community of x if possible. A few are given up.
     """
     good, bad = _split(pairs)
     for attempt in range(_PASSES):
@@ -223,7 +223,7 @@ def _without_loops(pairs: _Pairs, labels: Integers, rng: np.random.Generator) ->
 def _partners(
     bad: _Pairs, good: _Pairs, labels: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Give bad pairs a good one each that begins in their community; indices of both."""
+    """Match bad pairs with good ones that start in their community; returns indices of both."""
     order = np.lexsort((rng.random(good.one.size), labels[good.one]))
     sorted_labels = labels[good.one[order]]
     own = labels[bad.one]

@@ -2,7 +2,7 @@
 
 A rehearsal runs on a stream that resembles the curator's. It starts from a template, which is
 resized to her numbers of nodes and edges (`psgraph.trust.rehearsal.size`). The template is the
-made-up demo, a public file, or a stream of another package: it offers public streams through the
+demo, a public file, or a stream of another package, which offers public streams through the
 entry-point group ``psgraph.public_streams``, whose entries are mappings from a name to a function
 that returns the snapshots.
 """

@@ -1,8 +1,8 @@
 """Rehearse a publication: what quality to expect of each ε, w and method, before spending.
 
-Methods run on a public or made-up stream of the curator's size. No private data, no ledger and no
-releases are opened here, so nothing that comes out needs protection, and ε and w can be chosen by
-it. The runs are seeded: the same arguments give the same numbers.
+Methods run on a public or artificial stream of the curator's size. No private data, ledger or
+release is opened here, so the results need no protection, and ε and w can be chosen by them. The
+runs are seeded: the same arguments give the same numbers.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Rehearsal:
     cells
         The choices with at least one finished repetition, in the order of w, ε and method.
     unfinished
-        The choices that time did not suffice for.
+        The choices for which there was not enough time.
     repetitions
         How many were requested; cells may have fewer if time was limited.
     """
@@ -172,7 +172,7 @@ def rehearse(
     repetitions
         Runs of each combination; the first of every combination comes before the second of any.
     seconds
-        When to stop. What is finished by then is returned, what is not is named.
+        When to stop. What is finished by then is returned; the rest is listed as unfinished.
     every, columns
         How to read a file, as in `psgraph.read_stream`.
     progress
@@ -290,6 +290,6 @@ def _run(
 
 
 def _seed(seed: int, method: str, guarantee: WEventPrivacy, repetition: int) -> int:
-    """Derive a seed from all that tells two runs apart, and from nothing else."""
+    """Derive a seed from everything that distinguishes two runs, and from nothing else."""
     facts = [seed, method, exact_decimal(guarantee.epsilon), guarantee.window, repetition]
     return int.from_bytes(hashlib.sha256(json.dumps(facts).encode()).digest()[:8]) >> 1
