@@ -14,7 +14,8 @@ from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.metrics.metric import Limits
 from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory
-from psgraph.reports.quality import BANNER, Witness, quality_page
+from psgraph.reports.quality import BANNER, quality_page
+from psgraph.reports.witness import Witness
 
 from .reading import checked
 

@@ -105,7 +105,7 @@ def command(
     seen: Iterable[Snapshot] = originals
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
     if report is not None:
-        from psgraph.reports.quality import Witness
+        from psgraph.reports.witness import Witness
 
         witness = Witness(timestamps)
         seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)

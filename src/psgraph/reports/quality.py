@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,6 @@ from psgraph.reports.sections import (
     MOST_MARKERS,
     add_spend,
     add_summary_chart,
-    chosen_timestamps,
     degree_chart,
     description,
     moment,
@@ -39,12 +38,12 @@ from psgraph.reports.sections import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.metrics.comparison import Comparison
     from psgraph.publication.certificate import Certificate
+    from psgraph.reports.witness import Witness
     from psgraph.trust.expected import ExpectedErrors
 
-__all__ = ["BANNER", "Witness", "quality_page"]
+__all__ = ["BANNER", "quality_page"]
 
 BANNER = "Contains private data. For the curator only: do not publish this page."
 
@@ -57,50 +56,6 @@ _PHRASES = {
 }
 #: In nats, of the divergence that does not count holes.
 _DEGREE_LIMITS = Limits(0.1, 0.5)
-
-
-class Witness:
-    """Keeps the first, the middle and the last pair, and all edge counts. For the curator only.
-
-    A stream may be larger than memory and is read once, so the report collects what it needs.
-
-    Parameters
-    ----------
-    timestamps
-        The number of timestamps.
-
-    Examples
-    --------
-    >>> from psgraph.streams.demo import demo_stream
-    >>> witness = Witness(4)
-    >>> for snapshot in witness.watch_originals(demo_stream(nodes=300, timestamps=4)):
-    ...     pass
-    >>> sorted(witness.originals), len(witness.original_edges)
-    ([0, 2, 3], 4)
-    """
-
-    def __init__(self, timestamps: int) -> None:
-        self.chosen = chosen_timestamps(timestamps)
-        self.originals: dict[int, Snapshot] = {}
-        self.synthetic: dict[int, SyntheticGraph] = {}
-        self.original_edges: list[int] = []
-        self.synthetic_edges: list[int] = []
-
-    def watch_originals(self, stream: Iterable[Snapshot]) -> Iterator[Snapshot]:
-        """Yield the snapshots unchanged while collecting from them."""
-        for ordinal, snapshot in enumerate(stream):
-            self.original_edges.append(int(snapshot.u.size))
-            if ordinal in self.chosen:
-                self.originals[ordinal] = snapshot
-            yield snapshot
-
-    def watch_releases(self, releases: Iterable[SyntheticGraph]) -> Iterator[SyntheticGraph]:
-        """Yield the synthetic graphs unchanged while collecting from them."""
-        for ordinal, graph in enumerate(releases):
-            self.synthetic_edges.append(int(graph.u.size))
-            if ordinal in self.chosen:
-                self.synthetic[ordinal] = graph
-            yield graph
 
 
 def quality_page(
@@ -131,6 +86,7 @@ def quality_page(
     >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.graph import SyntheticGraph
     >>> from psgraph.metrics.comparison import compare
+    >>> from psgraph.reports.witness import Witness
     >>> stream = demo_stream(nodes=300, timestamps=2)
     >>> copies = [SyntheticGraph(each.roster, each.u, each.v) for each in stream]
     >>> witness = Witness(2)

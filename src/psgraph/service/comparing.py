@@ -41,7 +41,8 @@ def comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResu
 def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLResponse:
     """Return the comparison as a page. Privacy: as `comparison`."""
     require_drawing()
-    from psgraph.reports.quality import Witness, quality_page
+    from psgraph.reports.quality import quality_page
+    from psgraph.reports.witness import Witness
 
     timestamps, releases = _kept(stream)
     service.audit.add(by, "compare", stream=stream.name)
