@@ -175,17 +175,9 @@ class Caveat:
 class SummaryChart:
     """A number of a method's `summary` that reports draw over time.
 
-    Attributes
-    ----------
-    key
-        Its key in `summary`, which is also what is counted, in the plural.
-    one
-        The same in the singular.
-    renewed
-        The key of a boolean that says whether it was recomputed at a timestamp; None if it always
-        is. Reports show it as *recomputed* or *reused*.
-    reason
-        A sentence for the report: when it is recomputed, and what reusing it saves.
+    `key` is its key there and what is counted, `one` the same in the singular. `renewed` is the key
+    of a boolean: whether it was recomputed at a timestamp, or reused; None if it is always
+    recomputed. `reason` is a sentence on when that happens.
     """
 
     key: str
@@ -250,9 +242,8 @@ class Method(ABC, Generic[Measurement, State]):
         """Give a method with a name of its own that title, and no look of the class it extends."""
         super().__init_subclass__(**options)
         if "name" in vars(cls):
-            for attribute, value in (("title", cls.name), ("colour", None), ("marker", None)):
-                if attribute not in vars(cls):
-                    setattr(cls, attribute, value)
+            for look, value in (("title", cls.name), ("colour", None), ("marker", None)):
+                setattr(cls, look, vars(cls).get(look, value))
 
     @property
     def caveat(self) -> Caveat | None:
