@@ -135,6 +135,7 @@ CHANGE = Group(
             reading="Whether the same nodes gain or lose neighbours in both. 1: every change is "
             "followed, 0: the changes are unrelated, negative: they go in opposite directions.",
             compute=_correlation,
+            lowest=-1.0,
         ),
     ),
 )

@@ -112,6 +112,8 @@ class Metric:
         `GraphFacts.of` are computed once for all metrics.
     kinds
         The kinds of graph that it is defined for.
+    lowest
+        The lowest value that a prediction of it may have.
     thresholds
         Its own thresholds of close and poor, where the usual ones do not fit.
     breaks_ties
@@ -134,6 +136,7 @@ class Metric:
     reading: str
     compute: Callable[[Pair], float | None] = field(repr=False)
     kinds: frozenset[str] = frozenset({_UNDIRECTED})
+    lowest: float = 0.0
     thresholds: Limits | None = None
     breaks_ties: bool = False
     title: str = ""

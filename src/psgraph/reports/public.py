@@ -255,7 +255,7 @@ def _add_checks(page: Page, found: Verification) -> None:
             kind="note",
         )
     if found.pending:
-        page.paragraph("One more timestamp is being published and is not part of this report.")
+        page.paragraph("One more timestamp is being published and is not included in this report.")
 
 
 def add_release_degrees(

@@ -206,9 +206,8 @@ def _prediction(
 
 def _interval(metric: Metric, centre: float, ends: tuple[float, float]) -> Range:
     values = _from_log(metric, centre + np.array([0.0, *ends]))
-    least = -1.0 if metric.name == "degree_change_correlation" else 0.0
     if metric.better == "higher":
-        values = np.clip(values, least, 1.0)
+        values = np.clip(values, metric.lowest, 1.0)
     return Range(float(values[0]), float(values.min()), float(values.max()))
 
 
