@@ -18,7 +18,7 @@ from typing import Any, Self
 from psgraph._runtime.paths import as_path
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot
 from psgraph.methods import DEFAULT_METHOD
@@ -170,9 +170,8 @@ class Publisher:
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
-        `ledger` is its file, the directory of its releases, or what
-        `psgraph.publication.history.reopen_stream` returned. `publish` then expects the first
-        snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
+        `ledger` is its file, the directory of its releases, or an open one. `publish` then
+        expects the first snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
         hands back what is sealed. The engine may differ from the original one.
         """
         publisher = cls.__new__(cls)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import Kind, find_kind
 from psgraph.graph.parts import MemoryParts
@@ -63,7 +63,7 @@ def check_query(
     Parameters
     ----------
     make
-        Returns the query for a roster of so many nodes, or several with different parameters.
+        Returns the query for a roster of that size, or several with different parameters.
     units
         The units of privacy to check the sensitivity for.
     pairs

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import LedgerError, RosterChanged
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.declarations import Declared
+from psgraph.graph.roster import Declared
 
 __all__ = ["RosterGrowth", "pack_roster", "unpack_roster"]
 
