@@ -170,9 +170,9 @@ class Publisher:
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
-        `ledger` is its file, the directory of its releases, or an open one. `publish` then
-        expects the first snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
-        hands back what is sealed. The engine may differ from the original one.
+        `ledger` is its file, the directory of its releases, or an open stream. `publish` then
+        expects the first snapshot that is not sealed yet. With `replay` it starts over at the
+        first timestamp and hands back what is sealed. The engine may differ from the original.
         """
         publisher = cls.__new__(cls)
         opened = ledger if isinstance(ledger, OpenStream) else reopen_stream(ledger, out)
