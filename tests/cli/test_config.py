@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from psgraph.cli.config import KEYS, read_config
-from psgraph.cli.shared import Source
+from psgraph.streams.options import OPTIONS
 
 from .commands import psgraph_here, write_csv
 
@@ -94,7 +94,7 @@ def test_a_stream_begun_monthly_is_not_continued_daily(project: Path) -> None:
     config = project / "publication.toml"
     failed = psgraph_here("publish", "--config", config, "--every", "1d", "--close-last")
     assert failed.code == 1
-    assert "begun with  periods of 1mo" in failed.err
+    assert "started with  periods of 1mo" in failed.err
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_engine_comes_from_the_file(project: Path, command: str) -> None:
 
 def test_every_option_of_an_input_has_a_key() -> None:
     keys = {key.option for key in KEYS["input"].values()}
-    assert {*Source.__dataclass_fields__} <= keys
+    assert {name for name, option in OPTIONS.items() if option.flag} <= keys
 
 
 # ---- psgraph init ----

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from psgraph.cli.config_comment import with_comment, write_comment
+from psgraph.cli.config import with_comment, write_comment
 
 from .commands import Result, psgraph_here
 

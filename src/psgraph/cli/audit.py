@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from psgraph.cli.flags import json_option, report_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, progress, results, table
-from psgraph.cli.shared import json_option, report_option
 
 if TYPE_CHECKING:
     from psgraph.audit.findings import Audit

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph.cli.compare import CURATOR_ONLY
+from psgraph.cli.flags import epsilon_option, seed_option, window_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import compiling, fitted, print_tables, progress, results, waiting
-from psgraph.cli.shared import epsilon_option, seed_option, window_option
 from psgraph.errors import MissingExtra, OutputError, exact_decimal
 from psgraph.methods import COMPARED_METHODS
 from psgraph.privacy.guarantee import WEventPrivacy

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph._runtime.numbers import count, exact_decimal
+from psgraph.cli.flags import json_option, report_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import (
     compile_notice,
@@ -19,7 +20,6 @@ from psgraph.cli.screen import (
     table,
     waiting,
 )
-from psgraph.cli.shared import json_option, report_option
 
 if TYPE_CHECKING:
     from psgraph.trust.expected import ExpectedErrors

@@ -12,16 +12,12 @@ from typing import Any
 
 import click
 
-from psgraph.cli.config import DEFAULT_NAME, KEYS
+from psgraph.cli.config import DEFAULT_NAME, KEYS, Key
+from psgraph.cli.flags import decorated, epsilon_option, method_option, window_option
 from psgraph.cli.help import Command
-from psgraph.cli.shared import (
-    epsilon_option,
-    method_option,
-    period_option,
-    roster_options,
-    window_option,
-)
+from psgraph.cli.input import check_input, choose_input, input_option
 from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.streams.options import OPTIONS
 
 __all__ = ["command"]
 
@@ -40,6 +36,11 @@ _HEAD = """\
 """
 
 
+def _input_options(function: Any) -> Any:
+    """Add all options of an input, passed to the command by their names."""
+    return decorated(function, [input_option(name) for name in OPTIONS if OPTIONS[name].flag])
+
+
 @click.command(
     "init",
     cls=Command,
@@ -51,10 +52,7 @@ _HEAD = """\
     ],
 )
 @click.argument("path", metavar="[INPUT]", required=False)
-@roster_options
-@click.option("--columns", metavar="u=NAME,v=NAME,…", help="Which columns hold what.")
-@period_option("Cut a table of events into periods: 1d, 1w, 1mo, ….")
-@click.option("--timezone", metavar="NAME", help="The time zone of the periods.")
+@_input_options
 @epsilon_option(required=False)
 @window_option(required=False)
 @method_option
@@ -70,16 +68,13 @@ _HEAD = """\
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def command(
     path: str | None,
-    columns: str | None,
-    every: str | None,
-    timezone: str | None,
     epsilon: Fraction | None,
     window: int | None,
     method: str,
     out: str | None,
     target: Path,
     force: bool,
-    **roster: Any,
+    **reading: Any,
 ) -> None:
     """Write a configuration file for publish, resume, watch, budget, verify, compare and export.
 
@@ -91,20 +86,17 @@ def command(
         raise click.UsageError(f"{target} is already there\nChoose another --to, or --force.")
     given: dict[str, Any] = {
         "path": path,
-        "columns": columns,
-        "every": every,
-        "timezone": timezone,
         "epsilon": None if epsilon is None else exact_decimal(epsilon),
         "window": window,
         "method": method,
         "out": out,
-        **roster,
+        **reading,
     }
     _complete(given)
     _check(given)
-    for name in ("path", "roster", "out"):
-        if given.get(name) and given[name] != "-":
-            given[name] = _relative(given[name], target)
+    for key in (each for table in KEYS.values() for each in table.values()):
+        if key.kind in ("path", "times") and given.get(key.option):
+            given[key.option] = _relative(given[key.option], target)
     _write(target, _text(given, target))
     click.echo(f"Wrote {target}. Read it through, then: psgraph publish --config {target}")
 
@@ -146,12 +138,10 @@ def _check(given: dict[str, Any]) -> None:
     """Refuse what publishing would refuse, and bring values to their form."""
     from psgraph.graph.formats.columns import ColumnNames
     from psgraph.privacy.guarantee import WEventPrivacy
-    from psgraph.streams.times import Period
+    from psgraph.streams.periods import Period
 
-    if given["roster"] and given["roster_from_edges"]:
-        raise click.UsageError("--roster and --roster-from-edges contradict each other")
-    if given["timezone"] and not given["every"]:
-        raise click.UsageError("--timezone is the zone of periods\nGive --every as well.")
+    chosen = {name: given[name] for name in OPTIONS if name in given}
+    check_input(choose_input(given["path"], chosen))
     try:
         window: Any = given["window"]
         given["window"] = int(window) if str(window).strip().isdecimal() else window
@@ -159,14 +149,14 @@ def _check(given: dict[str, Any]) -> None:
         given["epsilon"] = exact_decimal(guarantee.epsilon)
         if given["every"]:
             Period.parse(given["every"], given["timezone"])
-        if given["columns"]:
-            ColumnNames.parse(given["columns"])
+        ColumnNames.parse(given["columns"])
     except InvalidArgument as error:
         raise click.UsageError(str(error)) from None
 
 
 def _relative(path: str, target: Path) -> str:
-    if Path(path).is_absolute() or "://" in path:
+    """Return a path as seen from the file; a range of times, an address and - stay."""
+    if path == "-" or ".." in Path(path).name or Path(path).is_absolute() or "://" in path:
         return path
     return os.path.relpath(path, target.parent)
 
@@ -178,7 +168,7 @@ def _text(given: Mapping[str, Any], target: Path) -> str:
         for name, key in keys.items():
             if key.kind == "table":
                 continue
-            lines += [f"# {key.comment}.", _line(name, given.get(key.option))]
+            lines += [f"# {key.comment}.", _line(name, key, given.get(key.option))]
         lines.append("")
     lines += [
         "# Parameters of the method, as `psgraph methods` lists them.",
@@ -188,34 +178,11 @@ def _text(given: Mapping[str, Any], target: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-#: What stands behind a key that was not given, in a comment.
-_EXAMPLES: Mapping[str, Any] = {
-    "roster": "nodes.csv",
-    "roster_column": "phone",
-    "columns": "u=caller,v=callee,time=start",
-    "ids": "text",
-    "every": "1mo",
-    "timezone": "Europe/Berlin",
-    "from": "2024-01-01",
-    "until": "now",
-    "times": "0..11",
-    "time_label": "month",
-    "gaps": "refuse",
-    "missing": "empty",
-    "bad_rows": "skip",
-    "bad_rows_to": "bad-rows.csv",
-    "unknown_nodes_to": "unknown-nodes.csv",
-    "ledger": "private/ledger.sqlite",
-    "noise": "exact",
-    "engine": "dask",
-    "scheduler": "tls://host:8786",
-}
-
-
-def _line(name: str, value: Any) -> str:
+def _line(name: str, key: Key, value: Any) -> str:
     """Return a setting; one that was not given, or a flag that is off, as a comment."""
-    if value is None or value is False:
-        return f"# {name} = {json.dumps(_EXAMPLES.get(name, True))}"
+    option = OPTIONS.get(key.option)
+    if not value or (option is not None and value == option.default):
+        return f"# {name} = {json.dumps(key.example)}"
     return f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
 

@@ -131,7 +131,7 @@ def reading(what: str) -> Iterator[None]:
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from psgraph._runtime.rows import rows_told_to
+    from psgraph.streams.rows import counting_rows
 
     columns = (
         SpinnerColumn(),
@@ -141,7 +141,7 @@ def reading(what: str) -> Iterator[None]:
     )
     with Progress(*columns, console=_messages(), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        with rows_told_to(lambda count: bar.advance(task, count)):
+        with counting_rows(lambda count: bar.advance(task, count)):
             yield
 
 

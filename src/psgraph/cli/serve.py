@@ -10,9 +10,9 @@ import click
 
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.extras import require_service
+from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note
-from psgraph.cli.shared import json_option
 
 __all__ = ["command"]
 

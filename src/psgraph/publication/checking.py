@@ -10,7 +10,7 @@ from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Graph, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.streams.statements import continues
+from psgraph.streams.time_source import TimeSource
 
 __all__ = [
     "as_timestamp",
@@ -95,18 +95,18 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
         )
 
 
-def check_times(stated: str | None, before: str | None) -> None:
-    """Refuse a stream whose times come from elsewhere than those before.
+def check_times(stated: TimeSource | None, before: TimeSource | None) -> None:
+    """Refuse a stream whose times come from a different source than those before.
 
     A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
     """
-    if stated is not None and before is not None and not continues(stated, before):
+    if stated is not None and before is not None and not stated.continues(before):
         raise TermsChanged(
-            "the times of this stream come from elsewhere than those before:\n"
-            f"  begun with  {before}\n"
-            f"  now         {stated}\n"
+            "the source of this stream's times has changed:\n"
+            f"  started with  {before}\n"
+            f"  now           {stated}\n"
             "That changes how long a window is, or what is public about the times. Continue as "
-            "before, or begin a new ledger."
+            "before, or start a new ledger."
         )
 
 

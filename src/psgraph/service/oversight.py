@@ -12,7 +12,6 @@ from psgraph.service.audit_log import LogName
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import AuditPage, Budget, SpendRow, VerificationView
-from psgraph.streams.statements import window_in_time
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -32,7 +31,9 @@ def budget_of(stream: Stream) -> Budget:
     return Budget(
         epsilon=exact_decimal(stream.guarantee.epsilon),
         window=stream.guarantee.window,
-        window_in_time=window_in_time(stream.guarantee.window, stream.statement, times),
+        window_in_time=None
+        if stream.times is None
+        else stream.times.window(stream.guarantee.window, times),
         timestamps=len(certificates),
         spent=exact_decimal(spending.spent),
         left=exact_decimal(stream.guarantee.epsilon - spending.spent),

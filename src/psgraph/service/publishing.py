@@ -61,7 +61,7 @@ class Publishing:
             return False
         stream.measuring = timestamp
         try:
-            publisher.publish(snapshot, timestamp=timestamp, times=stream.statement)
+            publisher.publish(snapshot, timestamp=timestamp, times=stream.times)
         except BudgetExceeded as error:
             self._finishing.refuse(stream, timestamp, snapshot.time, error)
             if stream.schedule is not None:
@@ -130,7 +130,7 @@ class Publishing:
         """
         snapshot = _stored(stream, entry)
         try:
-            publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.statement)
+            publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.times)
         except (ReplayConflict, RosterChanged):
             elsewhere = replace(entry, mark=None)
             self._finishing.clear(stream, elsewhere, outcome="published elsewhere")

@@ -16,8 +16,8 @@ from psgraph.service.uploads import Upload
 from psgraph.streams.directories import file_snapshots
 from psgraph.streams.events import event_stream
 from psgraph.streams.nodes import Nodes
-from psgraph.streams.reading import Reading
-from psgraph.streams.spans import Span
+from psgraph.streams.periods import Span
+from psgraph.streams.rows import Reading
 
 if TYPE_CHECKING:
     from psgraph.service.streams import Stream

@@ -30,12 +30,12 @@ from psgraph.service.rosters import StoredRoster
 from psgraph.service.schemas import NewStream
 from psgraph.service.shelf import Shelf
 from psgraph.service.ticks import Schedule
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["RELEASES", "Stream", "Streams"]
 
 RELEASES = "releases"
 _PERIODS_AHEAD = 100  # that the calendar must have
-_NAMED = "one per file, by the name declared with each snapshot"
 
 
 class Stream:
@@ -105,11 +105,11 @@ class Stream:
         )
 
     @property
-    def statement(self) -> str | None:
+    def times(self) -> TimeSource | None:
         """Where its times come from; None leaves it as the ledger of an adopted stream says."""
         if self.schedule is not None:
-            return self.schedule.statement
-        return None if self.adopted else _NAMED
+            return self.schedule.times
+        return None if self.adopted else TimeSource("files", uploaded=True)
 
 
 class Streams:

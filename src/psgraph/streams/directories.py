@@ -19,21 +19,18 @@ from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.graph.formats.text import TextFile
 from psgraph.streams.nodes import Nodes
-from psgraph.streams.reading import Reading
+from psgraph.streams.rows import Reading
 from psgraph.streams.sequences import FileSequence, step_of_names
 from psgraph.streams.stream import Stream
+from psgraph.streams.time_source import TimeSource
 
 __all__ = [
-    "FILE_TIMES",
     "directory_stream",
     "file_snapshots",
     "glob_stream",
     "is_table",
     "name_order",
 ]
-
-#: Where the timestamps of a directory come from, see `Stream.times`.
-FILE_TIMES = "one per file, by file name"
 
 
 def directory_stream(directory: Path, nodes: Nodes, reading: Reading) -> Stream:
@@ -92,7 +89,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         lambda: nodes.checked(file_snapshots(ordered, nodes, reading)),
         length=lambda: len(ordered),
         description=description,
-        times=FILE_TIMES,
+        times=TimeSource("files"),
         bad_rows=reading.bad,
         nodes=nodes.count,
     )

@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from psgraph.errors import TermsChanged
-from psgraph.streams.times import MOST_EMPTY, Period
+from psgraph.streams.periods import Period
+from psgraph.streams.times import MOST_EMPTY
 
 __all__ = ["FileSequence", "regular_step", "step_of_names"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from psgraph.graph.formats.columns import RENAME, TIMES, find_column
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
-from psgraph.streams.gathering import Gathering
 from psgraph.streams.nodes import Nodes
-from psgraph.streams.reading import Reading
+from psgraph.streams.overflow import Gathering
+from psgraph.streams.rows import Reading
 from psgraph.streams.stream import Stream
+from psgraph.streams.time_source import TimeSource
 from psgraph.streams.times import time_text
 from psgraph.streams.timestamps import Clock, ConsecutiveTimes, DeclaredTimes, OccurringTimes
 
@@ -61,14 +63,12 @@ def table_stream(
     columns = {"t": (t, _type_of_t(table, t, times, fixed=skipping)), **ids}
     if time_label is not None:
         columns["label"] = _find_label(table, time_label, taken={t, *ends})
-    begin, statement = _timestamps(columns["t"][1], times)
-    if time_label is not None:
-        statement += f"; named by the column {time_label!r}, declared public by the publisher"
+    begin, source = _timestamps(columns["t"][1], times)
     return Stream(
         lambda: nodes.checked(_snapshots(table, columns, nodes, begin(), reading)),
         length=lambda: _count(table, t) if times is None else len(times.times),
         description=table.name,
-        times=statement,
+        times=replace(source, column=time_label),
         bad_rows=reading.bad,
         nodes=nodes.count,
     )
@@ -156,12 +156,14 @@ def _time_type(table: TableFile, index: int, name: str) -> pa.DataType:
     raise DataError(f"{table.name}: {name!r} must hold integers, dates or text, not {found}")
 
 
-def _timestamps(type_: pa.DataType, times: DeclaredTimes | None) -> tuple[Callable[[], Clock], str]:
+def _timestamps(
+    type_: pa.DataType, times: DeclaredTimes | None
+) -> tuple[Callable[[], Clock], TimeSource]:
     if times is not None:
         times.clock(type_)  # refuses what can't be, before anything is read
-        return lambda: times.clock(type_), times.statement
+        return lambda: times.clock(type_), times.source
     kind = ConsecutiveTimes if pa.types.is_integer(type_) else OccurringTimes
-    return kind, kind.statement
+    return kind, kind.source
 
 
 def _snapshots(
