@@ -57,7 +57,12 @@ click.version_option(__version__, message="psgraph %(version)s")(root)
 
 
 def main() -> NoReturn:
-    """Run the command line and leave the process with its exit code."""
+    """Run the command line and leave the process with its exit code.
+
+    Ctrl-C ends a command with exit code 130, unless it was started with SIGINT ignored, as a shell
+    starts commands in the background of a script (and `nohup` those that outlive a terminal).
+    Then it stays ignored, as is usual on Unix: Ctrl-C is meant for another process.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that can't show ε shows a question mark
             stream.reconfigure(errors="replace")

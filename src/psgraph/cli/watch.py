@@ -181,11 +181,15 @@ def _tell_of_waiting(waiting: Waiting, *, as_json: bool) -> None:
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set, so that no timestamp is left half done."""
+    """An event that Ctrl-C and SIGTERM set, so that no timestamp is left half done.
+
+    A signal that is ignored stays ignored; see `psgraph.cli.main`.
+    """
     stop = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield stop
