@@ -41,7 +41,7 @@ def psgraph(*arguments: object, cwd: Path | None = None, env: Mapping[str, str] 
     done = subprocess.run(
         [*PSGRAPH, *map(str, arguments)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         cwd=cwd,
         env={**os.environ, "COLUMNS": "100", **env},
         timeout=PATIENCE,
@@ -64,7 +64,7 @@ def start(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             env={**os.environ, "COLUMNS": "100", **env},
         )
     finally:

@@ -96,7 +96,9 @@ class InputOption:
         """Whether a value was chosen by the user."""
         if isinstance(self.default, str):
             return bool(value != self.default)
-        return bool(value) if self.default is False else value is not None
+        if isinstance(value, bool):
+            return value == self.switches_to
+        return value is not None
 
 
 def _option(default: Any, doc: str, **facts: Any) -> Any:
