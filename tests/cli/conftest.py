@@ -10,8 +10,8 @@ import pytest
 from .commands import write_inputs
 
 #: What changes how commands print, wherever the tests are run.
-_LOOKS = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE")
-_LOOKS += ("TTY_COMPATIBLE", "TTY_INTERACTIVE", "PSGRAPH_DEBUG", "PSGRAPH_TOKEN")
+_LOOKS = """COLUMNS LINES FORCE_COLOR NO_COLOR CLICOLOR CLICOLOR_FORCE TTY_COMPATIBLE TTY_INTERACTIVE
+PSGRAPH_DEBUG PSGRAPH_TOKEN""".split()
 
 
 @pytest.fixture(scope="session", autouse=True)

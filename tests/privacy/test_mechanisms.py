@@ -9,14 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
+from psgraph.errors import BudgetExceeded, MethodError
+from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
-from psgraph.privacy.mechanism import Mechanism, Sensitivity, per_edge
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+
+from .test_units import Rows
 
 SECRET = 987_654_321
 ONE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
@@ -49,7 +53,7 @@ def budget(sampler) -> Budget:
 
 
 def count(budget: Budget, epsilon: Fraction, *, label: str = "edges", amount: int = 1) -> int:
-    return budget.run(LaplaceCount(7, per_edge(amount)), epsilon=epsilon, label=label)
+    return budget.run(LaplaceCount(7, amount), epsilon=epsilon, label=label)
 
 
 def sparse_counts(cell: int, value: object, *, size: int, amount: int = 1) -> SparseLaplaceCounts:
@@ -58,7 +62,7 @@ def sparse_counts(cell: int, value: object, *, size: int, amount: int = 1) -> Sp
         np.array([value]),
         size=size,
         threshold=lambda _values, _how_often: SECRET / 2,
-        sensitivity=per_edge(amount),
+        sensitivity=amount,
     )
 
 
@@ -109,6 +113,33 @@ def test_the_noise_has_the_rate_that_was_paid(budget, sampler):
     assert sampler.rates == [QUARTER, QUARTER / 2, HALF / 3]
 
 
+def test_a_unit_of_several_edges_is_charged_and_hidden_as_one(sampler):
+    guarantee = WEventPrivacy(1, window=1, unit=Rows(5))
+    budget = Budget(ONE, sampler, spending=Accountant(guarantee))
+    count(budget, QUARTER, amount=2)
+    (part,) = budget.parallel(HALF, "part")
+    part.run(LaplaceCounts(np.zeros(3, dtype=np.int64), 2), epsilon=HALF, label="x", sensitivity=4)
+    assert sampler.rates == [QUARTER / 10, HALF / 4]
+    assert [charge.sensitivity for charge in budget.trace] == [10, 4]
+    assert part.unit == budget.unit == Rows(5)
+
+
+def test_a_mechanism_without_a_scale_draws_with_a_share_for_each_edge_of_a_unit():
+    drawn = []
+
+    class Watching(CommunityChoice):
+        def draw(self, sampler, epsilon):
+            drawn.append(epsilon)
+            return super().draw(sampler, epsilon)
+
+    unit = WEventPrivacy(1, window=1, unit=Rows(5))
+    budget = Budget(ONE, Watched(), spending=Accountant(unit))
+    plain = choice()
+    budget.run(Watching(plain.scores, plain.labels), epsilon=HALF, label="x")
+    assert drawn == [HALF / 5]
+    assert (budget.spent, budget.trace[0].sensitivity) == (HALF, 5)
+
+
 # ---- refusals, before anything is drawn ----
 
 
@@ -153,31 +184,23 @@ def test_only_a_positive_fraction_buys_noise(budget, sampler, epsilon):
 @pytest.mark.parametrize("value", [1.5, True, "7", None, 10**30])
 def test_only_integers_are_measured(value):
     with pytest.raises(MethodError, match="only integers"):
-        LaplaceCount(value, per_edge(1))
+        LaplaceCount(value, 1)
 
 
 def test_floats_are_refused_in_vectors_too():
     with pytest.raises(MethodError, match="float64"):
-        LaplaceCounts(np.zeros(3), per_edge(1))
+        LaplaceCounts(np.zeros(3), 1)
     with pytest.raises(MethodError, match="float64"):
         sparse_counts(0, 0.5, size=3)
 
 
-def test_a_sensitivity_for_another_unit_is_refused(budget, sampler):
-    with pytest.raises(UnitMismatch, match="'one node'"):
-        budget.run(LaplaceCount(1, Sensitivity(1, "one node")), epsilon=HALF, label="x")
-    expect_untouched(budget, sampler)
-    nodes = Budget(ONE, sampler, unit="one node")
-    with pytest.raises(UnitMismatch):
-        nodes.run(choice(), epsilon=HALF, label="x")
-    (part,) = nodes.parallel(HALF, "part")
-    assert part.unit == "one node"
-
-
 @pytest.mark.parametrize("amount", [0, -1])
-def test_a_sensitivity_is_at_least_one(amount):
-    with pytest.raises(MethodError, match="at least 1"):
-        per_edge(amount)
+def test_a_sensitivity_is_at_least_one(budget, sampler, amount):
+    with pytest.raises(MethodError):
+        count(budget, HALF, amount=amount)
+    with pytest.raises(MethodError):
+        budget.run(LaplaceCount(7, 1), epsilon=HALF, label="x", sensitivity=amount)
+    expect_untouched(budget, sampler)
 
 
 @pytest.mark.parametrize("strength", [Fraction(0), Fraction(-1), Fraction(51, 100), Fraction(1)])
@@ -198,7 +221,7 @@ def test_only_mechanisms_can_be_run(budget, sampler):
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (6, 1), (1, 6), (0,), (0, 3)])
 def test_every_value_has_noise_of_its_own(budget, shape):
     values = np.full(shape, SECRET, dtype=np.int64)
-    noisy = budget.run(LaplaceCounts(values, per_edge(1)), epsilon=Fraction(1, 1000), label="x")
+    noisy = budget.run(LaplaceCounts(values, 1), epsilon=Fraction(1, 1000), label="x")
     assert noisy.shape == shape
     assert np.unique(noisy).size == values.size
     assert budget.trace[0].shape == shape
@@ -207,7 +230,7 @@ def test_every_value_has_noise_of_its_own(budget, shape):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
 def test_small_integers_do_not_wrap_around(budget, dtype):
     values = np.full(200, 100, dtype=dtype)
-    noisy = budget.run(LaplaceCounts(values, per_edge(1)), epsilon=Fraction(1, 500), label="x")
+    noisy = budget.run(LaplaceCounts(values, 1), epsilon=Fraction(1, 500), label="x")
     assert noisy.dtype == np.int64
     assert noisy.min() < -128
     assert noisy.max() > 255
@@ -215,7 +238,7 @@ def test_small_integers_do_not_wrap_around(budget, dtype):
 
 def test_no_private_value_stays_behind(budget):
     mechanisms = (
-        LaplaceCounts(np.full(5, SECRET, dtype=np.int64), per_edge(1)),
+        LaplaceCounts(np.full(5, SECRET, dtype=np.int64), 1),
         sparse_counts(SECRET, SECRET, size=SECRET + 1),
         choice(2),
     )
@@ -238,13 +261,13 @@ def test_no_private_value_stays_behind(budget):
         }
     for value, error in ((SECRET, BudgetExceeded), (float(SECRET), MethodError)):
         with pytest.raises(error) as caught:
-            budget.run(LaplaceCount(value, per_edge(1)), epsilon=ONE, label="d")
+            budget.run(LaplaceCount(value, 1), epsilon=ONE, label="d")
         assert str(SECRET) not in str(caught.value)
 
 
 def test_a_mechanism_does_not_print_its_private_values():
-    assert repr(LaplaceCount(SECRET, per_edge(1))) == "<LaplaceCount of shape (1,)>"
-    assert str(SECRET) not in repr(LaplaceCounts(np.array([SECRET]), per_edge(1)))
+    assert repr(LaplaceCount(SECRET, 1)) == "<LaplaceCount of shape (1,)>"
+    assert str(SECRET) not in repr(LaplaceCounts(np.array([SECRET]), 1))
     assert repr(Coin(SECRET)) == "<Coin of shape (1,)>"
 
     class Named(Coin):
@@ -264,7 +287,7 @@ class Coin(Mechanism[int]):
     private: int
     proven: bool = False  # a field here, so that a test can choose
     name, proof = "coin", "none"
-    sensitivity = per_edge(3)
+    sensitivity = 3
     shape = (1,)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> int:

@@ -137,10 +137,11 @@ def _run(
 ) -> _Run:
     own, engine = copy.deepcopy(method), LocalEngine()
     run = _Run(recorder.transcripts, [], [], [])
+    graph: SyntheticGraph | None = None
     for measured in measure_stream(own, stream, guarantee, engine, recorder):
         run.spent.append(measured.spent)
         run.traces.append(measured.charges)
-        graph = synthesise(own, measured, engine)
+        graph = synthesise(own, measured, graph, engine)
         run.results.append((measured.measurement, measured.state, graph))
     recorder.check_complete()
     return run
@@ -186,13 +187,13 @@ def _within_sensitivity(
 ) -> None:
     """Each call moves by at most its sensitivity for every differing snapshot it can read."""
     readable = {timestamp}
-    if method.remembers_snapshot and timestamp and transcripts[timestamp - 1].reserves:
+    if method.reads_previous() and timestamp and transcripts[timestamp - 1].reserves:
         readable.add(timestamp - 1)
     differing = len(readable & pair.differing)
     for call in transcripts[timestamp].calls:
         if call.mechanism is None:
             continue
-        allowed = differing * call.mechanism.sensitivity.amount
+        allowed = differing * call.mechanism.sensitivity
         if call.distance > allowed:
             raise Divergence(
                 f"{call.facts[1]!r} moves by {call.distance}, "

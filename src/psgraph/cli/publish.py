@@ -22,7 +22,6 @@ from psgraph.cli.publication import (
     window_words,
 )
 from psgraph.cli.screen import facts, note, print_json, results
-from psgraph.errors import exact_decimal
 
 if TYPE_CHECKING:
     from psgraph.streams.options import InputOptions
@@ -95,8 +94,7 @@ def command(
         print_json(
             {
                 **tally.facts(),
-                "epsilon": exact_decimal(guarantee.epsilon),
-                "window": guarantee.window,
+                **guarantee.to_dict(),
                 "window_in_time": tally.window_in_time(guarantee.window),
                 "held_back": tally.held_back,
                 "out": str(publication.out),

@@ -73,8 +73,7 @@ def command(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: b
             {
                 **tally.facts(),
                 "already_sealed": known,
-                "epsilon": exact_decimal(certificate.guarantee.epsilon),
-                "window": certificate.guarantee.window,
+                **certificate.guarantee.to_dict(),
                 "window_in_time": tally.window_in_time(certificate.guarantee.window),
                 "held_back": tally.held_back,
                 "out": None if out is None else str(out),

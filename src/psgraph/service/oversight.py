@@ -29,8 +29,7 @@ def budget_of(stream: Stream) -> Budget:
     spending = Spending.of(accountant)
     times = [each.time for each in certificates]
     return Budget(
-        epsilon=exact_decimal(stream.guarantee.epsilon),
-        window=stream.guarantee.window,
+        **stream.guarantee.to_dict(),
         window_in_time=None
         if stream.times is None
         else stream.times.window(stream.guarantee.window, times),
