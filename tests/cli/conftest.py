@@ -10,8 +10,10 @@ import pytest
 from .commands import write_inputs
 
 #: What changes how commands print, wherever the tests are run.
-_LOOKS = """COLUMNS LINES FORCE_COLOR NO_COLOR CLICOLOR CLICOLOR_FORCE TTY_COMPATIBLE TTY_INTERACTIVE
-PSGRAPH_DEBUG PSGRAPH_TOKEN""".split()
+_LOOKS = (
+    *("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"),
+    *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "PSGRAPH_DEBUG", "PSGRAPH_TOKEN"),
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

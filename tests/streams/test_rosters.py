@@ -72,7 +72,7 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         ("id\n", "lists no node"),
         (f"1\n{SECRET}\n{SECRET}\n", "1 of 3 ids are repeated"),
         ("1\n2\n1\n", "1 of 3 ids are repeated"),
-        (f"{SECRET},x\nb,y\n", "2 columns, and no line that names them"),
+        (f"{SECRET},x\nb,y\n", "2 columns"),
         (f"id,from\n{SECRET},\n,3\n", "line 3: no value for id"),
         (f"id,x\n{SECRET}\n", "line 2: 1 columns where the first line has 2"),
         (f"id,node,x\n{SECRET},1,2\n", "found 'id', 'node' and 1 other"),
@@ -84,11 +84,11 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         ("msisdn\n", "--roster-no-header"),
         (f"{SECRET}_id\nann\nbob\n", "--roster-column NAME"),
         ("Secret\ne1\ne2\n", "--roster-column NAME"),
-        ("name,team\nann,x\n", "(?s)2 columns, and no line that names them.*--roster-column"),
+        ("name,team\nann,x\n", "(?s)2 columns.*--roster-column"),
         (b"a\n\xff\xfe\n", "line 2: this is not UTF-8"),
         (b"a\0b\n", "not text"),
         ("id,from\na,soon\n", "can't be compared"),
-        ("id,from,until\na,5,5\n", "1 of 1 stays end before they begin"),
+        ("id,from,until\na,5,5\n", "1 of 1 stays"),
         ("id,from,until\na,1,5\na,4,9\nb,,\n", "1 of 3 rows list a node"),
         ("id,from,until\na,,\na,4,9\n", "1 of 2 rows list a node"),
     ],
@@ -258,7 +258,7 @@ def test_a_named_column_of_a_parquet_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (f"{SECRET},id\nb,1\n", "has no column 'phone', but 'id' and 1 other"),
+        (f"{SECRET},id\nb,1\n", "'phone'.*'id' and 1 other"),
         ("phone,phone\n1,2\n", "several columns 'phone'"),
     ],
 )

@@ -313,7 +313,7 @@ def test_events_outside_the_declared_ends_are_refused(tmp_path: Path, day: str) 
     [
         ({"start": "2024-01-01"}, "Give every"),
         ({"every": "1d", "start": "soon"}, "is not a time"),
-        ({"every": "1d", "start": "2024-01-02", "until": "2024-01-02"}, "ends before it begins"),
+        ({"every": "1d", "start": "2024-01-02", "until": "2024-01-02"}, "start and until"),
         ({"every": "1s", "start": "2004-01-02", "until": "2024-01-02"}, "periods of 1s apart"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The command ``psgraph``: one file per command, loaded when it is asked for.
+"""The command ``psgraph``: one file per command, imported when it is used.
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 the privacy budget refused, 130 stopped by Ctrl-C.
 """
@@ -101,8 +101,8 @@ def run(arguments: Sequence[str]) -> int:
             raise
         # Its text may hold anything, private values too; the name of its type can't.
         _fail(
-            f"internal error ({type(error).__name__}); this is a fault of psgraph\n"
-            "PSGRAPH_DEBUG=1 shows where it happened. That text may hold private values."
+            f"internal error ({type(error).__name__}); this is a bug in psgraph\n"
+            "PSGRAPH_DEBUG=1 shows where it happened. That text may contain private values."
         )
         return 1
     return result if isinstance(result, int) else 0

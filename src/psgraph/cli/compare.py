@@ -137,7 +137,7 @@ def command(
 
 
 def _check_apart(report: Path, releases: Path) -> None:
-    """Refuse a report in the directory of the releases, which is bound to be published."""
+    """Refuse a report in the directory of the releases, which is meant to be published."""
     if report.resolve().is_relative_to(releases.resolve()):
         raise click.UsageError(
             "the report holds private data and must not be stored among the releases\n"
@@ -148,7 +148,7 @@ def _check_apart(report: Path, releases: Path) -> None:
 def _checked_with(ledger: Path | None) -> str:
     if ledger is None:
         return (
-            "Input   NOT checked: the ledger is not there (--ledger), so nothing shows whether "
+            "Input   NOT checked: there is no ledger (--ledger), so nothing shows whether "
             "the releases were made from this input"
         )
     return f"Input   checked with {ledger}: the releases were made from it"

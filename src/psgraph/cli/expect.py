@@ -45,7 +45,7 @@ _ANSWERS = {"unknown": "can't be predicted"}
     metavar="S",
     default=60.0,
     show_default=True,
-    help="Stop after this time; what was reached is said.",
+    help="Stop after this time; the output says how far it got.",
 )
 @click.option(
     "--repetitions",
@@ -79,7 +79,7 @@ def command(
     noise of the same size, and the difference is corrected by what was learned on public streams.
     For analysts: it needs no original and no ledger, costs no ε, and can be published.
 
-    Prints a verdict for each question analysts ask, and a predicted error with a 90 % interval
+    Prints a verdict for each question of analysts, and a predicted error with a 90 % interval
     for each metric. What can't be predicted for the method says so. docs/explanation/trust.md
     explains how it works and how good it is.
     """

@@ -241,7 +241,7 @@ def engine_options(function: Function) -> Callable[..., Any]:
 def _check_access(engine: Any, source: str | None) -> None:
     """Refuse workers that can't read what this command will have them read.
 
-    It is the same check whatever the size of the input: that is private.
+    The check does not depend on the size of the input, which is private.
     """
     from psgraph._runtime.scratch import scratch_directory
     from psgraph.stores.manifest import MANIFEST

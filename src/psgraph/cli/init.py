@@ -1,4 +1,4 @@
-"""``psgraph init``: write a configuration file, by asking or from flags."""
+"""``psgraph init``: write a configuration file, from prompts or flags."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _input_options(function: Any) -> Any:
 @click.command(
     "init",
     cls=Command,
-    short_help="Write a configuration file, by asking or from flags.",
+    short_help="Write a configuration file, from prompts or flags.",
     examples=[
         "psgraph init",
         "psgraph init calls.csv --roster staff.csv --every 1mo --epsilon 1/2 --window 12 "
@@ -65,7 +65,7 @@ def _input_options(function: Any) -> Any:
     show_default=True,
     help="The file to write.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def command(
     path: str | None,
     epsilon: Fraction | None,
@@ -78,12 +78,12 @@ def command(
 ) -> None:
     """Write a configuration file for publish, resume, watch, budget, verify, compare and export.
 
-    What is not given as a flag is asked, on a terminal. Other settings are in the file as
-    comments. Nothing is read or published. `psgraph rehearse --comment-in FILE` adds what quality
-    to expect for several ε and w.
+    On a terminal, the command prompts for what is not given as a flag. Other settings are in the
+    file as comments. Nothing is read or published. `psgraph rehearse --comment-in FILE` adds what
+    quality to expect for several ε and w.
     """
     if target.exists() and not force:
-        raise click.UsageError(f"{target} is already there\nChoose another --to, or --force.")
+        raise click.UsageError(f"{target} already exists\nChoose another --to, or --force.")
     given: dict[str, Any] = {
         "path": path,
         "epsilon": None if epsilon is None else exact_decimal(epsilon),
@@ -102,7 +102,7 @@ def command(
 
 
 def _complete(given: dict[str, Any]) -> None:
-    """Ask for what is missing, or say what it is."""
+    """Prompt for what is missing; without a terminal, refuse."""
     missing = [name for name in ("path", "epsilon", "window", "out") if not given[name]]
     if not given["roster"] and not given["roster_from_edges"]:
         missing.insert(0, "roster")
@@ -111,7 +111,7 @@ def _complete(given: dict[str, Any]) -> None:
         names = [options.get(name, f"--{name}") for name in missing]
         raise click.UsageError(
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} missing\n"
-            "Give them as flags, or run the command on a terminal to be asked."
+            "Give them as flags, or run the command on a terminal, which prompts for them."
         )
     ask = click.prompt
     if "path" in missing:

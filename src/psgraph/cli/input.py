@@ -107,7 +107,7 @@ def choose_input(path: str, chosen: dict[str, Any]) -> InputOptions:
 
 
 def check_input(source: InputOptions, kind: SourceKind | None = None) -> None:
-    """Refuse options that contradict each other, and nodes that nobody declared."""
+    """Refuse options that contradict each other, and nodes that were not declared."""
     try:
         source.check(kind, spell=_flag)
     except InvalidArgument as error:
@@ -137,7 +137,7 @@ def is_prepared(source: InputOptions) -> bool:
 
 
 def refuse_private_files(source: InputOptions, *directories: Path | None) -> None:
-    """Refuse a curator's file among the releases, which are bound to be published."""
+    """Refuse a curator's file among the releases, which are meant to be published."""
     for option in source.given():
         for directory in directories:
             if option.form != "curator file" or directory is None:

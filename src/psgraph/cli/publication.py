@@ -162,7 +162,7 @@ def window_words(window: int, times: TimeSource | None, names: Iterable[str | No
 
 @dataclass
 class Tally:
-    """What a run came to.
+    """The result of a run.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ def publish_source(
     method
         What it is published with.
     begin
-        Opens the publisher. Called when the input is known to be sound, since it may write.
+        Opens the publisher. Called after the input was checked, since it may write.
     """
     from psgraph._runtime.memory import keep_freed_memory
     from psgraph._runtime.timing import phase, stopwatch

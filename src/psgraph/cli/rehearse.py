@@ -74,9 +74,9 @@ def _picture(text: str) -> Path:
     metavar="NAME|FILE",
     default="demo",
     show_default=True,
-    help="The public stream to rehearse on: demo (made up), a data set (`psgraph datasets list`), "
-    "or a file. By naming a file you declare it public: its nodes are those that occur in it, and "
-    "nothing that is shown about it is protected.",
+    help="The public stream to rehearse on: demo (synthetic), a data set (`psgraph datasets "
+    "list`), or a file. By naming a file you declare it public: its nodes are those that occur in "
+    "it, and nothing that is shown about it is protected.",
 )
 @input_option("every", "Cut a public file of events into periods: 1d, 1w, 1mo, ….")
 @input_option("columns", "Which columns of the file hold what.")
@@ -174,7 +174,7 @@ def command(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Run methods on a public or made-up stream of your size, and show what quality to expect.
+    """Run methods on a public or synthetic stream of your size, and show what quality to expect.
 
     For each method, w and ε it shows how well the releases would answer what analysts ask, so
     that ε and w can be chosen without touching private data. No private input and no ledger is
@@ -244,7 +244,7 @@ def _rehearse(like: str, *, seconds: int, **choices: Any) -> Rehearsal:
         found = rehearse(like, **choices, seconds=seconds, progress=after)
     if not found.cells:
         raise click.ClickException(
-            f"not one run was finished within {seconds:,} seconds\n"
+            f"no run finished within {count(seconds, 'second')}\n"
             "Give more --seconds, or fewer --nodes and --edges."
         )
     return found

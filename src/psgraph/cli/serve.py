@@ -150,7 +150,7 @@ def command(
 ) -> None:
     """Serve the streams in DIR: curators post data, analysts download releases.
 
-    DIR is made at the first start, which prints a curator token once. Only its hash is kept.
+    DIR is created at the first start, which prints a curator token once. Only its hash is kept.
     Other tokens are created with it, on the dashboard or over HTTP.
 
     The service listens on this machine only, unless --host names another address. That needs

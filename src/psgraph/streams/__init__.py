@@ -14,7 +14,7 @@ _HOME = {"Stream": "stream", "read_stream": "input"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: the table of options is needed without the readers."""
+    """Import a name when it is first used: the table of options is needed without the readers."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -92,17 +92,17 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
     if ends is not None and time is not None:
         if table.empty and not declared:
             raise DataError(
-                f"{table.name} has no rows, so nothing says which periods there are\n"
+                f"{table.name} has no rows, so its periods are unknown\n"
                 "Declare them: start and until (--from, --until)."
             )
         return ends, time
     if names is None and table.empty:
-        raise DataError(f"{table.name} is empty\nBegin the file with the line u,v,time.")
+        raise DataError(f"{table.name} is empty\nStart the file with the line u,v,time.")
     if names is None:
         remedy = (
             "Check columns (--columns)."
             if reading.columns.chosen
-            else "Begin the file with the line u,v,time, or say which columns they are: "
+            else "Start the file with the line u,v,time, or say which columns they are: "
             "columns='u=…,v=…,time=…' (--columns u=…,v=…,time=…)."
         )
         raise DataError(
@@ -124,7 +124,7 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
 
 
 class _Source:
-    """An event table and how to read it."""
+    """An event table with the options for reading it."""
 
     def __init__(
         self, table: TableFile, nodes: Nodes, span: Span, reading: Reading, *, once: bool
@@ -136,7 +136,7 @@ class _Source:
         reading.check(table)
         type_ = pa.int64() if table.empty else table.type_of(self._time)
         if reading.bad.skipping and not table.typed:
-            type_ = pa.string()  # every row by itself, whatever the first one looks like
+            type_ = pa.string()  # each row is read by itself; the first one decides nothing
         ids = nodes.id_columns(table, ends, fixed=reading.bad.skipping)
         self._columns: Columns = {**ids, "time": (self._time, type_)}
         self._sorted: bool | None = None
@@ -157,7 +157,7 @@ class _Source:
             assert period is not None
             if self._refuse_gaps and gathered is None:
                 raise DataError(
-                    f"{self._table.name}: the period that begins {every.start(period)} has no "
+                    f"{self._table.name}: the period that starts {every.start(period)} has no "
                     "event\nAdd what is missing, or leave out gaps='refuse' (--gaps refuse) to "
                     "publish an empty snapshot."
                 )
@@ -184,8 +184,8 @@ class _Source:
     def _events(self) -> Iterator[_Events]:
         """Yield events in the order of their periods.
 
-        To find out whether a table is sorted, it has to be read. One that is to be read once is
-        sorted in any case.
+        Only reading a table shows whether it is sorted. One that may be read only once is always
+        sorted.
         """
         if self._sorted is None:
             self._sorted = not self._once and self._is_sorted()
@@ -228,7 +228,7 @@ class _Source:
 
     def _check_distance(self, period: int, events: _Events) -> None:
         if events.period < period:  # the order was checked
-            raise DataError(f"{self._table.name} was changed while it was read\nStart again.")
+            raise DataError(f"{self._table.name} changed while it was being read\nRun it again.")
         if events.period - period > MOST_EMPTY:
             place = events.place()
             raise DataError(

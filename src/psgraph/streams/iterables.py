@@ -116,7 +116,7 @@ def _library(item: Any) -> str:
 
 
 def _check_declared(item: Any, nodes: Nodes) -> None:
-    """Refuse an item whose nodes nobody declared; a `Graph` carries a declared roster."""
+    """Refuse an item whose nodes were not declared; a `Graph` carries a declared roster."""
     if isinstance(item, Graph):
         return
     if _library(item) in _GRAPH_LIBRARIES:
@@ -146,9 +146,7 @@ def _read(item: Any, nodes: Nodes, time: str) -> Graph:
     roster, library = nodes.at(time), _library(item)
     if isinstance(item, Graph):
         if roster is not None and item.roster != roster:
-            raise RosterError(
-                "it carries another roster than the one given\nLeave one of the two out."
-            )
+            raise RosterError("its roster differs from the one given\nLeave one of the two out.")
         return item
     if library in _GRAPH_LIBRARIES:
         short = "pyg" if library == "torch_geometric" else library

@@ -61,7 +61,7 @@ class Nodes:
         unknown_to: str | PathLike[str] | None = None,
         store: SnapshotStore | None = None,
     ) -> Nodes:
-        """Read what the user declared; contradictions are refused."""
+        """Return what the user declared."""
         if ids not in ID_TYPES:
             raise InvalidArgument(f"ids={ids!r} is unknown\nGive one of: {', '.join(ID_TYPES)}.")
         declared: Declared | None = None
@@ -100,7 +100,7 @@ class Nodes:
 
     @property
     def from_edges(self) -> bool:
-        """Whether the roster is read off the edges."""
+        """Whether the roster comes from the edges."""
         return self.declared == "edges"
 
     def require_declaration(self) -> None:
@@ -136,9 +136,9 @@ class Nodes:
         return self.roster.at(time) if isinstance(self.roster, TimedRoster) else self.roster
 
     def gather(self, time: str, types: tuple[pa.DataType, pa.DataType]) -> Gathering:
-        """Begin a snapshot of two columns of ids of these types.
+        """Start a snapshot of two columns of ids of these types.
 
-        Where the roster is read off the edges, all of them have to be in memory.
+        A roster from the edges needs all of them in memory.
         """
         roster = self.at(time)
         prepare = partial(self._prepared, roster=roster, time=time)

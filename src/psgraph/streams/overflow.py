@@ -1,8 +1,8 @@
-"""Reading input once, whatever its size: what does not fit into memory goes to scratch files.
+"""Where the rows of snapshots go while input is read: memory, a store, or scratch files.
 
-The first rows stay in memory, the others are sorted into parts on disk, as `psgraph prepare` does
-it. That changes where bytes are kept and nothing else: the snapshots are equal, and so are the
-releases made of them. proofs/public-facts.md.
+Input of any size is read once. The first rows stay in memory; the others are sorted into parts on
+disk, as `psgraph prepare` does it. Only the place of the bytes differs: the snapshots are equal,
+and so are the releases made of them. proofs/public-facts.md.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SnapshotStore(Protocol):
     """Where readers write edges to: `psgraph.stores.StoreWriter`, or `Overflow`."""
 
     def begin(self, roster: Roster, *, time: str | None) -> EdgeWriter:
-        """Begin the next snapshot."""
+        """Start the next snapshot."""
         ...
 
 
@@ -175,7 +175,7 @@ class Overflow:
         self._scratch.close()
 
     def begin(self, roster: Roster, *, time: str | None) -> OverflowWriter:
-        """Begin the next snapshot. Its files are removed when nobody uses it any more."""
+        """Start the next snapshot. Its files are removed when it is no longer in use."""
         return OverflowWriter(self, roster, time=time)
 
     def read(self, stream: Iterable[Snapshot]) -> Held:
@@ -206,7 +206,7 @@ class Overflow:
 
     @property
     def disk(self) -> StoreWriter:
-        """The store in the scratch directory, begun when it is first asked for."""
+        """The store in the scratch directory, created when it is first used."""
         if self._disk is None:
             directory = self._scratch.enter_context(scratch_directory())
             self._disk = StoreWriter(directory, part_nodes=PART_NODES, run_keys=self._run_keys)
@@ -276,7 +276,7 @@ class Held:
 
 
 def _remove_with(snapshot: Snapshot, store: Path) -> None:
-    """Have the files of a stored snapshot removed when nobody uses it any more."""
+    """Remove the files of a stored snapshot when it is no longer in use."""
     parts = snapshot.parts
     assert isinstance(parts, StoredParts)
     if parts.edge_files:

@@ -51,7 +51,7 @@ _NAMES = {
 _LENGTHS = {"s": _SECOND, "min": 60 * _SECOND, "h": 3600 * _SECOND, "d": _DAY, "w": 7 * _DAY}
 _CALENDAR = {"mo": "M", "y": "Y"}
 _CLOCK_UNITS = ("s", "min", "h")
-_MONDAY = 3 * _DAY  # 1970 began on a Thursday, three days after a Monday
+_MONDAY = 3 * _DAY  # 1970 started on a Thursday, three days after a Monday
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class TimeZone:
             ZoneInfo(name)
         except (KeyError, OSError, TypeError, ValueError):
             raise InvalidArgument(
-                f"timezone={name!r} is not known here\n"
-                "Give an IANA name such as Europe/Berlin or UTC. If no name is known, install the "
-                "package tzdata."
+                f"timezone={name!r} is unknown on this system\n"
+                "Give an IANA name such as Europe/Berlin or UTC. If every name is unknown, "
+                "install the package tzdata."
             ) from None
         return cls(name)
 
     def wall(self, instants: Integers) -> Integers:
-        """Return what the clock shows at instants."""
+        """Return the local time of instants."""
         zone = ZoneInfo(self.name)
         return instants + _by_quarter(
             instants, lambda moment: moment.replace(tzinfo=UTC).astimezone(zone).utcoffset()
@@ -111,9 +111,9 @@ def _by_quarter(times: Integers, offset: Callable[[datetime], timedelta | None])
 
 @dataclass(frozen=True)
 class Period:
-    """A length of time such as ``1d``, ``2w`` or ``1mo``, and where each period begins.
+    """A length of time such as ``1d``, ``2w`` or ``1mo``, and where each period starts.
 
-    Weeks begin on Monday, months on the 1st; several of a unit are counted from 1970. Days and
+    Weeks start on Monday, months on the 1st; several of a unit are counted from 1970. Days and
     longer periods follow the calendar of the time zone: a day on which the clocks change has 23
     or 25 hours. Shorter periods have the same length always.
 
@@ -243,7 +243,7 @@ class Span:
         )
         if span.start is not None and span.until is not None:
             if span.start >= span.until:
-                raise InvalidArgument("the stream ends before it begins\nSwap start and until.")
+                raise InvalidArgument("the stream ends before it starts\nSwap start and until.")
             if span._number(span.until - 1) - span._number(span.start) >= MOST_EMPTY:
                 raise InvalidArgument(
                     f"start and until are more than {MOST_EMPTY:,} periods of {every} apart\n"
@@ -274,7 +274,7 @@ class Span:
 
     @property
     def limit(self) -> int | None:
-        """The number of the last period that can be published whatever the events are."""
+        """The number of the last period that can be published, for any events."""
         if self.until is None and not self.close_last:
             return self._number(self.present) - 1
         return self.final

@@ -48,7 +48,7 @@ class TimedRoster:
     ids
         Node ids, integers or strings. A node may come back for another stay.
     starts, ends
-        A stay begins at its start and is over at its end; None leaves that side open.
+        A stay lasts from its start up to its end (exclusive); None leaves that side open.
         Integers, or ISO dates and datetimes (without a zone: UTC).
 
     Examples
@@ -145,7 +145,7 @@ class _Stays:
         backward = int((starts >= ends).sum())
         if backward:
             raise RosterError(
-                f"roster: {backward} of {ids.size} stays end before they begin\n"
+                f"roster: {backward} of {ids.size} stays end before they start\n"
                 "`from` is the first moment of a stay, `until` the first moment after it."
             )
         number = np.zeros(ids.size, dtype=np.int64)
@@ -156,8 +156,8 @@ class _Stays:
         repeats = int((again & (starts[1:] < ends[:-1])).sum())
         if repeats:
             raise RosterError(
-                f"roster: {repeats} of {ids.size} rows list a node that is already listed for "
-                "that time\nList every node once for any moment."
+                f"roster: {repeats} of {ids.size} rows list a node twice for the same "
+                "time\nList every node once for any moment."
             )
         # Where a stay passes into the next one of the same node, nobody joins or leaves.
         seam = again & (starts[1:] == ends[:-1])
@@ -188,7 +188,7 @@ def read_roster(
         is a header if it is ``id`` or ``node``; if it looks like another header (``phone``, or a
         word above numbers), the file is refused until `column` or `header` says what it is.
     column
-        The name of the column of ids. A text file then begins with a header.
+        The name of the column of ids. A text file then has a header.
     header
         False if the first line of a text file with a single column is a node.
     ids
@@ -279,9 +279,9 @@ def _id_columns(table: TableFile, column: str | None, header: bool | None) -> di
     if table.names is None:
         if table.width > 1:
             raise RosterError(
-                f"roster: {table.name} has {table.width} columns, and no line that names them in "
-                "words known here\nName the column of ids (--roster-column NAME, "
-                "roster_column=…), or begin the file with a line such as: id,from,until"
+                f"roster: {table.name} has {table.width} columns and no recognised column names "
+                "(expected id or node)\nName the column of ids (--roster-column NAME, "
+                "roster_column=…), or start the file with a line such as: id,from,until"
             )
         return {"id": 0}
     names = [name.lower() for name in table.names]
@@ -314,7 +314,7 @@ def _index_of(column: str, table: TableFile) -> int:
                 f"roster: {table.name} has several columns {column!r}\nGive them different names."
             )
     raise RosterError(
-        f"roster: {table.name} has no column {column!r}, but {table.listing}\n"
+        f"roster: {table.name} has no column {column!r}; it has {table.listing}\n"
         "Give a name that is in its first line."
     )
 

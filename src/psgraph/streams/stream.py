@@ -100,8 +100,8 @@ class Stream:
 def held_back_note(time: str) -> str:
     """Return what is said about periods that are not over."""
     return (
-        f"Held back: the period that begins {time} is not over. It is published when later events "
-        "are there, with until (--until DATE) when the data are complete up to its end, or "
+        f"Held back: the period that starts {time} is not over. It is published once there are "
+        "later events, with until (--until DATE) if the data are complete up to its end, or "
         "unfinished with close_last (--close-last)."
     )
 

@@ -81,17 +81,17 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
     if ends is not None and t is not None:
         if table.empty and not declared:
             raise DataError(
-                f"{table.name} has no rows, so nothing says which timestamps there are\n"
+                f"{table.name} has no rows, so its timestamps are unknown\n"
                 "Declare them: times='0..11' (--times 0..11), or a list."
             )
         return ends, t
     if table.names is None and table.empty:
-        raise DataError(f"{table.name} is empty\nBegin the file with the line t,u,v.")
+        raise DataError(f"{table.name} is empty\nStart the file with the line t,u,v.")
     if table.names is None:
         remedy = (
             "Check columns (--columns)."
             if chosen.chosen
-            else "Begin the file with the line t,u,v, or say which columns they are: columns='t=…,"
+            else "Start the file with the line t,u,v, or say which columns they are: columns='t=…,"
             "u=…,v=…' (--columns t=…,u=…,v=…). If it is one snapshot of several, give the "
             "directory; its files need no such line."
         )
@@ -122,7 +122,7 @@ def _find_label(table: TableFile, name: str, *, taken: set[int]) -> tuple[int, p
     if index in taken:
         raise InvalidArgument(
             f"the column {name!r} is one of t, u and v and can't name the times\n"
-            "Leave time_label out: the values of t are the times then."
+            "Leave time_label out; the values of t then name the times."
         )
     return index, _time_type(table, index, name)
 
@@ -160,7 +160,7 @@ def _timestamps(
     type_: pa.DataType, times: DeclaredTimes | None
 ) -> tuple[Callable[[], Clock], TimeSource]:
     if times is not None:
-        times.clock(type_)  # refuses what can't be, before anything is read
+        times.clock(type_)  # refuses times of another type before anything is read
         return lambda: times.clock(type_), times.source
     kind = ConsecutiveTimes if pa.types.is_integer(type_) else OccurringTimes
     return kind, kind.source
@@ -234,7 +234,7 @@ class _Gathered:
         self._rows.add(rows["u"], rows["v"])
 
     def read_label(self, rows: dict[str, pa.Array]) -> None:
-        """Read the public time off the rows, if a column names it."""
+        """Take the public time from the rows, if a column names it."""
         if "label" not in rows:
             return
         label = rows["label"][0] if self._label is None else self._label
@@ -262,7 +262,7 @@ class _Gathered:
             )
         if "label" in self._columns:
             raise DataError(
-                "a timestamp has no rows, so no label names it\n"
+                "a timestamp without rows has no label\n"
                 "Leave out time_label (--time-label), and list all timestamps with their labels: "
                 "times=… (--times FILE with columns t and label)."
             )

@@ -139,7 +139,7 @@ class DeclaredTimes:
         if None in keys:
             kind = "integers" if pa.types.is_integer(type_) else "ISO dates"
             raise DataError(
-                f"the column 't' holds {kind}, and a declared time is none\n"
+                f"the column 't' holds {kind}, but a declared time is different\n"
                 "Declare the times in the form that the table has."
             )
         ordered = pa.types.is_integer(type_) or _is_date(type_)
