@@ -12,12 +12,12 @@ This module imports nothing heavy: ``psgraph publish --help`` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from psgraph.errors import InvalidArgument
+from psgraph.streams.input_option import InputOption, SourceKind, refuse_contradictions
 
 if TYPE_CHECKING:
     from psgraph.streams.nodes import RosterLike
@@ -25,80 +25,12 @@ if TYPE_CHECKING:
     from psgraph.streams.times import Time
     from psgraph.streams.timestamps import TimesLike
 
-__all__ = ["OPTIONS", "InputOption", "InputOptions", "SourceKind"]
+__all__ = ["OPTIONS", "InputOptions"]
 
-SourceKind = Literal["table", "events", "files", "graphs", "store", "inbox"]
-Form = Literal["text", "flag", "choice", "path", "times", "period", "curator file"]
-
-_SOURCES: Mapping[SourceKind, str] = {
-    "table": "a table t, u, v",
-    "events": "a table of events",
-    "files": "one file per timestamp",
-    "graphs": "a list of graphs",
-    "store": "a store",
-    "inbox": "an inbox",
-}
-_EVERYWHERE = frozenset(_SOURCES)
 _ROWS = frozenset[SourceKind]({"table", "events", "files", "inbox"})
 _PERIODS = frozenset[SourceKind]({"events"})
 _WATCHED = _PERIODS | {"inbox"}
 _NEEDS_PERIODS = {"every": "Only a table of events is cut into periods. Give {every} as well."}
-
-
-@dataclass(frozen=True)
-class InputOption:
-    """What is known about an option beside its type.
-
-    Attributes
-    ----------
-    doc
-        The paragraph in the documentation of `read_stream`.
-    flag
-        Its name on the command line; empty for an option of Python only.
-    help
-        What ``--help`` says.
-    form
-        What it takes. A "curator file" holds private values: it must not be among releases.
-    comment, example
-        What `psgraph init` writes: above the key, and as its value if it is not given.
-    sources
-        The kinds of sources it can be used with.
-    needs, excludes
-        Options that have to be given as well, or must not, with remedies that name {options}.
-    watch_help
-        What ``psgraph watch --help`` says, where that differs. It `needs` no other option there.
-    switches_to
-        The value that a flag stands for.
-    """
-
-    doc: str
-    flag: str = ""
-    help: str = ""
-    metavar: str | None = None
-    form: Form = "text"
-    choices: tuple[str, ...] = ()
-    comment: str = ""
-    example: str | bool = True
-    sources: Collection[SourceKind] = _EVERYWHERE
-    needs: Mapping[str, str] = field(default_factory=dict)
-    excludes: Mapping[str, str] = field(default_factory=dict)
-    watch_help: str = ""
-    switches_to: bool = True
-    name: str = ""
-    default: Any = None
-
-    @property
-    def key(self) -> str:
-        """Its name in a configuration file."""
-        return self.flag.removeprefix("--").replace("-", "_")
-
-    def is_given(self, value: Any) -> bool:
-        """Whether a value was chosen by the user."""
-        if isinstance(self.default, str):
-            return bool(value != self.default)
-        if isinstance(value, bool):
-            return value == self.switches_to
-        return value is not None
 
 
 def _option(default: Any, doc: str, **facts: Any) -> Any:
@@ -362,41 +294,18 @@ class InputOptions:
     def check(
         self, kind: SourceKind | None = None, *, spell: Callable[[InputOption], str] | None = None
     ) -> None:
-        """Refuse unknown choices and options that contradict each other or the source.
+        """Refuse options that contradict each other or the source. Nothing is read.
 
         Parameters
         ----------
         kind
-            What the source is, where that is known.
+            What the source is, if that is known.
         spell
             How a message names an option; as a parameter of Python unless given.
-
-        Raises
-        ------
-        InvalidArgument
-            The options can't be used together. Nothing was read.
         """
         names = {each.name: spell(each) if spell else each.name for each in OPTIONS.values()}
-        given = {each.name: each for each in self.given()}
-        for name, option in given.items():
-            shown, value = names[name], getattr(self, name)
-            if option.choices and value not in option.choices:
-                raise InvalidArgument(
-                    f"{shown}={value!r} is unknown\nGive one of: {', '.join(option.choices)}."
-                )
-            for other, remedy in option.excludes.items():
-                if other in given:
-                    fact = f"{names[other]} and {shown} contradict each other"
-                    raise InvalidArgument(f"{fact}\n{remedy.format(**names)}")
-            for other, remedy in option.needs.items():
-                if other not in given and not (kind == "inbox" and option.watch_help):
-                    fact = f"{shown} needs {names[other]}"
-                    raise InvalidArgument(f"{fact}\n{remedy.format(**names)}")
-        for name, option in given.items():
-            if kind is not None and kind not in option.sources:
-                raise InvalidArgument(
-                    f"{names[name]} can't be used with {_SOURCES[kind]}\nLeave it out."
-                )
+        given = {each.name: (each, getattr(self, each.name)) for each in self.given()}
+        refuse_contradictions(given, names, kind)
 
 
 OPTIONS: Mapping[str, InputOption] = {

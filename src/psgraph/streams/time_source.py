@@ -104,7 +104,7 @@ class TimeSource:
         return f"periods of {self.period}{zone}, {_ENDS[self.start_declared, self.until_declared]}"
 
     def continues(self, before: TimeSource) -> bool:
-        """Whether a stream can go on with this source after another one.
+        """Whether a stream can continue with this source.
 
         The source must be equal; the period of files may become known.
 
