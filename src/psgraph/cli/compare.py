@@ -28,7 +28,7 @@ from psgraph.cli.screen import (
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot, SyntheticGraph
-    from psgraph.metrics.report import Comparison
+    from psgraph.metrics.comparison import Comparison
     from psgraph.streams.options import InputOptions
     from psgraph.trust.expected import ExpectedErrors
 
@@ -89,11 +89,11 @@ def command(
     Beside the true errors stand those that `psgraph expect` predicts from the releases alone,
     which is what analysts get.
     """
-    from psgraph.metrics.report import compare
+    from psgraph.metrics.comparison import compare
     from psgraph.publication.locations import releases_at
     from psgraph.publication.originals import Originals
     from psgraph.publication.reading import read_releases
-    from psgraph.reports.bounded_trust import expected_within
+    from psgraph.trust.expected import expected_within
 
     releases = releases_at(releases)
 

@@ -151,12 +151,12 @@ json_option = click.option(
 
 def _report_path(text: str) -> Path:
     """Check that a page can be written there, before any work is done."""
-    from psgraph._runtime.extras import require_drawing
+    from psgraph._runtime.extras import require_report
     from psgraph.reports.page import check_writable
 
     path = Path(text)
     check_writable(path)
-    require_drawing()
+    require_report()
     return path
 
 
@@ -201,7 +201,7 @@ class EngineChoice:
             The path or address of a store. None stands for other input, of which large snapshots
             go through scratch files.
         """
-        from psgraph.engines.choosing import open_engine
+        from psgraph.engines.runner import open_engine
 
         with open_engine(self.name, scheduler=self.scheduler) as engine:
             if self.scheduler is not None:
@@ -244,8 +244,8 @@ def _check_access(engine: Any, source: str | None) -> None:
     The check does not depend on the size of the input, which is private.
     """
     from psgraph._runtime.scratch import scratch_directory
-    from psgraph.stores.manifest import MANIFEST
     from psgraph.stores.places import as_place
+    from psgraph.stores.store import MANIFEST
 
     if source is not None:
         place = as_place(source)

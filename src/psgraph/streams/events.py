@@ -21,8 +21,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.scratch import check_space, scratch_directory, scratch_place
 from psgraph.errors import DataError, OutputError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.batches import Batch, Columns
-from psgraph.graph.formats.columns import RENAME, TIMES
+from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text

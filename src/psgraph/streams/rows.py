@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.formats.batches import Batch, Columns
-from psgraph.graph.formats.columns import ColumnNames
+from psgraph.graph.formats.columns import Batch, ColumnNames, Columns
 from psgraph.graph.formats.files import TableFile
 
 if TYPE_CHECKING:
