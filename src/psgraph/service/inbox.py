@@ -271,7 +271,7 @@ def _snapshot(tables: Sequence[pa.Table], roster: Roster | None, time: str | Non
     return from_columns(
         edges.column("u"),
         edges.column("v"),
-        kind=Snapshot,
+        graph_type=Snapshot,
         roster=roster,
         roster_from_edges=roster is None,
         time=time,

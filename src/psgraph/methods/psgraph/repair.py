@@ -1,11 +1,8 @@
-"""Remove edges of nodes that have too many: exactly as many as wanted, part by part.
+"""Edge post-processing: bring a drawn graph to a wanted number of edges (Algorithm 3, step 3).
 
-Every edge gets a random priority, an exponential variable divided by its weight, and the smallest
-priorities go: sampling without replacement, with chances in proportion to the weights. A priority
-depends on the edge and a key alone. The parts hand over those up to a limit that is guessed from
-the sum of the weights; if these are too few, a histogram finds where the last one to go is.
-
-Reference: Efraimidis and Spirakis, "Weighted random sampling with a reservoir" (2006).
+Edges are added where degrees are too small (see `additions`), or removed where they are too large,
+of the kind that is off: inside or outside a community. The remaining difference is added or removed
+uniformly, so that the number of edges is exact. All of it works part by part on a `Runner`.
 """
 
 from __future__ import annotations
@@ -17,13 +14,16 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph.engines.counter_based import keyed_uniform
-from psgraph.engines.running import Job, Runner
+from psgraph.engines.counter_based import derived_key, keyed_uniform
+from psgraph.engines.counting import add_split_degrees
+from psgraph.engines.runner import Job, Runner
+from psgraph.graph.kind import pack
+from psgraph.methods.psgraph.additions import with_more
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
 
-__all__ = ["with_fewer"]
+__all__ = ["degrees_by_side", "repaired", "with_fewer"]
 
 Read = Callable[[], Any]
 Shared = tuple[Positions, Floats, int]
@@ -33,6 +33,70 @@ _BINS = 1 << 16
 _BIN_SHIFT = 47  # the highest 16 of the 63 bits of a positive number
 _LEAST = 1e-6  # fraction of its edges that a node keeps
 _LAST = 2.0**-500  # weight of edges that nobody has too many of: they go after all others
+
+ROUND = 8
+"""At most one edge in eight is removed before degrees are counted again."""
+ROUND_EDGES = 1 << 23
+"""Nor are more removed than this: their keys and priorities are held in memory."""
+
+
+def repaired(
+    parts: EdgeParts,
+    *,
+    labels: Positions,
+    inner_degrees: Floats,
+    outer_degrees: Floats,
+    edge_count: int,
+    seed: int,
+    runner: Runner,
+) -> EdgeParts:
+    """Add or remove edges at the nodes furthest from their target degree, to `edge_count` edges.
+
+    Parameters
+    ----------
+    parts
+        Edges that were drawn with `psgraph.engines.sampling.sample`.
+    edge_count
+        At most the number of pairs of nodes; reached exactly.
+    """
+    missing = edge_count - parts.edge_count
+    if missing == 0:
+        return parts
+    wanted: Floats = np.concatenate([inner_degrees, outer_degrees])
+    if missing > 0:
+        lack: Floats = wanted - degrees_by_side(parts, labels, runner)
+        return with_more(parts, missing, lack=lack, labels=labels, seed=seed, runner=runner)
+    number = 0
+    while parts.edge_count > edge_count:
+        most = min(-(-parts.edge_count // ROUND), ROUND_EDGES)
+        surplus = min(parts.edge_count - edge_count, most)
+        parts = with_fewer(
+            parts,
+            surplus,
+            degrees=degrees_by_side(parts, labels, runner),
+            wanted=wanted,
+            labels=labels,
+            key=derived_key(seed, number),
+            runner=runner,
+        )
+        number += 1
+    return parts
+
+
+def degrees_by_side(parts: EdgeParts, labels: Positions, runner: Runner) -> Integers:
+    """Return the degrees inside, then those outside, of all nodes."""
+    job = Job(_add_degrees, parts.edges(), (labels,))
+    return np.concatenate(runner.sum(job, sizes=(labels.size, labels.size)))
+
+
+def _add_degrees(
+    read: Callable[[], Any], labels: Positions, inner: Integers, outer: Integers
+) -> None:
+    part = read()
+    add_split_degrees(part.u, part.v, labels, inner, outer)
+
+
+# ---- removing edges ----
 
 
 def with_fewer(
@@ -45,14 +109,22 @@ def with_fewer(
     key: int,
     runner: Runner,
 ) -> EdgeParts:
-    """Remove `surplus` edges, where degrees are further above those wanted rather than nearer.
+    """Remove `surplus` edges, exactly, preferring nodes further above their target degree.
+
+    Every edge gets a random priority, an exponential variable divided by its weight, and the
+    smallest priorities go: sampling without replacement, with chances in proportion to the
+    weights. A priority depends on the edge and a key alone. The parts hand over those up to a
+    limit that is guessed from the sum of the weights; if these are too few, a histogram finds
+    where the last one to go is.
+
+    Reference: Efraimidis and Spirakis, "Weighted random sampling with a reservoir" (2006).
 
     Parameters
     ----------
     degrees, wanted
         Inside, then outside, of all nodes.
     key
-        For the priorities; another one in every round.
+        For the priorities; a new one in every round.
     """
     # Both ends would keep the fraction wanted / degree of their edges if each edge were kept
     # with the product of these fractions.
@@ -128,8 +200,7 @@ def _kept(
 
 
 def _keys(u: Positions, v: Positions, edges: Integers) -> Integers:
-    keys: Integers = u[edges].astype(np.int64) << 32 | v[edges]
-    return keys
+    return pack(u[edges], v[edges])
 
 
 def _bins(priorities: Floats) -> Integers:

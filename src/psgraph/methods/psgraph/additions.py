@@ -17,13 +17,21 @@ from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import group_nodes, sort_keys
-from psgraph.engines.key_lists import free_keys, repeated, union
-from psgraph.engines.running import Job, Runner
+from psgraph.engines.runner import Job, Runner
+from psgraph.graph.kind import (
+    UNDIRECTED,
+    first_end,
+    pack,
+    pack_pair,
+    pack_unordered,
+    second_end,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
 
-__all__ = ["with_more"]
+__all__ = ["free_keys", "with_more"]
 
 Read = Callable[[], Any]
 
@@ -120,18 +128,17 @@ def _complete(
     if ranks.size:
         free = free_keys(keys, first, last, nodes, ranks)
         keys = union([keys, free])
-    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+    return unpack(keys)
 
 
 def _keys(read: Read) -> Integers:
     u, v = read()
-    keys: Integers = u.astype(np.int64) << 32 | v
-    return keys
+    return pack(u, v)
 
 
 def _free_ranks(nodes: int, edges: int, wanted: int, rng: np.random.Generator) -> Integers:
     """Choose `wanted` of the free pairs of nodes, by number, in ascending order."""
-    free = nodes * (nodes - 1) // 2 - edges
+    free = UNDIRECTED.pairs(nodes) - edges
     ranks = _distinct_numbers(free, wanted, rng)
     return sort_keys(ranks, largest=max(free, 1))
 
@@ -148,7 +155,7 @@ def _with_ranks(
     items, begin = [], 0
     for number, (of_part, size) in enumerate(zip(reads, sizes, strict=True)):
         first, last = number * part_nodes, min((number + 1) * part_nodes, nodes)
-        pairs = (last - first) * (2 * nodes - first - last - 1) // 2
+        pairs = UNDIRECTED.pairs_of_rows(first, last, nodes)
         end = begin + pairs - size
         left, right = np.searchsorted(ranks, [begin, end])
         items.append((of_part, first, last, ranks[left:right] - begin))
@@ -197,7 +204,7 @@ def _propose(
             else:
                 drawn += begin
             y = members[drawn]
-            key = (np.int64(x) << 32) | np.int64(y) if x < y else (np.int64(y) << 32) | np.int64(x)
+            key = pack_unordered(x, y)
             if y == x or visited[y] == entry or has_key(joined, key):
                 # Nearly all partners are taken: after sixteen rounds leave the rest to the end.
                 misses += 1
@@ -216,7 +223,7 @@ def _propose(
 def _give_back(keys: Integers, labels: Positions, lack: Floats) -> None:
     nodes = labels.size
     for key in keys:
-        x, y = key >> 32, key & 0xFFFFFFFF
+        x, y = first_end(key), second_end(key)
         shift = 0 if labels[x] == labels[y] else nodes
         lack[x + shift] += 1.0
         lack[y + shift] += 1.0
@@ -224,7 +231,7 @@ def _give_back(keys: Integers, labels: Positions, lack: Floats) -> None:
 
 @kernel
 def _distinct_numbers(size: int, wanted: int, rng: np.random.Generator) -> Integers:
-    """`wanted` of the numbers below `size` by Floyd's algorithm (see `distinct`)."""
+    """`wanted` of the numbers below `size` by Floyd's algorithm (see `sampling.pair_job`)."""
     numbers = np.empty(wanted, dtype=np.int64)
     taken = key_set(wanted)
     for index in range(wanted):
@@ -235,3 +242,93 @@ def _distinct_numbers(size: int, wanted: int, rng: np.random.Generator) -> Integ
             add_key(taken, number)
         numbers[index] = number
     return numbers
+
+
+# ---- sorted lists of keys: their union, what they share, and what is missing ----
+
+
+def union(lists: Sequence[Integers]) -> Integers:
+    """Return the distinct keys of sorted lists, sorted.
+
+    >>> union([np.array([1, 4]), np.array([2, 4])]).tolist()
+    [1, 2, 4]
+    """
+    keys = lists[0]
+    for more in lists[1:]:
+        if more.size:
+            keys = _merged(keys, more)
+    return keys
+
+
+@kernel
+def _merged(one: Integers, other: Integers) -> Integers:
+    """The distinct keys of two sorted lists."""
+    keys = np.empty(one.size + other.size, dtype=np.int64)
+    here = there = found = 0
+    while here < one.size or there < other.size:
+        if there == other.size or (here < one.size and one[here] <= other[there]):
+            key = one[here]
+            here += 1
+        else:
+            key = other[there]
+            there += 1
+        if found == 0 or keys[found - 1] != key:
+            keys[found] = key
+            found += 1
+    return keys[:found]
+
+
+@kernel
+def repeated(before: Integers, new: Integers) -> tuple[int, Integers]:
+    """Return the size of the union of two sorted lists, and which new keys are repeats.
+
+    The first list has no repeats.
+
+    >>> size, repeats = repeated(np.array([1, 4]), np.array([2, 2, 4]))
+    >>> size, repeats.tolist()
+    (3, [2, 4])
+    """
+    repeats = np.empty(new.size, dtype=np.int64)
+    here = found = 0
+    for at in range(new.size):
+        while here < before.size and before[here] < new[at]:
+            here += 1
+        known = here < before.size and before[here] == new[at]
+        if known or (at > 0 and new[at - 1] == new[at]):
+            repeats[found] = new[at]
+            found += 1
+    return before.size + new.size - found, repeats[:found].copy()
+
+
+@kernel
+def free_keys(keys: Integers, first: int, last: int, nodes: int, ranks: Integers) -> Integers:
+    """Return the keys of free pairs: those that have no edge, by number, in ascending order.
+
+    The free pairs whose first end is in the range from `first` to `last` are numbered.
+
+    >>> unpack(free_keys(pack([0], [2]), 0, 1, 4, np.array([0, 1])))[1].tolist()
+    [1, 3]
+    """
+    found = np.empty(ranks.size, dtype=np.int64)
+    here = done = 0
+    passed = np.int64(0)  # free pairs before this row
+    for u in range(first, last):
+        begin = here
+        while here < keys.size and first_end(keys[here]) == u:
+            here += 1
+        free = nodes - 1 - u - (here - begin)
+        edge, v = begin, np.int64(u + 1)
+        before = passed  # free pairs before v
+        while done < ranks.size and ranks[done] < passed + free:
+            # Jump from edge to edge to the pair with this number.
+            while True:
+                upto = np.int64(second_end(keys[edge]) if edge < here else nodes)
+                if ranks[done] < before + (upto - v):
+                    break
+                before += upto - v
+                v = upto + 1
+                edge += 1
+            found[done] = pack_pair(u, v + ranks[done] - before)
+            done += 1
+        passed += free
+    return found
