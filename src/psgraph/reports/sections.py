@@ -1,4 +1,4 @@
-"""Charts and sentences shared by both reports, from certificates and degrees only."""
+"""Sections that several reports share, from certificates and degrees only."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Integers
+from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.numbers import brief, count, exact_decimal, percent
+from psgraph.errors import InvalidArgument
+from psgraph.methods.base import SummaryChart, find_method
 from psgraph.pictures.style import INK, method_look
-from psgraph.reports.charts import blank_chart, finish, literal, name_times
+from psgraph.reports.charts import Drawing, blank_chart, finish, literal, name_times
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate
-    from psgraph.reports.drawing import Drawing
     from psgraph.reports.page import Page
 
 __all__ = [
     "MOST_MARKERS",
     "Curve",
-    "add_communities",
     "add_spend",
+    "add_summary_chart",
     "chosen_timestamps",
     "degree_chart",
     "description",
     "moment",
     "settings",
+    "summary_chart",
 ]
 
 #: Name, degrees (nodes without an edge may be omitted), number of nodes, colour, line style.
@@ -100,7 +101,7 @@ def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
     return finish(figure)
 
 
-def _survival(degrees: Integers, nodes: int) -> tuple[Integers, NDArray[np.float64]]:
+def _survival(degrees: Integers, nodes: int) -> tuple[Integers, Floats]:
     degree, number = np.unique(degrees[degrees > 0], return_counts=True)
     share = number[::-1].cumsum()[::-1] / max(nodes, 1)
     if degree.size > _MOST_POINTS:
@@ -190,17 +191,35 @@ def _spend_words(certificates: Sequence[Certificate]) -> str:
     )
 
 
-def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
-    """Add a section on the number of communities and when they were recomputed, if known."""
-    if not all(type(each.summary.get("communities")) is int for each in certificates):
+def summary_chart(certificates: Sequence[Certificate]) -> SummaryChart | None:
+    """What the method that made the releases wants drawn of its summaries; None if nothing.
+
+    Also None if the method is not installed here, or a certificate lacks the number.
+    """
+    try:
+        chart = find_method(certificates[-1].method).summary_chart
+    except InvalidArgument:
+        return None
+    if chart is None:
+        return None
+    numbers = [each.summary.get(chart.key) for each in certificates]
+    return chart if all(type(each) is int for each in numbers) else None
+
+
+def add_summary_chart(page: Page, certificates: Sequence[Certificate]) -> None:
+    """Add a section on the number that the method wants drawn, and when it was recomputed."""
+    chart = summary_chart(certificates)
+    if chart is None:
         return
     from matplotlib.ticker import MaxNLocator
 
-    numbers = [int(each.summary["communities"]) for each in certificates]
-    found = [each.summary.get("communities_found") for each in certificates]
-    known = all(isinstance(each, bool) for each in found)
-    page.heading("Communities reused or recomputed" if known else "Communities")
-    figure, axes = blank_chart("number of communities")
+    many = chart.key.replace("_", " ")
+    title = f"{many[:1].upper()}{many[1:]}"
+    numbers = [int(each.summary[chart.key]) for each in certificates]
+    found = [each.summary.get(chart.renewed) for each in certificates] if chart.renewed else []
+    known = bool(found) and all(isinstance(each, bool) for each in found)
+    page.heading(f"{title} reused or recomputed" if known else title)
+    figure, axes = blank_chart(f"number of {many}")
     ordinals = np.arange(len(numbers))
     colour = method_look(certificates[-1].method).colour
     axes.plot(ordinals, numbers, color=colour, linewidth=1.6, drawstyle="steps-mid", zorder=2)
@@ -225,23 +244,22 @@ def add_communities(page: Page, certificates: Sequence[Certificate]) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     name_times(axes, [each.time for each in certificates])
     low, high = min(numbers), max(numbers)
-    amount = count(high, "community", "communities")
+    amount = count(high, chart.one, many)
     range_ = amount if low == high else f"{low:,} to {amount}"
     times = int(sum(bool(each) for each in found))
     words = range_ + (f", recomputed at {count(times, 'timestamp')}" if known else "")
     page.figures(
-        [(finish(figure), f"Communities over time: {words}.")],
+        [(finish(figure), f"{title} over time: {words}.")],
         caption="Filled dots: recomputed. In between: reused from the previous timestamp."
         if known
-        else "This method recomputes communities at every timestamp.",
+        else f"This method recomputes {many} at every timestamp.",
     )
     if known:
         page.paragraph(
-            f"The number of communities is {low:,}"
+            f"The number of {many} is {low:,}"
             f"{'' if low == high else f' to {high:,}'}. They were recomputed at {times:,} of "
-            f"{count(len(numbers), 'timestamp')} and reused at {len(numbers) - times:,}. Reusing "
-            "them leaves more of the budget for degrees; they are recomputed when the noisy counts "
-            "indicate that the graph has changed."
+            f"{count(len(numbers), 'timestamp')} and reused at {len(numbers) - times:,}. "
+            f"{chart.reason}".rstrip()
         )
     else:
         page.paragraph(f"{range_}, recomputed at every timestamp.")

@@ -1,4 +1,4 @@
-"""The metrics of a release, and of a whole stream of them.
+"""Compare a stream with its releases, timestamp by timestamp.
 
 **For the curator only.** Everything here is computed from the private edges, without noise: a
 comparison is about as sensitive as the data itself and must not be published with the releases.
@@ -6,33 +6,62 @@ comparison is about as sensitive as the data itself and must not be published wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count
-from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph import SyntheticGraph
+from psgraph.errors import DataError, InvalidArgument, MissingExtra
+from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
 from psgraph.metrics.facts import GraphFacts
-from psgraph.metrics.fidelity import Fidelity, compute_fidelity
-from psgraph.metrics.groups import METRICS, MetricInfo
-from psgraph.metrics.more import MoreMetrics, mean_and_deviation
-from psgraph.metrics.pairing import ReleasesLike, both_sides
+from psgraph.metrics.fidelity import (
+    ALWAYS,
+    Fidelity,
+    MoreMetrics,
+    compute_fidelity,
+    mean_and_deviation,
+)
+from psgraph.metrics.groups import GROUPS, find_metric
+from psgraph.metrics.metric import Metric, check_kinds
+from psgraph.publication.certificate import Release
+from psgraph.publication.checking import check_stream
+from psgraph.publication.reading import read_releases
+from psgraph.streams.iterables import read_item
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from psgraph.graph import Snapshot
-
-__all__ = ["Comparison", "Row", "chosen_metrics", "compare"]
+__all__ = [
+    "Comparison",
+    "HasGraph",
+    "ReleasesLike",
+    "Row",
+    "both_sides",
+    "chosen_metrics",
+    "compare",
+    "records_to_pandas",
+    "warm_up_metrics",
+]
 
 _MOST_ROWS = 24  # a notebook shows no more
+_WARM_UP_NODES = 64
+
+
+class HasGraph(Protocol):
+    """A release: anything that carries a synthetic graph."""
+
+    @property
+    def graph(self) -> SyntheticGraph: ...
+
+
+ReleasesLike = str | PathLike[str] | Iterable[SyntheticGraph | HasGraph]
 
 
 @dataclass(frozen=True)
@@ -108,7 +137,7 @@ class Comparison:
 
         Every metric is in the unit that its heading names; a dash means that it has no value.
         """
-        metrics = [METRICS[name] for name in self._metrics()]
+        metrics = [find_metric(name) for name in self._metrics()]
         columns = ("timestamp", "time", *(metric.heading for metric in metrics))
         body = []
         for row in self.rows:
@@ -124,8 +153,6 @@ class Comparison:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per timestamp, a column per metric. It contains facts about the private edges."""
-        from psgraph.metrics.frames import records_to_pandas
-
         return records_to_pandas(
             [
                 {
@@ -145,7 +172,7 @@ class Comparison:
 
         return plot_comparison(self, chosen_metrics(metrics, self._metrics()))
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         columns, rows = self.table()
         shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS - 1], rows[-1]]
         hidden = len(rows) - len(shown)
@@ -155,7 +182,7 @@ class Comparison:
             grid(columns, shown, left=2),
             paragraph(f"{hidden} timestamps are not shown; to_pandas() has them.")
             if hidden
-            else "",
+            else None,
         )
 
     def _metrics(self) -> list[str]:
@@ -191,14 +218,14 @@ def compare(
         `psgraph.read_releases` returned, is there, snapshots that they were not made from are
         refused.
     groups
-        Optional metrics to compute as well, by the names in `psgraph.metrics.groups.GROUPS`:
-        structure, paths, communities, stream.
+        Optional metrics to compute as well, by the names of `psgraph.metrics.metric_groups`:
+        structure, paths, communities, stream, and those of installed packages.
 
     Raises
     ------
     InvalidArgument
-        If there is no such group, or an argument is not what it should be. Nothing has been
-        read by then.
+        If there is no such group, a metric is not defined for this kind of graph, or an argument
+        is not what it should be. Nothing has been read by then.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
     ReplayConflict
@@ -222,6 +249,7 @@ def compare(
     from psgraph.publication.originals import check_originals
 
     more = MoreMetrics(groups)
+    check_kinds((*ALWAYS, *more.metrics), stream, releases)
     stream, releases = both_sides(stream, releases)
     stream, input_checked = check_originals(stream, releases)
     rows: list[Row] = []
@@ -252,7 +280,88 @@ def compare(
     )
 
 
-def _spread(metric: MetricInfo, mean: float | None, deviation: float | None) -> str:
+def _spread(metric: Metric, mean: float | None, deviation: float | None) -> str:
     if mean is None:
         return NO_VALUE
     return f"{metric.number(mean)} ± {metric.number(deviation)}"
+
+
+def both_sides(
+    stream: Iterable[Any], releases: ReleasesLike
+) -> tuple[Iterable[Snapshot], Iterable[SyntheticGraph | HasGraph]]:
+    """Return snapshots and releases, both to be read lazily.
+
+    What is neither a stream nor releases is refused at once, before anything is read.
+
+    Parameters
+    ----------
+    stream
+        Snapshots, or graphs of another library, which are read over the nodes of their release.
+    releases
+        Releases or synthetic graphs, or the directory they were written to.
+    """
+    check_stream(stream)
+    if isinstance(releases, str | PathLike):
+        releases = read_releases(releases)
+    if isinstance(releases, Release | Graph) or not isinstance(releases, Iterable):
+        raise InvalidArgument(
+            f"releases are a sequence or a directory, not one {type(releases).__name__}\n"
+            "Give a list of releases, or the path of their directory."
+        )
+    if isinstance(releases, list | tuple):
+        for release in releases:
+            _graph_of(release)
+    return _snapshots(stream, releases), releases
+
+
+def _snapshots(stream: Iterable[Any], releases: Iterable[Any]) -> Iterator[Snapshot]:
+    for number, item in enumerate(stream):
+        if isinstance(item, Snapshot):
+            yield item
+        else:
+            yield _read(item, releases, number)
+
+
+def _read(item: Any, releases: Iterable[Any], number: int) -> Snapshot:
+    """Read a graph of another library over the nodes, and at the time, of its release."""
+    if not isinstance(releases, Sequence):
+        raise InvalidArgument(
+            "graphs of other libraries are compared with a directory or a list of releases\n"
+            "Give one of these, or make a stream of the graphs with psgraph.read_stream(...)."
+        )
+    if number >= len(releases):
+        raise DataError(
+            f"there are fewer releases than graphs: {len(releases)}\n"
+            "Compare the releases of a whole run with the graphs it was made from."
+        )
+    published = _graph_of(releases[number])
+    return read_item(item, published.roster, number, time=published.time)
+
+
+def _graph_of(release: SyntheticGraph | HasGraph) -> SyntheticGraph:
+    found = release if isinstance(release, SyntheticGraph) else getattr(release, "graph", None)
+    if not isinstance(found, SyntheticGraph):
+        raise InvalidArgument(
+            f"a release is a Release or a SyntheticGraph, not {type(release).__name__}\n"
+            "Give what a publisher returned, or the path of a directory of releases."
+        )
+    return found
+
+
+def records_to_pandas(records: Sequence[dict[str, Any]]) -> pandas.DataFrame:
+    """Turn rows, all with the same keys, into a data frame; a missing number becomes NaN."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("pandas", "pandas") from None
+    return pandas.DataFrame.from_records(records)
+
+
+def warm_up_metrics() -> None:
+    """Compile all kernels that comparing needs, or load them from the cache. Reads no data.
+
+    >>> warm_up_metrics()
+    """
+    around = np.arange(_WARM_UP_NODES)
+    ring = Snapshot(Roster.range(_WARM_UP_NODES), around, (around + 1) % _WARM_UP_NODES)
+    compare([ring], [SyntheticGraph(ring.roster, ring.u, ring.v)], groups=tuple(GROUPS))

@@ -1,15 +1,16 @@
 """Rehearse a publication: what quality to expect of each ε, w and method, before spending.
 
-Methods run on a public or made-up stream of the curator's size. No private data, no ledger and no
-releases are opened here, so nothing that comes out needs protection, and ε and w can be chosen by
-it. The runs are seeded: the same arguments give the same numbers.
+Methods run on a public or artificial stream of the curator's size. No private data, ledger or
+release is opened here, so the results need no protection, and ε and w can be chosen by them. The
+runs are seeded: the same arguments give the same numbers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from time import monotonic
 from typing import Any
@@ -21,22 +22,120 @@ from psgraph.methods import COMPARED_METHODS
 from psgraph.methods.base import Method
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.metrics.facts import GraphFacts
-from psgraph.metrics.fidelity import compute_fidelity
-from psgraph.metrics.more import MoreMetrics
-from psgraph.metrics.relative import UNDEFINED
+from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
+from psgraph.metrics.metric import UNDEFINED
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication.promise import Promise
-from psgraph.trust.rehearsal.resizing import check_size, resize
-from psgraph.trust.rehearsal.results import Cell, Rehearsal, Values
-from psgraph.trust.rehearsal.size import check_memory
-from psgraph.trust.rehearsal.sources import PublicStream, load_template
-from psgraph.trust.rehearsal.template import Template, shape_of
-from psgraph.trust.sampling import rerun
+from psgraph.trust.rehearsal.size import check_memory, check_size, resize
+from psgraph.trust.rehearsal.template import PublicStream, Shape, Template, load_template, shape_of
+from psgraph.trust.reruns import rerun
 
-__all__ = ["rehearse"]
+__all__ = ["Cell", "Rehearsal", "rehearse"]
+
+Values = Mapping[str, float]
+"""Metrics by name."""
 
 _GROUPS = ("communities", "stream")
 _FEWEST_TIMESTAMPS = 12
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One choice of method, w and ε, and how good its releases were in each repetition.
+
+    Attributes
+    ----------
+    promise
+        What releases of this choice would promise.
+    runs
+        The metrics of each repetition, averaged over time.
+    """
+
+    method: str
+    guarantee: WEventPrivacy
+    promise: Promise
+    runs: tuple[Values, ...]
+
+    def mean(self, metric: str) -> float | None:
+        """The mean over repetitions; None if the metric has no value on this stream."""
+        values = self._values(metric)
+        return float(np.mean(values)) if values else None
+
+    def spread(self, metric: str) -> float | None:
+        """The standard deviation over repetitions; None if fewer than two have a value."""
+        values = self._values(metric)
+        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+    def _values(self, metric: str) -> list[float]:
+        return [run[metric] for run in self.runs if metric in run]
+
+    def to_dict(self) -> dict[str, Any]:
+        names = list(dict.fromkeys(name for run in self.runs for name in run))
+        return {
+            "method": self.method,
+            **self.guarantee.to_dict(),
+            "private": self.promise.kept,
+            "repetitions": len(self.runs),
+            "mean": {name: self.mean(name) for name in names},
+            "spread": {name: self.spread(name) for name in names},
+        }
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a rehearsal found.
+
+    Attributes
+    ----------
+    like
+        The public stream it was made from, as it was named.
+    template, shape
+        What that stream looks like, and what it looked like after resizing.
+    cells
+        The choices with at least one finished repetition, in the order of w, ε and method.
+    unfinished
+        The choices for which there was not enough time.
+    repetitions
+        How many were requested; cells may have fewer if time was limited.
+    """
+
+    like: str
+    template: Shape
+    shape: Shape
+    cells: tuple[Cell, ...]
+    unfinished: tuple[tuple[str, WEventPrivacy], ...]
+    repetitions: int
+    seed: int
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        return tuple(sorted({cell.guarantee.window for cell in self.cells}))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cell.method for cell in self.cells))
+
+    def of(self, window: int, method: str | None = None) -> list[Cell]:
+        """The cells of a window, ε ascending, of one method or of all."""
+        return [
+            cell
+            for cell in self.cells
+            if cell.guarantee.window == window and method in (None, cell.method)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "like": self.like,
+            "private_data_read": False,
+            "seed": self.seed,
+            "repetitions": self.repetitions,
+            "template": self.template.to_dict(),
+            "stream": self.shape.to_dict(),
+            "cells": [cell.to_dict() for cell in self.cells],
+            "unfinished": [
+                {"method": method, **guarantee.to_dict()} for method, guarantee in self.unfinished
+            ],
+        }
 
 
 def rehearse(
@@ -73,7 +172,7 @@ def rehearse(
     repetitions
         Runs of each combination; the first of every combination comes before the second of any.
     seconds
-        When to stop. What is finished by then is returned, what is not is named.
+        When to stop. What is finished by then is returned; the rest is listed as unfinished.
     every, columns
         How to read a file, as in `psgraph.read_stream`.
     progress
@@ -191,6 +290,6 @@ def _run(
 
 
 def _seed(seed: int, method: str, guarantee: WEventPrivacy, repetition: int) -> int:
-    """Derive a seed from all that tells two runs apart, and from nothing else."""
+    """Derive a seed from everything that distinguishes two runs, and from nothing else."""
     facts = [seed, method, exact_decimal(guarantee.epsilon), guarantee.window, repetition]
     return int.from_bytes(hashlib.sha256(json.dumps(facts).encode()).digest()[:8]) >> 1
