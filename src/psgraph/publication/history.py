@@ -19,6 +19,7 @@ from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
 from psgraph.publication.promise import check_unit, refuse_without_promise
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.terms import Terms
+from psgraph.streams.time_source import TimeSource
 
 __all__ = [
     "History",
@@ -51,7 +52,7 @@ class History(Protocol):
     def roster_kind(self) -> str | None:
         """The kind of roster the stream was started with; None before the first timestamp."""
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
 
     def times(self) -> list[str | None]:
@@ -104,7 +105,7 @@ class MemoryHistory:
         self._accountant = Accountant(guarantee)
         self._state: Any = None
         self._roster_kind: str | None = None
-        self._stated_times: str | None = None
+        self._stated_times: TimeSource | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
 
@@ -118,7 +119,7 @@ class MemoryHistory:
     def roster_kind(self) -> str | None:
         return self._roster_kind
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         return self._stated_times
 
     def times(self) -> list[str | None]:

@@ -17,6 +17,7 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["Measured", "Measuring", "Seal", "check_noise", "seal_of"]
 
@@ -46,7 +47,7 @@ class Measured:
     state: Any
     version: str
     noise: str
-    times: str | None
+    times: TimeSource | None
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Seal:
     roster: str
     version: str
     noise: str | None
-    times: str | None
+    times: TimeSource | None
 
 
 def seal_of(measured: Measured, window_spent: Fraction) -> Seal:
@@ -134,7 +135,7 @@ class Measuring:
         state: Any,
         accountant: Accountant,
         *,
-        times: str | None,
+        times: TimeSource | None,
         previous: Previous | None = None,
     ) -> Measured:
         """Measure the next timestamp. The result must be sealed before anything is shown.

@@ -34,8 +34,9 @@ from psgraph.publication.measurement import Measuring, Seal, check_noise
 from psgraph.publication.promise import Spending, refuse_without_promise
 from psgraph.publication.releases import Releases, read_releases
 from psgraph.publication.synthesis import HandingBack, Synthesis
-from psgraph.streams import read_stream
+from psgraph.streams.input import read_stream
 from psgraph.streams.overflow import Overflow
+from psgraph.streams.time_source import TimeSource, as_time_source
 
 __all__ = ["Publisher", "publish"]
 
@@ -53,8 +54,8 @@ class Publisher:
     guarantee
         What is promised of all releases.
     ledger
-        The durable record of the stream. With it a publication survives crashes and restarts:
-        a timestamp that is already sealed is handed back instead of measured again.
+        The durable record of the stream: after a crash or a restart a timestamp that is sealed
+        is handed back instead of measured again.
     out
         The directory to write releases to. Its ledger is ``out.ledger/ledger.sqlite``, beside it,
         unless another is named.
@@ -128,8 +129,7 @@ class Publisher:
         method, guarantee = opened.method, opened.guarantee
         self.method, self.guarantee = method, guarantee
         self.seed, self.noise = opened.seed, opened.noise
-        self._progress = progress
-        self._cursor = 0
+        self._progress, self._cursor = progress, 0
         self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
@@ -213,8 +213,8 @@ class Publisher:
             return self._history.times()
 
     @property
-    def stated_times(self) -> str | None:
-        """Where the times of the stream come from, as stated when it was started."""
+    def stated_times(self) -> TimeSource | None:
+        """Where the times of the stream come from, as stated last."""
         return self._stated_times
 
     @property
@@ -228,18 +228,16 @@ class Publisher:
         self,
         stream: Iterable[Snapshot],
         *,
-        times: str | None = None,
+        times: TimeSource | str | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
-        """Publish every snapshot of a stream, each when its release is asked for.
-
-        A snapshot is freed before the next one is read.
+        """Publish every snapshot of a stream, each on demand; it is freed before the next.
 
         Parameters
         ----------
         times
-            A few public words on where the times of the stream come from, for the certificates;
-            what a `psgraph.streams.Stream` states, unless given.
+            Where the times of the stream come from, for the certificates: a value, or a few
+            public words; what a `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
@@ -260,12 +258,15 @@ class Publisher:
             yield release
 
     def publish(
-        self, snapshot: Snapshot, *, timestamp: int | None = None, times: str | None = None
+        self,
+        snapshot: Snapshot,
+        *,
+        timestamp: int | None = None,
+        times: TimeSource | str | None = None,
     ) -> Release:
         """Publish one snapshot.
 
-        The window is checked before anything is measured, and all that is granted to the
-        timestamp is booked, whether or not the method uses it.
+        The window is checked before anything is measured; all that is granted is booked.
 
         Parameters
         ----------
@@ -274,11 +275,12 @@ class Publisher:
             sealed is handed back if the data are the same, and refused otherwise. Nodes that
             joined the roster since are left out: they count from the next timestamp on.
         times
-            A few public words on where the times of the stream come from, for the certificate.
+            Where the times come from, as in `publish_all`.
         """
         with self._lock:
             checks.check_snapshot(snapshot, self.method, self._roster_kind)
-            checks.check_times(times, self._stated_times)
+            source = as_time_source(times)
+            checks.check_times(source, self._stated_times)
             self._finish()
             number = self._cursor if timestamp is None else checks.as_timestamp(timestamp)
             following = self._accountant.timestamps
@@ -292,13 +294,13 @@ class Publisher:
                 release = self._earlier.release(number, snapshot)
                 self._earlier.keep(release)
             else:
-                release = self._publish_next(snapshot, times)
+                release = self._publish_next(snapshot, source)
             self._cursor = number + 1
             if self.method.reads_previous():
                 self._latest = number, Previous.of(snapshot, release.certificate.charges)
             return release
 
-    def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
+    def _publish_next(self, snapshot: Snapshot, times: TimeSource | None) -> Release:
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
         self._earlier.graph_before(self._accountant.timestamps)  # if lost, nothing is measured
@@ -364,11 +366,9 @@ def publish(
         What `read_stream` takes: a path, a data frame, a list of graphs, a stream.
     epsilon, window
         The guarantee: over any `window` consecutive timestamps, all releases are private with ε.
-    out
-        The directory of the releases.
     method
         A method object, a class or a name.
-    seed, not_private, large_epsilon, engine, progress
+    out, seed, not_private, large_epsilon, engine, progress
         As in `Publisher`. All others are options of `read_stream`: ``roster``, ``every`` ….
 
     Examples
