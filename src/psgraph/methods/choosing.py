@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.base import Method, find_method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.samplers import Sampler
 
-__all__ = ["MethodLike", "choose_method", "method_class"]
+__all__ = ["MethodLike", "build_method", "choose_method", "method_class"]
 
 MethodLike = str | type[Method[Any, Any]] | Method[Any, Any]
 
@@ -54,3 +57,19 @@ def method_class(name: str) -> type[Method[Any, Any]]:
             f"{name!r} is not a method\nName a subclass of psgraph.Method as module:Class."
         )
     return found
+
+
+def build_method(
+    name: str, settings: Mapping[str, str], guarantee: WEventPrivacy
+) -> Method[Any, Any]:
+    """Build an installed method from settings in text; refuse an ε too small to draw noise for.
+
+    Only installed methods are found, so a request can't cause an import of other code.
+
+    >>> build_method("tmf", {"filter": "linear"}, WEventPrivacy("1", window=5)).name
+    'tmf'
+    """
+    method = find_method(name).from_settings(settings)
+    for row in method.plan(guarantee, nodes=1):
+        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
+    return method

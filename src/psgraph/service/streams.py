@@ -8,10 +8,9 @@ that was published by these commands can be adopted, in place.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -24,9 +23,9 @@ from psgraph.errors import (
     exact_decimal,
 )
 from psgraph.graph import Roster
-from psgraph.methods.base import Caveat, Method, find_method
+from psgraph.methods.base import Caveat
+from psgraph.methods.choosing import build_method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.samplers import Sampler
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
 from psgraph.publication.promise import Promise, refuse_without_promise
@@ -43,7 +42,7 @@ from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import NewStream
 from psgraph.streams.time_source import TimeSource
 
-__all__ = ["RELEASES", "Stream", "Streams", "build_method"]
+__all__ = ["RELEASES", "Stream", "Streams"]
 
 RELEASES = "releases"
 _PERIODS_AHEAD = 100  # the calendar must reach this far
@@ -305,21 +304,3 @@ def _taken() -> Refusal:
         "A stream of this name already exists.",
         "Choose another name. The guarantee of a stream can't be changed.",
     )
-
-
-def build_method(
-    name: str, parameters: Mapping[str, str], guarantee: WEventPrivacy
-) -> Method[Any, Any]:
-    """Build a method from the settings in a request; refuse an ε too small to draw noise for.
-
-    Only installed methods are found, so a request can't cause an import of other code.
-
-    >>> from psgraph.methods import DEFAULT_METHOD
-    >>> method = build_method(DEFAULT_METHOD, {}, WEventPrivacy("1", window=5))
-    >>> method.name == DEFAULT_METHOD
-    True
-    """
-    method = find_method(name).from_settings(dict(parameters))
-    for row in method.plan(guarantee, nodes=1):
-        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
-    return method

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from psgraph._version import __version__
+from psgraph.methods.choosing import build_method
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.publication.planning import plan
 from psgraph.service.api.access import ActionRoute, Caller, TheService, allowed
 from psgraph.service.permissions import Identity
 from psgraph.service.schemas import Health, NewToken, PlanRequest, TokenCreated, TokenView
 from psgraph.service.service import Service
-from psgraph.service.streams import build_method
 from psgraph.service.views import stream_view
 
 __all__ = ["operations", "router"]
