@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
-    from psgraph.streams.preparing import prepare
+    from psgraph.streams.input import prepare
     from psgraph.streams.rosters import read_roster
     from psgraph.trust.expected import expected_errors
 
@@ -148,11 +148,11 @@ _HOME = {
     "expected_errors": "trust.expected",
     "export_releases": "reports.export",
     "plan": "publication.planning",
-    "prepare": "streams.preparing",
+    "prepare": "streams.input",
     "publish": "publication.publishing",
     "read_releases": "publication.reading",
     "read_roster": "streams.rosters",
-    "read_stream": "streams",
+    "read_stream": "streams.input",
     "verify": "publication.verification",
 }
 
