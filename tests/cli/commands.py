@@ -35,6 +35,12 @@ class Result:
     def text(self) -> str:
         return self.out + self.err
 
+    @property
+    def remarks(self) -> str:
+        """What was said on stderr, without waits: those depend on the machine and its caches."""
+        lines = self.err.splitlines(keepends=True)
+        return "".join(line for line in lines if not line.endswith(" …\n"))
+
 
 def psgraph(*arguments: object, cwd: Path | None = None, env: Mapping[str, str] = {}) -> Result:
     """Run the command as a user would, from another process."""
