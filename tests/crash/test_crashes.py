@@ -22,7 +22,7 @@ def run(campaign: str, **options: Any) -> Any:
         [sys.executable, str(CAMPAIGNS), campaign, json.dumps(options)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1_500,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -275,7 +275,7 @@ class TestComplete:
             assert not box.settled
             time.sleep(0.02)
         growing.close()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not (ready := box.complete()) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert [file.name for file in ready] == ["1.csv", "2.csv"]
@@ -309,7 +309,7 @@ class TestWatching:
         thread.start()
         yield seen
         stop.set()
-        thread.join(timeout=10)
+        thread.join(timeout=120)
         assert not thread.is_alive()
 
     def test_files_are_published_as_they_arrive(
@@ -317,7 +317,7 @@ class TestWatching:
     ) -> None:
         for number in range(3):
             arrive(inbox, f"{number}.csv")
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 120
             while len(watcher) <= number and time.monotonic() < deadline:
                 time.sleep(0.02)
             assert watcher == [f"{n}.csv" for n in range(number + 1)]
