@@ -15,7 +15,6 @@ from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import measure_with
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.degrees import generator
 from psgraph.methods.plus.persistence import kept_share, old_edges
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.psgraph.reconstruction import reconstruct
@@ -145,18 +144,19 @@ class PlusStep:
 def plus_steps(seed: int = PLUS_SEED) -> list[PlusStep]:
     """Run PSGraph+ on the stream."""
     method, engine, steps = PSGraphPlus(), LocalEngine(), []
-    state, previous, spending = None, None, Accountant(GUARANTEE)
+    state, previous, spending, graph = None, None, Accountant(GUARANTEE), None
     for timestamp, snapshot in enumerate(stream()):
         sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
         budget = Budget(method.request(state, spending), sampler, spending=spending)
         measurement = measure_with(method, snapshot, state, budget, engine, previous=previous)
-        before, state = state, method.update(state, measurement)
-        sizes = measurement.sizes
-        share = kept_share(state.persistence)
-        u, v = old_edges(before, sizes.roster, share, generator(sizes.seed, 2))
+        state = method.update(state, measurement)
+        bits, share = sampler.source.bits(63), kept_share(state.persistence)
+        u, v = old_edges(graph, snapshot.roster, share, np.random.Generator(np.random.PCG64(bits)))
         candidates = frozenset(
             (min(pair), max(pair)) for pair in zip(u.tolist(), v.tolist(), strict=True)
         )
-        steps.append(PlusStep(snapshot, measurement, state, candidates, edges_of(state)))
+        rng = np.random.Generator(np.random.PCG64(bits))
+        graph = method.synthesise(state, graph, rng, engine)
+        steps.append(PlusStep(snapshot, measurement, state, candidates, edges_of(graph)))
         spending, previous = spending.record(budget.epsilon), snapshot
     return steps

@@ -144,6 +144,9 @@ class Method(ABC, Generic[Measurement, State]):
     needs_all_edges
         Whether `measure` holds all edges of a snapshot in memory on one machine, instead of
         asking an engine for sums over parts of them. Publishing from a store says so first.
+    rehearsal_epsilons
+        The ε of a window of 2 under which `rehearsals` are run: enough of them to reach every
+        kernel.
     distribution_version
         Incremented when ledgers begun with an earlier version of the method must not be
         continued, because what they hold would be read as something else; they are refused. A
@@ -157,6 +160,7 @@ class Method(ABC, Generic[Measurement, State]):
     distribution_version: ClassVar[int] = 1
     remembers_snapshot: ClassVar[bool] = False
     grows_from_release: ClassVar[bool] = False
+    rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)
     needs_all_edges: ClassVar[bool] = False
 
     @property
@@ -179,10 +183,7 @@ class Method(ABC, Generic[Measurement, State]):
         return cls(**read_settings(cls, settings))
 
     def rehearsals(self) -> Sequence[Method[Any, Any]]:
-        """Return methods that together run all compiled code of this one on a stream of two rings.
-
-        They are run on made-up data to compile kernels ahead of time; by default the method itself.
-        """
+        """Return variants that together compile every kernel (used for warm-up)."""
         return [self]
 
     def request(self, state: State | None, spending: Accountant) -> Fraction:

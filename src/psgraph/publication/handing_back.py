@@ -47,7 +47,8 @@ class HandingBack:
 
         Privacy: a release, or a function of sealed values. Reads no private edge.
         """
-        return self._known_graph(timestamp) or self._make_again(timestamp).graph
+        graph = self._known_graph(timestamp)
+        return self._make_again(timestamp).graph if graph is None else graph
 
     def _known_graph(self, timestamp: int) -> SyntheticGraph | None:
         if self._remade is not None and self._remade[0] == timestamp:

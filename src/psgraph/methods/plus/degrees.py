@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
+from psgraph.graph.frozen import read_only
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
 from psgraph.methods.plus.persistence import kept_share, kept_share_track, steadiness
 from psgraph.methods.plus.schedule import Mode, next_mode, top_count
-from psgraph.methods.plus.state import PlusState, SizeReadings
+from psgraph.methods.plus.state import PlusState, Purpose, SizeReadings
 from psgraph.methods.plus.targets import ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
-from psgraph.methods.plus.triangles import node_degrees
 
-__all__ = ["DegreeStep", "degree_step", "generator"]
+__all__ = ["DegreeStep", "degree_step"]
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,6 @@ class DegreeStep:
         return degree_classes(self.wanted)
 
 
-def generator(seed: int, purpose: int) -> np.random.Generator:
-    """Return a generator for one purpose, from the seed sealed in a measurement."""
-    return np.random.Generator(np.random.PCG64([seed, purpose]))
-
-
 def degree_step(
     state: PlusState | None, sizes: SizeReadings, *, resets: bool, use_curve: bool
 ) -> DegreeStep:
@@ -81,7 +76,7 @@ def degree_step(
     curve_track = _curve_track(state, sizes)
     curve = None if state is None else state.curve
     before = Nodes.start() if state is None else state.nodes
-    nodes = before.joined(sizes.roster, generator(sizes.seed, 0))
+    nodes = before.joined(sizes.roster, sizes.random(Purpose.NEW_NODES))
     mode: Mode = "undecided" if state is None else state.mode
     new_share = 0.0 if state is None else state.new_share
     scale = None
@@ -132,7 +127,7 @@ def degree_step(
         shares=shares,
         edge_count=edge_count,
         sure_scale=scale,
-        rng=generator(sizes.seed, 1),
+        rng=sizes.random(Purpose.WANTED_DEGREES),
     )
     return DegreeStep(
         edges_per_node=per_node,
@@ -143,7 +138,7 @@ def degree_step(
         nodes=nodes,
         order=order,
         numbers=(ties.astype(np.float64) * 2.0**52).astype(np.uint64),
-        wanted=wanted,
+        wanted=read_only(wanted),  # as it comes out of a ledger: see `PlusState`
         mode=mode,
         new_share=new_share,
     )
@@ -203,8 +198,7 @@ def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: fl
     """
     if state is None or most == 0 or not len(state.roster):
         return estimates
-    size = len(state.roster)
-    before = node_degrees(state.u, state.v, size).astype(np.float64)
+    before = state.degrees.astype(np.float64)
     if state.roster is not nodes.roster:
         there = state.roster.positions(nodes.roster.ids)
         before = np.where(there >= 0, before[there], estimates)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -19,7 +18,6 @@ from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
-    BLOCKS,
     OF_TIMESTAMP,
     Communities,
     CommunityReadings,
@@ -27,7 +25,9 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step
+from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.hubs import HubRows, hub_count
+from psgraph.methods.plus.legacy import state_with_graph
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.persistence import kept_share
 from psgraph.methods.plus.queries import (
@@ -44,26 +44,16 @@ from psgraph.methods.plus.schedule import (
     Shares,
     shares_of,
     typical_shares,
-    with_search,
 )
 from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
-from psgraph.methods.plus.synthesis import draw_graph
+from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PSGraphPlus"]
-
-
-@dataclass(frozen=True)
-class _Known:
-    """The degree step of a measurement, kept from `measure` for the `update` that follows."""
-
-    state: PlusState | None
-    sizes: SizeReadings
-    step: DegreeStep
 
 
 class PSGraphPlus(Method[PlusMeasurement, PlusState]):
@@ -97,9 +87,6 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     synthetic graphs without communities. Where released sizes say that a search can't succeed, it
     is not made and costs nothing.
 
-    The graph of a timestamp is made in `update`, from random bits that are sealed in the
-    measurement, because the next timestamp builds on it; `synthesise` returns it.
-
     O(n + m) time per timestamp and, once per window, the time to count triangles and common
     neighbours. O(n + m) memory.
 
@@ -129,6 +116,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         Track,
     )
     remembers_snapshot: ClassVar[bool] = True
+    grows_from_release: ClassVar[bool] = True
+    # The second is enough to search for communities; with the third, triangles are capped.
+    rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8", "128", "1/4")
 
     def __init__(
         self,
@@ -146,12 +136,6 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         self.clustering = checked_flag("clustering", clustering)
         self.communities = checked_flag("communities", communities)
         self.resets = checked_flag("resets", resets)
-        self._known: _Known | None = None
-        self._scheduled: tuple[PlusState | None, Accountant, Shares] | None = None
-
-    def rehearsals(self) -> list[PSGraphPlus]:
-        """Return the method, and one that searches for communities whatever the sizes are."""
-        return [self, _Eager(**{name: bool(value) for name, value in self.parameters().items()})]
 
     @property
     def _parts(self) -> Parts:
@@ -165,15 +149,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return self._shares(state, spending).total
 
     def _shares(self, state: PlusState | None, spending: Accountant) -> Shares:
-        """The shares of a timestamp, computed once for `request` and `measure`."""
-        known = self._scheduled
-        if known is not None and known[0] is state and known[1] is spending:
-            return known[2]
+        """The shares of a timestamp."""
         mode: Mode = "undecided" if state is None else state.mode
         again = state is not None and state.search.again and mode != "steady"
-        shares = shares_of(self._parts, spending, mode, all_that_is_free=again)
-        self._scheduled = state, spending, shares
-        return shares
+        return shares_of(self._parts, spending, mode, all_that_is_free=again)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
@@ -239,6 +218,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 snapshot, previous, shares, budget, engine, divide=self._divider(state, snapshot)
             )
             shares = sizes.shares
+        if not shares.asks_structure:
+            none = StructureReadings(None, None, None, None, None)
+            return PlusMeasurement(sizes, None, none, None, drawn_after_seal=True)
         with phase("degrees"):
             step = self._degree_step(state, sizes)
         hubs = step.order[: hub_count(step.order.size)]
@@ -261,7 +243,13 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 communities = measure_communities(
                     snapshot, found, step.order, step.wanted, shares, budget, engine
                 )
-        return PlusMeasurement(sizes, step.classes if divided else None, structure, communities)
+        return PlusMeasurement(
+            sizes,
+            step.classes if divided else None,
+            structure,
+            communities,
+            drawn_after_seal=True,
+        )
 
     def _divider(
         self, state: PlusState | None, snapshot: Snapshot
@@ -281,39 +269,15 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return best_cap(degrees, float(shares.triangles))
 
     def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
-        """The degree step, computed once where `update` follows `measure` in one process."""
-        known = self._known
-        if known is not None and known.state is state and known.sizes is sizes:
-            return known.step
-        step = degree_step(state, sizes, resets=self.resets, use_curve=self.curve)
-        self._known = _Known(state, sizes, step)
-        return step
+        return degree_step(state, sizes, resets=self.resets, use_curve=self.curve)
 
     def update(self, state: PlusState | None, measurement: PlusMeasurement) -> PlusState:
-        """Combine a measurement with the past and draw the graph of this timestamp."""
-        sizes = measurement.sizes
+        """Combine a measurement with the past."""
         with phase("degrees"):
-            step = self._degree_step(state, sizes)
-            self._known = None
-        drawn = draw_graph(state, measurement, step)
-        return PlusState(
-            roster=sizes.roster,
-            u=drawn.edges.u,
-            v=drawn.edges.v,
-            edge_count=step.edge_count,
-            edges_per_node=step.edges_per_node,
-            persistence=step.persistence,
-            curve_track=step.curve_track,
-            curve=step.curve,
-            nodes=step.nodes,
-            mixing=drawn.mixing,
-            hub_rows=drawn.hub_rows,
-            block_seed=drawn.block_seed,
-            clustering=drawn.clustering,
-            mode=step.mode,
-            new_share=step.new_share,
-            search=drawn.search,
-        )
+            step = self._degree_step(state, measurement.sizes)
+        if not measurement.drawn_after_seal:
+            return state_with_graph(state, measurement, step)
+        return next_state(state, measurement, step)
 
     def synthesise(
         self,
@@ -322,9 +286,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         rng: np.random.Generator,
         engine: Engine,
     ) -> SyntheticGraph:
-        """Return the graph that `update` made."""
-        del previous, rng, engine
-        return SyntheticGraph(state.roster, state.u, state.v)
+        """Draw a graph that keeps edges of the release before."""
+        del engine
+        sealed = state.graph
+        return draw(state, previous, rng) if sealed is None else sealed
 
     def summary(self, state: PlusState) -> Mapping[str, Any]:
         return {
@@ -334,24 +299,3 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "hub_rows": state.hub_rows is not None,
             "communities": state.search.used,
         }
-
-
-class _Eager(PSGraphPlus):
-    """Always searches and caps, so that the code for both is compiled ahead of time."""
-
-    def _cap(self, degrees: Integers, shares: Shares) -> Cap | None:
-        del degrees, shares
-        return Cap(8, 1.0)
-
-    def _divider(
-        self, state: PlusState | None, snapshot: Snapshot
-    ) -> Callable[[Shares, int, Integers | None], Shares]:
-        del state, snapshot
-
-        def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
-            del noisy_edges, noisy_curve
-            search = OF_TIMESTAMP * shares.on_nodes
-            blocks = BLOCKS * search
-            return with_search(shares, growth=search - blocks, blocks=blocks, hubs=self.hubs)
-
-        return divide

@@ -6,7 +6,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.jit import kernel, lean_kernel
-from psgraph.graph import Roster
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.plus.state import PlusState, SizeReadings
 from psgraph.methods.plus.swap_choices import State, below
 from psgraph.methods.plus.tracking import Track, laplace_variance
@@ -43,18 +43,17 @@ def steadiness(share: float) -> float:
 
 
 def old_edges(
-    state: PlusState | None, roster: Roster, share: float, rng: np.random.Generator
+    previous: SyntheticGraph | None, roster: Roster, share: float, rng: np.random.Generator
 ) -> tuple[Labels, Labels]:
-    """Return edges of the last synthetic graph in random order, at most the share of it."""
-    if state is None or share == 0:
+    """Return edges of the release before in random order, at most the share of it."""
+    if previous is None or share == 0:
         return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
-    u, v = state.u, state.v
-    if state.roster is roster or state.roster == roster:
-        u, v = u.copy(), v.copy()
-    else:
-        u, v = _moved(u, v, roster.positions(state.roster.ids))
+    u, v = previous.u.copy(), previous.v.copy()
+    count = round(share * u.size)
+    if previous.roster is not roster and previous.roster != roster:
+        u, v = _moved(u, v, roster.positions(previous.roster.ids))
+        count = min(count, u.size)
     random = rng.integers(1 << 63, size=1, dtype=np.uint64)
-    count = min(round(share * state.u.size), u.size)
     _draw(u, v, count, random)
     return u[:count], v[:count]
 

@@ -107,8 +107,13 @@ class Shares:
 
     @property
     def opens_window(self) -> bool:
-        """Whether structure is asked."""
+        """Whether this is the first timestamp of a window."""
         return self.timestamp % self.window == 0
+
+    @property
+    def asks_structure(self) -> bool:
+        """Whether any query depends on released degrees."""
+        return bool(self.mixing or self.hubs or self.growth or self.triangles)
 
 
 def shares_of(

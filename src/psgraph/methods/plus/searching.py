@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-
-import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.base import Edges
@@ -18,10 +16,10 @@ from psgraph.methods.plus.communities import (
     run_passes,
 )
 from psgraph.methods.plus.decision import bar_without_communities, decide
-from psgraph.methods.plus.degrees import DegreeStep, generator
+from psgraph.methods.plus.degrees import DegreeStep
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import Shares, with_search
-from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings
+from psgraph.methods.plus.state import PlusMeasurement, PlusState, Purpose, SizeReadings
 
 __all__ = ["known_communities", "next_search", "search_shares"]
 
@@ -64,11 +62,14 @@ def known_communities(state: PlusState | None, sizes: SizeReadings) -> Communiti
     """Return the communities of the last timestamp on the roster of this one."""
     if state is None or state.search.found is None:
         return None
-    return state.search.found.on(sizes.roster, generator(sizes.seed, 6))
+    return state.search.found.on(sizes.roster, sizes.random(Purpose.NEW_MEMBERS))
 
 
 def next_search(
-    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep, plain: Target
+    state: PlusState | None,
+    measurement: PlusMeasurement,
+    step: DegreeStep,
+    plain: Callable[[], Target],
 ) -> Search:
     """Return where the search stands after this timestamp.
 
@@ -78,7 +79,7 @@ def next_search(
     Parameters
     ----------
     plain
-        What a graph without communities should look like.
+        Returns what a graph without communities should look like, if a search was made.
     """
     sizes, readings, shares = measurement.sizes, measurement.communities, measurement.sizes.shares
     search = Search() if state is None else state.search
@@ -90,13 +91,13 @@ def next_search(
     sealed = iter(readings.noisy_rows)
     progress = run_passes(found, step.order, step.wanted, shares.growth, lambda *_: next(sealed))
     bar = bar_without_communities(
-        _without_communities(plain, sizes.seed),
+        _without_communities(plain(), sizes),
         step.order,
         step.wanted,
         labels=progress.plan.labels,
         growth=shares.growth,
         blocks=shares.blocks,
-        rng=generator(sizes.seed, 7),
+        rng=sizes.random(Purpose.REHEARSED_PASSES),
     )
     return decide(
         search,
@@ -109,8 +110,7 @@ def next_search(
     )
 
 
-def _without_communities(plain: Target, seed: int) -> Iterator[Edges]:
-    none = np.zeros(0, dtype=np.int32)
+def _without_communities(plain: Target, sizes: SizeReadings) -> Iterator[Edges]:
     rehearsals = REHEARSALS if plain.edge_count < MANY_EDGES else 1
     for number in range(rehearsals):
-        yield realise(plain, kept=(none, none), rng=generator(seed, 8 + number))
+        yield realise(plain, rng=sizes.random(Purpose.REHEARSED_GRAPHS, number))
