@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method, find_method
+from psgraph.methods.private import PrivateEdges
 from psgraph.methods.psgraph import PSGraph, PSGraphMeasurement, PSGraphState
 from psgraph.methods.psgraph.perturbation import capped_degrees
+from psgraph.methods.queries import degrees
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
-from .streams import ENGINE, budget, hubs, step
+from .streams import ENGINE, asking, budget, hubs, step
 
 SWITCHES = st.fixed_dictionaries(
     {
@@ -59,7 +61,7 @@ def test_defined_on_every_stream(stream, switches, epsilon, seed):
     state = None
     for index, snapshot in enumerate(stream):
         money = budget(epsilon, seed=100 * seed + index)
-        measurement = method.measure(snapshot, state, money, ENGINE)
+        measurement = method.measure(asking(snapshot, money), state)
         assert money.remaining == 0
         state = method.update(state, measurement)
         graph = method.synthesise(state, None, np.random.default_rng(seed), ENGINE)
@@ -121,8 +123,8 @@ def test_the_epsilon_of_a_timestamp_is_split_as_in_the_paper(epsilon):
     snapshot = hubs(300, 900, seed=2)
     method = PSGraph(threshold=10**9)
     first, second = budget(epsilon), budget(epsilon)
-    state = method.update(None, method.measure(snapshot, None, first, ENGINE))
-    method.measure(snapshot, state, second, ENGINE)
+    state = method.update(None, method.measure(asking(snapshot, first), None))
+    method.measure(asking(snapshot, second), state)
     assert [(c.label, c.epsilon, c.sensitivity) for c in first.trace] == [
         ("edges", edge, 1),
         ("super-graph edges", rest / 4, 1),
@@ -147,16 +149,17 @@ def test_the_plan_is_what_happens(epsilon):
     planned = method.plan(WEventPrivacy(epsilon, window=1), nodes=300)
     traces = {}
     first, second = budget(epsilon), budget(epsilon)
-    state = method.update(None, method.measure(snapshot, None, first, ENGINE))
+    state = method.update(None, method.measure(asking(snapshot, first), None))
     traces["communities found again"] = first.trace
-    method.measure(snapshot, state, second, ENGINE)
+    method.measure(asking(snapshot, second), state)
     traces["communities kept"] = second.trace
     for case, trace in traces.items():
-        rows = [(row.label, row.epsilon, row.sensitivity) for row in planned if row.case == case]
-        drawn = [
-            (c.label, c.epsilon, c.sensitivity) for c in trace if c.mechanism == "discrete Laplace"
+        rows = [
+            (row.label, row.epsilon, row.sensitivity, row.noise)
+            for row in planned
+            if row.case == case
         ]
-        assert rows == drawn
+        assert rows == [(c.label, c.epsilon, c.sensitivity, c.mechanism) for c in trace]
 
 
 def test_neighbours_leave_the_same_trace():
@@ -165,7 +168,7 @@ def test_neighbours_leave_the_same_trace():
     traces = []
     for graph in (snapshot, fewer):
         money = budget("1", seed=3)
-        PSGraph().measure(graph, None, money, ENGINE)
+        PSGraph().measure(asking(graph, money), None)
         traces.append([(c.mechanism, c.label, c.epsilon, c.sensitivity) for c in money.trace])
     assert traces[0] == traces[1]
 
@@ -285,7 +288,7 @@ def test_fusion_off_takes_the_consistent_degrees():
     snapshot = CALM[0]
     method = PSGraph(fusion=False)
     state = step(method, snapshot)
-    drawn = method.measure(snapshot, state, budget("1", seed=8), ENGINE)
+    drawn = method.measure(asking(snapshot, seed=8), state)
     assert not drawn.found
     inner, outer = capped_degrees(
         norm_sub(drawn.noisy_inner_degrees), norm_sub(drawn.noisy_outer_degrees), drawn.labels
@@ -321,7 +324,7 @@ def test_fusion_follows_the_ids_when_the_roster_changes():
 
 
 def test_fusion_reduces_the_noise():
-    truth = ENGINE.split_degrees(CALM[0], np.zeros(400, dtype=np.int32))[0]
+    truth = degrees(PrivateEdges(CALM[0], ENGINE))
     errors = {}
     for fusion in (True, False):
         state = run(PSGraph(fusion=fusion), CALM * 2, epsilon="1", seed=40)[-1]
@@ -354,7 +357,7 @@ def test_measuring_is_determined_by_the_seed():
 def test_update_does_not_change_its_arguments():
     method = PSGraph()
     state = step(method, CALM[0])
-    drawn = method.measure(CALM[0], state, budget("1", seed=2), ENGINE)
+    drawn = method.measure(asking(CALM[0], seed=2), state)
 
     def frozen() -> list[bytes]:
         values = [*vars(state).values(), *vars(drawn).values()]

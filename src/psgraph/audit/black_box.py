@@ -26,9 +26,9 @@ from psgraph.audit.transcripts import Recorder
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
-from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
+from psgraph.methods.tmf import UnprovenLinearFilter
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
@@ -73,7 +73,7 @@ class MechanismCase:
 
 
 def _laplace(values: list[int], *, sensitivity: int, copies: int) -> LaplaceCounts:
-    return LaplaceCounts(np.tile(np.array(values), (copies, 1)), per_edge(sensitivity))
+    return LaplaceCounts(np.tile(np.array(values), (copies, 1)), sensitivity)
 
 
 def _clipped(output: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ def _sparse_counts(_copies: int) -> MechanismCase:
             np.ones_like(cells),
             size=12,
             threshold=lambda _values, _often: 0.0,
-            sensitivity=per_edge(1),
+            sensitivity=1,
         )
         for cells in (_cells(), _cells(5))
     )

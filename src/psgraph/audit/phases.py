@@ -18,11 +18,10 @@ from psgraph.audit.small_graphs import all_graphs, neighbouring_pairs
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.methods.plus.ladder import Ladder, Rungs
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import perturbation
+from psgraph.methods.queries import CommunityChoices, EdgeCount
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
 
 __all__ = ["PHASES", "broken_phases", "phase_loss"]
 
@@ -68,24 +67,20 @@ def phase_loss(name: str) -> tuple[float, float]:
 
 
 def _edge_count(snapshot: Snapshot, budget: Budget) -> None:
-    budget.run(
-        LaplaceCount(ENGINE.edge_count(snapshot), per_edge(1)), epsilon=Fraction(2), label="edges"
-    )
+    PrivateSnapshot(snapshot, budget, ENGINE).ask(EdgeCount(), epsilon=Fraction(2))
 
 
 def _structure(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:
     perturbation.measure_structure(
-        snapshot, np.array(labels, dtype=np.int32), budget, ENGINE, epsilon=Fraction(2)
+        PrivateSnapshot(snapshot, budget, ENGINE),
+        np.array(labels, dtype=np.int32),
+        epsilon=Fraction(2),
     )
 
 
 def _choice(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:
     before = np.array(labels, dtype=np.int32)
-    budget.run(
-        CommunityChoice(ENGINE.community_scores(snapshot, before), before),
-        epsilon=Fraction(4),
-        label="choice",
-    )
+    PrivateSnapshot(snapshot, budget, ENGINE).ask(CommunityChoices(before), epsilon=Fraction(4))
 
 
 PHASES: dict[str, tuple[Run, Fraction]] = {

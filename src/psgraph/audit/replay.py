@@ -187,13 +187,13 @@ def _within_sensitivity(
 ) -> None:
     """Each call moves by at most its sensitivity for every differing snapshot it can read."""
     readable = {timestamp}
-    if method.remembers_snapshot and timestamp and transcripts[timestamp - 1].reserves:
+    if method.reads_previous() and timestamp and transcripts[timestamp - 1].reserves:
         readable.add(timestamp - 1)
     differing = len(readable & pair.differing)
     for call in transcripts[timestamp].calls:
         if call.mechanism is None:
             continue
-        allowed = differing * call.mechanism.sensitivity.amount
+        allowed = differing * call.mechanism.sensitivity
         if call.distance > allowed:
             raise Divergence(
                 f"{call.facts[1]!r} moves by {call.distance}, "

@@ -10,7 +10,8 @@ import numpy as np
 from psgraph.audit.transcripts import Recorder
 from psgraph.engines.base import Engine
 from psgraph.graph import Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, measure_with
+from psgraph.methods.base import Method
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
@@ -34,7 +35,7 @@ def measure_first(
     accountant.check(granted)
     unused = Sampler(RandomSource.seeded(0))  # the recorder has its own
     budget = recorder.budget(granted, unused, spending=accountant)
-    measure_with(method, snapshot, None, budget, engine, previous=None)
+    method.measure(PrivateSnapshot(snapshot, budget, engine), None)
 
 
 def measure_stream(
@@ -54,7 +55,7 @@ def measure_stream(
             measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
             accountant, state = accountant.record(measured.spent), measured.state
             yield measured
-            previous = snapshot
+            previous = Previous.of(snapshot, measured.charges)
 
 
 def synthesise(

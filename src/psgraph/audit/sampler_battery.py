@@ -24,7 +24,6 @@ from psgraph.methods.der.splits import SplitChoice
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts, noise_histogram
 from psgraph.privacy.mechanisms.top import LargestCells
@@ -122,7 +121,7 @@ def _cases() -> dict[str, tuple[Callable[[Sampler], Hashable], Callable[[], Dist
         Plan(np.arange(3), np.ones(3), np.zeros((3, 1), np.float32), 0),
     )
     sparse = SparseLaplaceCounts(
-        _cells(1), _cells(2), size=3, threshold=lambda _v, _o: 0.0, sensitivity=per_edge(1)
+        _cells(1), _cells(2), size=3, threshold=lambda _v, _o: 0.0, sensitivity=1
     )
     return {
         "uniform order": (

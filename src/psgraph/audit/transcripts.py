@@ -18,7 +18,6 @@ from psgraph._runtime.arrays import Integers
 from psgraph.audit.mutation import Patch
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.guarantee import ONE_EDGE
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -68,7 +67,7 @@ class Transcript:
         """The privacy loss between the two runs, at most: ε · distance/sensitivity, added up."""
         return sum(
             (
-                call.epsilon * call.distance / call.mechanism.sensitivity.amount
+                call.epsilon * call.distance / call.mechanism.sensitivity
                 for call in self.calls
                 if call.mechanism is not None
             ),
@@ -107,7 +106,6 @@ class Recorder:
         epsilon: Fraction,
         sampler: Sampler,
         *,
-        unit: str = ONE_EDGE,
         spending: Accountant | None = None,
     ) -> Budget:
         """A budget for the next timestamp."""
@@ -117,7 +115,7 @@ class Recorder:
         if self._forced is not None and self._forced[number].granted != epsilon:
             raise Divergence("what the method requests depends on the edges")
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
-        return ListeningBudget(self, epsilon, own, unit=unit, spending=spending)
+        return ListeningBudget(self, epsilon, own, spending=spending)
 
     def run(self, mechanism: Mechanism[Any], facts: tuple[Any, ...], epsilon: Fraction) -> Any:
         """Record what a mechanism draws, or compare it with the recorded one and return that."""
@@ -187,15 +185,21 @@ class ListeningBudget(Budget):
         epsilon: Fraction,
         sampler: Sampler,
         *,
-        unit: str = ONE_EDGE,
         spending: Accountant | None = None,
         whole: ListeningBudget | None = None,
         part: str = "",
     ) -> None:
-        super().__init__(epsilon, sampler, unit=unit, spending=spending)
+        super().__init__(epsilon, sampler, spending=spending)
         self._recorder, self._whole, self._part = recorder, whole, part
 
-    def run(self, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str) -> Any:
+    def run(
+        self,
+        mechanism: Mechanism[Any],
+        *,
+        epsilon: Fraction,
+        label: str,
+        sensitivity: int | None = None,
+    ) -> Any:
         facts = (
             "run",
             label,
@@ -203,19 +207,21 @@ class ListeningBudget(Budget):
             getattr(mechanism, "name", ""),
             epsilon,
             mechanism.sensitivity,
+            sensitivity,
             tuple(mechanism.shape),
             self._part,
         )
         recorded = self._recorder.run(mechanism, facts, epsilon)
         if recorded is not None:
-            return super().run(_Forced(mechanism, recorded.output), epsilon=epsilon, label=label)
-        output = super().run(mechanism, epsilon=epsilon, label=label)
+            mechanism = _Forced(mechanism, recorded.output)
+            return super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+        output = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
         self._recorder.add(Call(facts, mechanism, epsilon, output))
         return output
 
-    def reserve(self, epsilon: Fraction, *, label: str) -> None:
+    def reserve(self, epsilon: Fraction, *, label: str, sensitivity: int = 1) -> None:
         self._free(("reserve", label, epsilon, self._part), lambda: None)
-        super().reserve(epsilon, label=label)
+        super().reserve(epsilon, label=label, sensitivity=sensitivity)
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         self._free(("parallel", epsilon, parts, self._part), lambda: None)
@@ -225,7 +231,6 @@ class ListeningBudget(Budget):
                 self._recorder,
                 epsilon,
                 self._sampler,
-                unit=self.unit,
                 spending=self.spending,
                 whole=self,
                 part=f"{self._part} / {name}" if self._part else name,

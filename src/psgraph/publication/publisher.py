@@ -20,6 +20,7 @@ from psgraph.engines.local import LocalEngine
 from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
+from psgraph.methods.private import Previous
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
 from psgraph.publication.checking import (
@@ -113,7 +114,7 @@ class Publisher:
         self._measuring = Measuring(method, engine, seed=seed, noise=noise)
         self._progress = progress
         self._cursor = 0
-        self._latest: tuple[int, Snapshot] | None = None  # for methods that read two snapshots
+        self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
         self._grown: tuple[int, SyntheticGraph] | None = None  # for those that grow from a release
         self._lock = threading.RLock()
         self._directory = None if out is None else ReleaseDirectory(as_path(out, "out"))
@@ -284,8 +285,8 @@ class Publisher:
             else:
                 release = self._publish_next(snapshot, times)
             self._cursor = number + 1
-            if self.method.remembers_snapshot:
-                self._latest = number, snapshot
+            if self.method.reads_previous():
+                self._latest = number, Previous.of(snapshot, release.certificate.charges)
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:

@@ -41,13 +41,13 @@ def _draw_then_charge(
     drawn = mechanism.draw(self._sampler, epsilon)
     self._take(epsilon, label)
     self._record(
-        Charge(mechanism.name, label, epsilon, mechanism.sensitivity.amount, tuple(mechanism.shape))
+        Charge(mechanism.name, label, epsilon, mechanism.sensitivity, tuple(mechanism.shape))
     )
     return drawn
 
 
 def _float_laplace(self: LaplaceCounts, _sampler: Sampler, epsilon: Fraction) -> Any:
-    scale = self.sensitivity.amount / float(epsilon)
+    scale = self.sensitivity / float(epsilon)
     return np.rint(self.values + np.random.default_rng().laplace(0, scale, self.values.shape))
 
 
@@ -78,8 +78,8 @@ def _round_up(value: Fraction, *, denominator: int, largest: int) -> tuple[int, 
     return -(-value.numerator * denominator // value.denominator), denominator
 
 
-_DOUBLED = ("epsilon / self.sensitivity.amount", "2 * epsilon / self.sensitivity.amount")
-_FORGOTTEN = ("epsilon / self.sensitivity.amount", "epsilon")
+_DOUBLED = ("epsilon / self.sensitivity", "2 * epsilon / self.sensitivity")
+_FORGOTTEN = ("epsilon / self.sensitivity", "epsilon")
 
 KERNEL = (
     Mutant(

@@ -25,8 +25,7 @@ from psgraph.methods.plus.method import PSGraphPlus
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph import perturbation
 from psgraph.methods.psgraph.method import PSGraph
-from psgraph.methods.tmf import linear_filter
-from psgraph.methods.tmf.method import TmF
+from psgraph.methods.tmf import TmF, linear_filter
 
 __all__ = ["METHODS"]
 
@@ -223,8 +222,8 @@ METHODS = (
         _edit(
             perturbation,
             "measure_structure",
-            "LaplaceCounts(inner_degrees, per_edge(2))",
-            "LaplaceCounts(inner_degrees, per_edge(1))",
+            "LaplaceCounts(inner_degrees, 2)",
+            "LaplaceCounts(inner_degrees, 1)",
         ),
         ("enumeration", "replay"),
     ),
@@ -291,8 +290,8 @@ METHODS = (
         _edit(
             GrowthPass,
             "draw",
-            "rate = epsilon / self.sensitivity.amount",
-            "rate = 2 * epsilon / self.sensitivity.amount",
+            "rate = epsilon / self.sensitivity",
+            "rate = 2 * epsilon / self.sensitivity",
         ),
         ("samplers",),
     ),
