@@ -21,7 +21,7 @@ from psgraph.methods.der.areas import (
     WholeMatrix,
 )
 from psgraph.methods.ldpgen import GroupDegrees
-from psgraph.methods.plus.capped import Cap
+from psgraph.methods.plus.triangles import Cap
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (

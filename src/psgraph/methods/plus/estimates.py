@@ -7,6 +7,7 @@ forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,13 +16,17 @@ from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.clustering import Clustering, Unclustered
-from psgraph.methods.plus.communities import Search
-from psgraph.methods.plus.degrees import DegreeStep
+from psgraph.methods.plus.communities import (
+    Communities,
+    Search,
+    bar_without_communities,
+    decide,
+    run_passes,
+)
+from psgraph.methods.plus.degrees import DegreeStep, kept_share, steadiness
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
 from psgraph.methods.plus.mixing import CELLS, Mixing, class_mixing
-from psgraph.methods.plus.persistence import kept_share, steadiness
 from psgraph.methods.plus.realisation import Target, realise
-from psgraph.methods.plus.searching import next_search
 from psgraph.methods.plus.state import (
     PlusMeasurement,
     PlusState,
@@ -34,6 +39,10 @@ from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import count_triangles, second_largest_degree, wedge_count
 
 __all__ = ["measured_clustering", "next_state", "without_clustering"]
+
+
+REHEARSALS = 4
+MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
 
 
 def next_state(
@@ -83,7 +92,7 @@ def without_clustering(
         return target_of(after)
 
     with phase("communities"):
-        return replace(after, search=next_search(state, measurement, step, plain))
+        return replace(after, search=_next_search(state, measurement, step, plain))
 
 
 def _mixing_track(
@@ -145,3 +154,54 @@ def measured_clustering(state: PlusState, measurement: PlusMeasurement, plain: E
     return state.clustering.measured(
         structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
     )
+
+
+def _next_search(
+    state: PlusState | None,
+    measurement: PlusMeasurement,
+    step: DegreeStep,
+    plain: Callable[[], Target],
+) -> Search:
+    """Return where the search stands after this timestamp.
+
+    Where degrees are asked at every timestamp, communities are dropped when a window opens: there
+    is nothing to keep them up to date with.
+
+    Parameters
+    ----------
+    plain
+        Returns what a graph without communities should look like, if a search was made.
+    """
+    sizes, readings, shares = measurement.sizes, measurement.communities, measurement.sizes.shares
+    search = Search() if state is None else state.search
+    found = None if state is None else state.communities_on(sizes)
+    if readings is None:
+        if shares.opens_window and state is not None and state.mode == "steady":
+            return Search()
+        return replace(search, found=found, again=False)
+    sealed = iter(readings.noisy_rows)
+    progress = run_passes(found, step.order, step.wanted, shares.growth, lambda *_: next(sealed))
+    bar = bar_without_communities(
+        _without_communities(plain(), sizes),
+        step.order,
+        step.wanted,
+        labels=progress.plan.labels,
+        growth=shares.growth,
+        blocks=shares.blocks,
+        rng=sizes.random(Purpose.REHEARSED_PASSES),
+    )
+    return decide(
+        search,
+        Communities.after(progress, sizes.roster, found),
+        readings.noisy_blocks,
+        bar,
+        degrees=step.wanted,
+        blocks=shares.blocks,
+        window=shares.timestamp // shares.window,
+    )
+
+
+def _without_communities(plain: Target, sizes: SizeReadings) -> Iterator[Edges]:
+    rehearsals = REHEARSALS if plain.edge_count < MANY_EDGES else 1
+    for number in range(rehearsals):
+        yield realise(plain, rng=sizes.random(Purpose.REHEARSED_GRAPHS, number))

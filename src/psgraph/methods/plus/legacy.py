@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from psgraph.methods.plus.degrees import DegreeStep
+from psgraph.methods.plus.degrees import DegreeStep, kept_share
 from psgraph.methods.plus.estimates import measured_clustering, without_clustering
-from psgraph.methods.plus.persistence import kept_share, old_edges
 from psgraph.methods.plus.realisation import realise
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, Purpose
-from psgraph.methods.plus.synthesis import swapped, target_of
+from psgraph.methods.plus.synthesis import old_edges, swapped, target_of
 from psgraph.methods.plus.triangles import node_degrees
 
 __all__ = ["state_with_graph"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,25 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
-from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
+    BLOCKS,
     OF_TIMESTAMP,
     Communities,
     CommunityReadings,
     Search,
+    Sizes,
+    community_share,
 )
 from psgraph.methods.plus.curve import DegreeCurve
-from psgraph.methods.plus.degrees import DegreeStep, degree_step
+from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.legacy import state_with_graph
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.persistence import kept_share
 from psgraph.methods.plus.queries import (
     QUERIES,
     measure_communities,
@@ -42,11 +44,12 @@ from psgraph.methods.plus.schedule import (
     Shares,
     shares_of,
     typical_shares,
+    with_search,
 )
-from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
+from psgraph.methods.plus.triangles import Cap, best_cap
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -202,7 +205,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
         with phase("sizes"):
-            sizes = measure_sizes(private, shares, divide=self._divider(state, private.roster))
+            sizes = measure_sizes(
+                private, shares, divide=partial(self._with_search, state, len(private.roster))
+            )
             shares = sizes.shares
         if not shares.asks_structure:
             none = StructureReadings(None, None, None, None, None)
@@ -222,23 +227,39 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         communities = None
         if shares.growth:
             with phase("communities"):
-                found = known_communities(state, sizes)
+                found = None if state is None else state.communities_on(sizes)
                 communities = measure_communities(private, found, step.order, step.wanted, shares)
         classes = step.classes if shares.mixing or shares.hubs else None
         return PlusMeasurement(sizes, classes, structure, communities, drawn_after_seal=True)
 
-    def _divider(
-        self, state: PlusState | None, roster: Roster
-    ) -> Callable[[Shares, int, Integers | None], Shares]:
-        """Return what fixes the shares of a timestamp once its first sizes are released."""
-        nodes = len(roster)
+    def _with_search(
+        self,
+        state: PlusState | None,
+        nodes: int,
+        shares: Shares,
+        noisy_edges: int,
+        noisy_curve: Integers | None,
+    ) -> Shares:
+        """Return the shares of a timestamp with those of a search, if one is to be made.
 
-        def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
-            if not self.communities:
-                return shares
-            return search_shares(state, shares, nodes, noisy_edges, noisy_curve, hubs=self.hubs)
-
-        return divide
+        Privacy: all arguments are public or released; the sum of the shares does not change.
+        """
+        again = state is not None and state.search.again
+        steady = state is not None and state.mode == "steady"
+        if not self.communities or not (shares.opens_window or again) or steady:
+            return shares
+        connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
+        share = community_share(
+            Search() if state is None else state.search,
+            Sizes(nodes, noisy_edges, connected),
+            window=shares.timestamp // shares.window,
+            granted=shares.on_nodes,
+            node_window=shares.node_window,
+        )
+        if not share:
+            return shares
+        blocks = BLOCKS * share
+        return with_search(shares, growth=share - blocks, blocks=blocks, hubs=self.hubs)
 
     def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
         return degree_step(state, sizes, resets=self.resets, use_curve=self.curve)

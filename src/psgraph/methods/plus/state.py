@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.frozen import read_only
-from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering
-from psgraph.methods.plus.communities import CommunityReadings, Search
+from psgraph.methods.plus.communities import Communities, CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.hubs import HubRows
 from psgraph.methods.plus.nodes import Nodes
 from psgraph.methods.plus.schedule import Mode, Shares
 from psgraph.methods.plus.tracking import Track
-from psgraph.methods.plus.triangles import node_degrees
+from psgraph.methods.plus.triangles import Cap, node_degrees
 
 __all__ = ["PlusMeasurement", "PlusState", "Purpose", "SizeReadings", "StructureReadings"]
 
@@ -181,6 +180,11 @@ class PlusState:
             object.__setattr__(self, "degrees", degrees)
         # As it comes out of a ledger, so that kernels are compiled for one type only.
         read_only(self.degrees)
+
+    def communities_on(self, sizes: SizeReadings) -> Communities | None:
+        """Return the communities that were found so far, on the roster of the next timestamp."""
+        found = self.search.found
+        return None if found is None else found.on(sizes.roster, sizes.random(Purpose.NEW_MEMBERS))
 
     @property
     def graph(self) -> SyntheticGraph | None:

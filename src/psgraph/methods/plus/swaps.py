@@ -13,33 +13,36 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
-from psgraph._runtime.jit import lean_kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph.engines.base import Edges
-from psgraph.methods.plus.neighbours import (
-    Lists,
-    adjacent,
-    common_neighbours,
-    neighbour_lists,
-    replace,
-    to_edges,
-)
-from psgraph.methods.plus.swap_choices import (
-    State,
-    Swap,
-    below,
-    large_neighbour,
-    large_wedge,
-    searched_whole,
-    small_wedge,
-    triangle,
-)
+from psgraph.engines.counting import adjacency
 from psgraph.methods.plus.triangles import count_triangles
 
-__all__ = ["swap_triangles"]
+__all__ = [
+    "State",
+    "adjacent",
+    "below",
+    "common_neighbours",
+    "neighbour_lists",
+    "replace",
+    "swap_triangles",
+    "to_edges",
+]
 
+Bitmaps = NDArray[np.uint64]
 Integer = int | np.integer[Any]
+
+Lists = tuple[Positions, Positions, Positions, Bitmaps]
+"""Begin of every list, the lists, the bitmap row of every node or -1, and the bitmaps."""
+
+Swap = tuple[np.int32, np.int32, np.int32, np.int32]
+"""x, b, c and e; e is -1 where nothing was found."""
+
+State = NDArray[np.uint64]
+"""The state of the generator: one number, so that a draw takes a nanosecond."""
 
 _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
@@ -49,6 +52,13 @@ _READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to sixteen time
 _READS_PER_TRY = 16
 _MORE_TO_ADD, _MORE_TO_REMOVE = 60_000, 500_000  # and a constant, for small graphs
 _MOST_READS = 20_000_000  # about half a second on a graph that does not fit the cache
+_TOURNAMENT = 4  # random neighbours of which the largest is taken
+_SCANNED = 16  # entries of a list that are searched
+_NONE = np.int32(-1)
+_BITS_PER_ENTRY = 64  # the bitmaps take at most 8 bytes per node and edge,
+_FEWEST_BITS = 1 << 25  # or 4 MB
+_SMALLEST_HUB = 16  # degree from which a bitmap pays
+_BLOCK = 32
 
 
 def swap_triangles(
@@ -247,3 +257,317 @@ def _swap(lists: Lists, x: Integer, b: Integer, c: Integer, e: Integer) -> Integ
     """Replace x-c and b-e by x-b and c-e; how many list entries had to move."""
     moved = replace(lists, x, c, b) + replace(lists, c, x, e)
     return moved + replace(lists, b, e, x) + replace(lists, e, b, c)
+
+
+# ---- the choice of four nodes
+#
+# Every choice has b and c with the same label, x and e with degrees within a factor of two, all
+# four different and neither x-b nor c-e an edge. Work is bounded: no list is searched further than
+# a few entries from a random one.
+
+
+@lean_kernel
+def below(state: State, limit: Integer) -> int:
+    """A uniform integer from 0 to limit - 1, limit < 2³² (SplitMix64)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    mixed = state[0]
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    high = (mixed >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32)
+    return np.int64(high)  # type: ignore[return-value]
+
+
+@lean_kernel
+def large_neighbour(lists: Lists, v: Integer, state: State) -> np.int32:
+    """The largest of a few random neighbours of v."""
+    starts, neighbours = lists[0], lists[1]
+    begin, count = starts[v], starts[v + 1] - starts[v]
+    largest, degree = neighbours[begin], -1
+    for _ in range(_TOURNAMENT):
+        x = neighbours[begin + below(state, count)]
+        if starts[x + 1] - starts[x] > degree:
+            largest, degree = x, starts[x + 1] - starts[x]
+    return largest
+
+
+@lean_kernel
+def large_wedge(
+    lists: Lists,
+    x: np.int32,
+    b: np.int32,
+    v: np.int32,
+    labels: Positions,
+    state: State,
+) -> Swap:
+    """Close the wedge x-v-b: c is a neighbour of x, e one of b."""
+    starts, neighbours = lists[0], lists[1]
+    begin, count = starts[x], starts[x + 1] - starts[x]
+    index = below(state, count)
+    for _ in range(min(_SCANNED, count)):
+        c = neighbours[begin + index]
+        if labels[c] == labels[b] and c != b and c != v:
+            return x, b, c, _end_to_remove(lists, x, b, c, v, state)
+        index = index + 1 if index + 1 < count else 0
+    return x, b, _NONE, _NONE
+
+
+@lean_kernel
+def searched_whole(lists: Lists, x: Integer) -> bool:
+    """Whether a search in the list of x looks at every entry, so that another finds no more."""
+    return bool(lists[0][x + 1] - lists[0][x] <= _SCANNED)
+
+
+@lean_kernel
+def small_wedge(lists: Lists, labels: Positions, label_sizes: Integers, state: State) -> Swap:
+    """Close a wedge x-v-b at a small b, which gives up e: e-b-v is no triangle."""
+    starts, neighbours = lists[0], lists[1]
+    b, v = _random_edge(lists, state)
+    e = _other_neighbour(lists, b, v, state)
+    if e < 0 or label_sizes[labels[b]] == 1 or adjacent(lists, v, e):
+        return _NONE, b, _NONE, _NONE
+    begin, count = starts[v], starts[v + 1] - starts[v]
+    index = below(state, count)
+    for _ in range(min(_SCANNED, count)):
+        x = neighbours[begin + index]
+        if x != b and _alike(starts, x, e) and not adjacent(lists, x, b):
+            c = _same_label(lists, x, b, e, v, labels, state)
+            return x, b, c, e if c >= 0 else _NONE
+        index = index + 1 if index + 1 < count else 0
+    return _NONE, b, _NONE, _NONE
+
+
+@lean_kernel
+def triangle(lists: Lists, labels: Positions, label_sizes: Integers, state: State) -> Swap:
+    """Open a triangle x-v-c at a small x, which gets a random neighbour b instead of c."""
+    neighbours = lists[1]
+    x, v = _random_edge(lists, state)
+    c = _other_neighbour(lists, x, v, state)
+    if c < 0 or label_sizes[labels[c]] == 1 or not adjacent(lists, v, c):
+        return x, _NONE, c, _NONE
+    for _ in range(_SCANNED):
+        b = neighbours[below(state, neighbours.size)]
+        if labels[b] == labels[c] and b != x and b != c and not adjacent(lists, x, b):
+            return x, b, c, _end_to_remove(lists, x, b, c, v, state)
+    return x, _NONE, c, _NONE
+
+
+@lean_kernel
+def _random_edge(lists: Lists, state: State) -> tuple[np.int32, np.int32]:
+    """A random edge, the end with the lower degree first."""
+    starts, neighbours = lists[0], lists[1]
+    one = neighbours[below(state, neighbours.size)]
+    other = neighbours[starts[one] + below(state, starts[one + 1] - starts[one])]
+    if starts[other + 1] - starts[other] > starts[one + 1] - starts[one]:
+        return one, other
+    return other, one
+
+
+@lean_kernel
+def _other_neighbour(lists: Lists, x: np.int32, v: np.int32, state: State) -> np.int32:
+    """A random neighbour of x that is not v; -1 if there is none."""
+    starts, neighbours = lists[0], lists[1]
+    begin, count = starts[x], starts[x + 1] - starts[x]
+    index = below(state, count)
+    if neighbours[begin + index] == v:
+        index = index + 1 if index + 1 < count else 0
+    c = neighbours[begin + index]
+    return c if c != v else _NONE
+
+
+@lean_kernel
+def _alike(starts: Positions, x: Integer, y: Integer) -> bool:
+    """Whether the degrees of x and y are within a factor of two."""
+    one, other = starts[x + 1] - starts[x], starts[y + 1] - starts[y]
+    return bool(one <= 2 * other and other <= 2 * one)
+
+
+@lean_kernel
+def _end_to_remove(
+    lists: Lists,
+    x: np.int32,
+    b: np.int32,
+    c: np.int32,
+    v: np.int32,
+    state: State,
+) -> np.int32:
+    """A neighbour e of b, not x, c or v, about as large as x and not adjacent to c; else -1."""
+    starts, neighbours = lists[0], lists[1]
+    begin, count = starts[b], starts[b + 1] - starts[b]
+    index = below(state, count)
+    for _ in range(min(_SCANNED, count)):
+        e = neighbours[begin + index]
+        apart = e != x and e != c and e != v
+        if apart and _alike(starts, x, e) and not adjacent(lists, c, e):
+            return e
+        index = index + 1 if index + 1 < count else 0
+    return _NONE
+
+
+@lean_kernel
+def _same_label(
+    lists: Lists,
+    x: np.int32,
+    b: np.int32,
+    e: np.int32,
+    v: np.int32,
+    labels: Positions,
+    state: State,
+) -> np.int32:
+    """A neighbour c of x, not e or v, with the label of b; not adjacent to e or v; else -1."""
+    starts, neighbours = lists[0], lists[1]
+    begin, count = starts[x], starts[x + 1] - starts[x]
+    index = below(state, count)
+    for _ in range(min(_SCANNED, count)):
+        c = neighbours[begin + index]
+        apart = labels[c] == labels[b] and c != e and c != v
+        if apart and not adjacent(lists, c, e) and not adjacent(lists, c, v):
+            return c
+        index = index + 1 if index + 1 < count else 0
+    return _NONE
+
+
+# ---- neighbour lists whose edges can be swapped without changing a degree
+#
+# The largest nodes have a bitmap of their neighbours, so that the common neighbours of a hub and
+# any other node take as many reads as that node has neighbours. The lists of all other nodes are
+# sorted and stay so. Compiled code passes the four arrays around as one tuple.
+
+
+def neighbour_lists(edges: Edges, nodes: int) -> Lists:
+    """Neighbour lists of a simple graph with sorted edges. O(n + m) time and memory.
+
+    >>> path = Edges(np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32))
+    >>> starts, neighbours, _, _ = neighbour_lists(path, 3)
+    >>> starts.tolist(), neighbours.tolist()
+    ([0, 1, 3, 4], [1, 0, 2, 1])
+    """
+    starts, neighbours = adjacency(edges.u, edges.v, nodes)
+    degrees = np.diff(starts)
+    hubs = np.flatnonzero(degrees >= _SMALLEST_HUB)
+    most = max(_BITS_PER_ENTRY * (nodes + edges.u.size), _FEWEST_BITS) // max(nodes, 1)
+    hubs = hubs[np.argsort(-degrees[hubs], kind="stable")[:most]]
+    rows = np.full(nodes, -1, dtype=np.int32)
+    rows[hubs] = np.arange(hubs.size, dtype=np.int32)
+    bitmaps = np.zeros((hubs.size, nodes // 64 + 1), dtype=np.uint64)
+    _fill_bitmaps(starts, neighbours, hubs, bitmaps)
+    return starts.astype(np.int32), neighbours, rows, bitmaps
+
+
+def to_edges(lists: Lists) -> Edges:
+    """Turn neighbour lists back into sorted edges."""
+    return Edges(*_list_edges(lists[0], lists[1]))
+
+
+@lean_kernel
+def adjacent(lists: Lists, x: Integer, y: Integer) -> bool:
+    """Whether x and y are adjacent."""
+    starts, neighbours, rows, bitmaps = lists
+    if rows[x] >= 0:
+        return bool(_bit(bitmaps, rows[x], y))
+    if rows[y] >= 0:
+        return bool(_bit(bitmaps, rows[y], x))
+    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
+        x, y = y, x
+    for index in range(starts[x], starts[x + 1]):
+        if neighbours[index] >= y:
+            return bool(neighbours[index] == y)
+    return False
+
+
+@lean_kernel
+def common_neighbours(lists: Lists, x: Integer, y: Integer) -> tuple[int, int]:
+    """Number of common neighbours of x and y, and of the reads it took."""
+    starts, neighbours, rows, bitmaps = lists
+    if starts[x + 1] - starts[x] > starts[y + 1] - starts[y]:
+        x, y = y, x
+    i, j, end_x, end_y = starts[x], starts[y], starts[x + 1], starts[y + 1]
+    found = 0
+    row = rows[y]
+    if row >= 0:
+        for index in range(i, end_x):
+            found += _bit(bitmaps, row, neighbours[index])
+        return found, end_x - i
+    reads = end_x - i + end_y - j
+    while i < end_x and j < end_y:
+        one, other = neighbours[i], neighbours[j]
+        found += int(one == other)
+        i += one <= other
+        j += other <= one
+    return found, reads
+
+
+@lean_kernel
+def replace(lists: Lists, x: Integer, old: Integer, new: Integer) -> int:
+    """Put `new` into the list of x instead of `old`; how many entries had to be read."""
+    starts, neighbours, rows, bitmaps = lists
+    begin, end = starts[x], starts[x + 1]
+    at = _index_of(neighbours, begin, int(end), old)
+    if rows[x] >= 0:
+        neighbours[at] = new
+        _flip(bitmaps, rows[x], old)
+        _flip(bitmaps, rows[x], new)
+        return (end - begin) // _BLOCK
+    while at + 1 < end and neighbours[at + 1] < new:
+        neighbours[at] = neighbours[at + 1]
+        at += 1
+    while at > begin and neighbours[at - 1] > new:
+        neighbours[at] = neighbours[at - 1]
+        at -= 1
+    neighbours[at] = new
+    return end - begin
+
+
+@lean_kernel
+def _index_of(neighbours: Positions, begin: Integer, end: Integer, y: Integer) -> Integer:
+    """Where y is in a list; searched in blocks, which the processor compares at once."""
+    while begin + _BLOCK <= end:
+        found = 0
+        for offset in range(_BLOCK):
+            found += neighbours[begin + offset] == y
+        if found > 0:
+            break
+        begin += _BLOCK
+    while neighbours[begin] != y:
+        begin += 1
+    return begin
+
+
+@kernel
+def _fill_bitmaps(
+    starts: Integers, neighbours: Positions, hubs: Integers, bitmaps: Bitmaps
+) -> None:
+    for row in range(hubs.size):
+        for index in range(starts[hubs[row]], starts[hubs[row] + 1]):
+            _flip(bitmaps, row, neighbours[index])
+
+
+@lean_kernel
+def _flip(bitmaps: Bitmaps, row: Integer, y: Integer) -> None:
+    bitmaps[row, y >> 6] ^= np.uint64(1) << np.uint64(y & 63)
+
+
+@lean_kernel
+def _bit(bitmaps: Bitmaps, row: Integer, y: Integer) -> int:
+    return np.int64((bitmaps[row, y >> 6] >> np.uint64(y & 63)) & np.uint64(1))  # type: ignore[return-value]
+
+
+@kernel
+def _list_edges(starts: Positions, neighbours: Positions) -> tuple[Positions, Positions]:
+    """Edges in ascending order from lists in any order: each node is appended to smaller ones."""
+    nodes = starts.size - 1
+    free = np.zeros(nodes + 1, dtype=np.int32)
+    for node in range(nodes):
+        for index in range(starts[node], starts[node + 1]):
+            free[node + 1] += neighbours[index] > node
+    for node in range(nodes):
+        free[node + 1] += free[node]
+    u = np.empty(neighbours.size // 2, dtype=np.int32)
+    v = np.empty(neighbours.size // 2, dtype=np.int32)
+    for node in range(nodes):
+        for index in range(starts[node], starts[node + 1]):
+            smaller = neighbours[index]
+            if smaller < node:
+                u[free[smaller]], v[free[smaller]] = smaller, node
+                free[smaller] += 1
+    return u, v

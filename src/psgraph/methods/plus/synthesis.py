@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from psgraph._runtime.arrays import Labels
+from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Edges
-from psgraph.graph import SyntheticGraph
-from psgraph.methods.plus.affinity import affinity, divided
-from psgraph.methods.plus.blocks import integer_blocks
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.plus.clustering import Clustering
+from psgraph.methods.plus.degrees import kept_share, steadiness
 from psgraph.methods.plus.hubs import with_hubs
-from psgraph.methods.plus.mixing import CLASSES, class_mixing, degree_classes
-from psgraph.methods.plus.persistence import kept_share, old_edges, steadiness
+from psgraph.methods.plus.mixing import (
+    CLASSES,
+    affinity,
+    class_mixing,
+    degree_classes,
+    divided,
+    integer_blocks,
+)
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.state import PlusState
-from psgraph.methods.plus.swaps import swap_triangles
+from psgraph.methods.plus.swaps import State, below, swap_triangles
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
 
-__all__ = ["draw", "swapped", "target_of"]
+__all__ = ["draw", "old_edges", "swapped", "target_of"]
 
 
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
@@ -96,3 +103,40 @@ def swapped(
         rng=rng,
         current=triangles,
     )
+
+
+def old_edges(
+    previous: SyntheticGraph | None, roster: Roster, share: float, rng: np.random.Generator
+) -> tuple[Labels, Labels]:
+    """Return edges of the release before in random order, at most the share of it."""
+    if previous is None or share == 0:
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
+    u, v = previous.u.copy(), previous.v.copy()
+    count = round(share * u.size)
+    if previous.roster is not roster and previous.roster != roster:
+        u, v = _moved(u, v, roster.positions(previous.roster.ids))
+        count = min(count, u.size)
+    random = rng.integers(1 << 63, size=1, dtype=np.uint64)
+    _draw(u, v, count, random)
+    return u[:count], v[:count]
+
+
+@kernel
+def _moved(u: Labels, v: Labels, where: Labels) -> tuple[Labels, Labels]:
+    """Edges with other numbers for their nodes, without those that have lost an end (−1)."""
+    new_u, new_v = np.empty(u.size, dtype=np.int32), np.empty(u.size, dtype=np.int32)
+    found = 0
+    for edge in range(u.size):
+        x, y = where[u[edge]], where[v[edge]]
+        new_u[found], new_v[found] = x, y
+        found += x >= 0 and y >= 0
+    return new_u[:found], new_v[:found]
+
+
+@lean_kernel
+def _draw(u: Labels, v: Labels, count: int, state: State) -> None:
+    """Draw edges without replacement: shuffle until the first `count` are random."""
+    for index in range(count):
+        other = index + below(state, u.size - index)
+        u[index], u[other] = u[other], u[index]
+        v[index], v[other] = v[other], v[index]

@@ -11,10 +11,15 @@ import pytest
 from psgraph.engines.pairs import cell_of, pair_count
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.affinity import affinity, divided
-from psgraph.methods.plus.communities import Communities, Search, Sizes, community_share
-from psgraph.methods.plus.decision import Bar, decide
-from psgraph.methods.plus.mixing import CLASSES
+from psgraph.methods.plus.communities import (
+    Bar,
+    Communities,
+    Search,
+    Sizes,
+    community_share,
+    decide,
+)
+from psgraph.methods.plus.mixing import CLASSES, affinity, divided
 from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
 from psgraph.methods.plus.schedule import Parts, shares_of, with_search
 from psgraph.methods.plus.tracking import Track
