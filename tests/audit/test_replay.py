@@ -13,6 +13,7 @@ from psgraph.audit.transcripts import Recorder
 from psgraph.methods.base import find_method, method_names
 from psgraph.methods.plus import PSGraphPlus, communities
 from psgraph.methods.plus.triangles import Cap
+from tests.insides import snapshot_of
 
 PAIRS = 504  # eight times every combination of place and pattern
 
@@ -75,10 +76,10 @@ def test_a_method_that_shows_its_snapshot_diverges():
     tmf = find_method("tmf")
 
     class Leaky(tmf):
-        def measure(self, snapshot, state, budget, engine):
-            if snapshot.u.size % 2:
-                budget.random_order(1)
-            return super().measure(snapshot, state, budget, engine)
+        def measure(self, private, state):
+            if snapshot_of(private).u.size % 2:
+                private.random_order(1)
+            return super().measure(private, state)
 
     replayed = replay_all(Leaky(), neighbouring_streams(9), most=1)
     assert "neighbours ask differently" in replayed.divergences[0]

@@ -14,7 +14,8 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.synthesis import kept_share, old_edges
+from psgraph.methods.plus.degrees import kept_share
+from psgraph.methods.plus.synthesis import old_edges
 from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.psgraph.reconstruction import reconstruct

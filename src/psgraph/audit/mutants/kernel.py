@@ -36,8 +36,14 @@ def _instead(where: Any, name: str, replacement: Any) -> Callable[[], tuple[Patc
 
 
 def _draw_then_charge(
-    self: Budget, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str
+    self: Budget,
+    mechanism: Mechanism[Any],
+    *,
+    epsilon: Fraction,
+    label: str,
+    sensitivity: int | None = None,
 ) -> Any:
+    del sensitivity
     drawn = mechanism.draw(self._sampler, epsilon)
     self._take(epsilon, label)
     self._record(
@@ -56,9 +62,7 @@ def _clock_source() -> RandomSource:
 
 
 def _free_parts(self: Budget, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
-    return tuple(
-        Budget(epsilon, self._sampler, unit=self.unit, spending=self.spending) for _ in parts
-    )
+    return tuple(Budget(epsilon, self._sampler, spending=self.spending) for _ in parts)
 
 
 def _parallel_everything(self: Budget, epsilon: Fraction, label: str) -> None:
@@ -139,7 +143,7 @@ KERNEL = (
     Mutant(
         "a budget can be overdrawn",
         "psgraph",
-        _edit(Budget, "_take", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"),
+        _edit(Budget, "check", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"),
         ("rules",),
     ),
     Mutant(

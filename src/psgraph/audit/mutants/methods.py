@@ -18,18 +18,31 @@ from psgraph.audit.mutation import Patch, mutated
 from psgraph.graph import Roster
 from psgraph.methods import ldpgen
 from psgraph.methods.der import splits
-from psgraph.methods.plus import communities, queries
+from psgraph.methods.plus import communities
 from psgraph.methods.plus import method as plus_method
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.method import PSGraphPlus
+from psgraph.methods.plus.queries import DegreeCurveCounts, KeptEdges
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph import perturbation
 from psgraph.methods.psgraph.method import PSGraph
-from psgraph.methods.tmf import TmF, linear_filter
+from psgraph.methods.queries import InnerDegrees
+from psgraph.methods.tmf import TmF, UnprovenLinearFilter
+from psgraph.privacy.budget import RESERVED, Charge
 
 __all__ = ["METHODS"]
 
 Patches = Callable[[], tuple[Patch, ...]]
+
+
+def _snapshot(private: Any) -> Any:
+    return private._edges._snapshot
+
+
+def _true_degrees(private: Any) -> Any:
+    snapshot = _snapshot(private)
+    return np.bincount(np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster))
 
 
 def _edit(where: Any, name: str, old: str, new: str) -> Patches:
@@ -42,8 +55,8 @@ def _measuring(method: type, after: Callable[[Any, Any], Any]) -> Patches:
     def patches() -> tuple[Patch, ...]:
         real = method.measure  # type: ignore[attr-defined]
 
-        def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
-            return after(snapshot, real(self, snapshot, *rest, **options))
+        def measure(self: Any, private: Any, state: Any) -> Any:
+            return after(_snapshot(private), real(self, private, state))
 
         return (Patch(method, "measure", measure),)
 
@@ -72,11 +85,13 @@ def _fused_with_truth(snapshot: Any, measurement: Any) -> Any:
 def _roster_from_edges() -> tuple[Patch, ...]:
     real = PSGraph.measure
 
-    def measure(self: Any, snapshot: Any, state: Any, budget: Any, engine: Any) -> Any:
+    def measure(self: Any, private: Any, state: Any) -> Any:
+        snapshot = _snapshot(private)
         active = np.unique(np.concatenate([snapshot.u, snapshot.v]))
         roster = Roster(snapshot.roster.ids[active])
         ends = (np.searchsorted(active, side) for side in (snapshot.u, snapshot.v))
-        return real(self, type(snapshot)(roster, *ends), state, budget, engine)
+        fewer = type(snapshot)(roster, *ends)
+        return real(self, PrivateSnapshot(fewer, private._budget, private._edges.engine), state)
 
     return (Patch(PSGraph, "measure", measure),)
 
@@ -84,10 +99,10 @@ def _roster_from_edges() -> tuple[Patch, ...]:
 def _empty_graphs_are_skipped() -> tuple[Patch, ...]:
     real = vars(psgraph_method)["find_communities"]
 
-    def find(snapshot: Any, budget: Any, engine: Any, **options: Any) -> Any:
-        if engine.edge_count(snapshot) == 0:
-            return np.arange(len(snapshot.roster), dtype=np.int32)
-        return real(snapshot, budget, engine, **options)
+    def find(private: Any, **options: Any) -> Any:
+        if _snapshot(private).u.size == 0:
+            return np.arange(len(private.roster), dtype=np.int32)
+        return real(private, **options)
 
     return (Patch(psgraph_method, "find_communities", find),)
 
@@ -95,9 +110,10 @@ def _empty_graphs_are_skipped() -> tuple[Patch, ...]:
 def _communities_are_free() -> tuple[Patch, ...]:
     real = vars(psgraph_method)["find_communities"]
 
-    def find(snapshot: Any, budget: Any, engine: Any, **options: Any) -> Any:
+    def find(private: Any, **options: Any) -> Any:
+        budget = private._budget
         free = type(budget).__mro__[1](Fraction(1000), budget._sampler)
-        return real(snapshot, free, engine, **options)
+        return real(private._with_budget(free), **options)
 
     return (Patch(psgraph_method, "find_communities", find),)
 
@@ -105,9 +121,9 @@ def _communities_are_free() -> tuple[Patch, ...]:
 def _keeps_by_truth() -> tuple[Patch, ...]:
     real = PSGraph.measure
 
-    def measure(self: Any, snapshot: Any, state: Any, budget: Any, engine: Any) -> Any:
-        self._true_count = int(snapshot.u.size)
-        return real(self, snapshot, state, budget, engine)
+    def measure(self: Any, private: Any, state: Any) -> Any:
+        self._true_count = int(_snapshot(private).u.size)
+        return real(self, private, state)
 
     def keeps(self: Any, state: Any, noisy_edge_count: int, roster: Any) -> bool:
         del noisy_edge_count, roster
@@ -119,9 +135,9 @@ def _keeps_by_truth() -> tuple[Patch, ...]:
 def _schedule_by_truth() -> tuple[Patch, ...]:
     real_measure, real_request = PSGraphPlus.measure, PSGraphPlus.request
 
-    def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
-        self._true_count = int(snapshot.u.size)
-        return real_measure(self, snapshot, *rest, **options)
+    def measure(self: Any, private: Any, state: Any) -> Any:
+        self._true_count = int(_snapshot(private).u.size)
+        return real_measure(self, private, state)
 
     def request(self: Any, state: Any, spending: Any) -> Fraction:
         wanted = real_request(self, state, spending)
@@ -134,12 +150,9 @@ def _schedule_by_truth() -> tuple[Patch, ...]:
 def _hubs_by_truth() -> tuple[Patch, ...]:
     real = vars(plus_method)["measure_structure"]
 
-    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
-        degrees = np.bincount(
-            np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
-        )
-        order = np.argsort(-degrees, kind="stable")[: hubs.size]
-        return real(snapshot, classes, order, *rest, **more)
+    def structure(private: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
+        order = np.argsort(-_true_degrees(private), kind="stable")[: hubs.size]
+        return real(private, classes, order, *rest, **more)
 
     return (Patch(plus_method, "measure_structure", structure),)
 
@@ -147,12 +160,9 @@ def _hubs_by_truth() -> tuple[Patch, ...]:
 def _classes_by_truth() -> tuple[Patch, ...]:
     real = vars(plus_method)["measure_structure"]
 
-    def structure(snapshot: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
-        degrees = np.bincount(
-            np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
-        )
-        shown = np.minimum(degrees, 11).astype(classes.dtype)
-        return real(snapshot, shown, hubs, *rest, **more)
+    def structure(private: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
+        shown = np.minimum(_true_degrees(private), 11).astype(classes.dtype)
+        return real(private, shown, hubs, *rest, **more)
 
     return (Patch(plus_method, "measure_structure", structure),)
 
@@ -173,11 +183,8 @@ def _order_by_truth() -> tuple[Patch, ...]:
     """Communities are searched also where released values say that it can't succeed."""
     real = vars(plus_method)["measure_communities"]
 
-    def measure(snapshot: Any, found: Any, _order: Any, *rest: Any) -> Any:
-        degrees = np.bincount(
-            np.concatenate([snapshot.u, snapshot.v]), minlength=len(snapshot.roster)
-        )
-        return real(snapshot, found, np.argsort(-degrees, kind="stable"), *rest)
+    def measure(private: Any, found: Any, _order: Any, *rest: Any) -> Any:
+        return real(private, found, np.argsort(-_true_degrees(private), kind="stable"), *rest)
 
     return (
         Patch(communities, "ENOUGH", 0.0),
@@ -187,17 +194,21 @@ def _order_by_truth() -> tuple[Patch, ...]:
 
 
 def _nothing_reserved() -> tuple[Patch, ...]:
+    """The reservation is written down, so that the query is let through, and nobody pays."""
     from psgraph.audit import transcripts
 
-    return (Patch(transcripts.ListeningBudget, "reserve", lambda _self, _epsilon, **_label: None),)
+    def reserve(self: Any, epsilon: Fraction, *, label: str, sensitivity: int = 1) -> None:
+        self._record(Charge(RESERVED, label, epsilon, sensitivity, ()))
+
+    return (Patch(transcripts.ListeningBudget, "reserve", reserve),)
 
 
 def _graph_follows_truth() -> tuple[Patch, ...]:
     real_measure, real_update = PSGraphPlus.measure, PSGraphPlus.update
 
-    def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
-        self._truth = snapshot
-        return real_measure(self, snapshot, *rest, **options)
+    def measure(self: Any, private: Any, state: Any) -> Any:
+        self._truth = _snapshot(private)
+        return real_measure(self, private, state)
 
     def update(self: Any, state: Any, measurement: Any) -> Any:
         made = real_update(self, state, measurement)
@@ -219,12 +230,7 @@ METHODS = (
     Mutant(
         "degrees have sensitivity 1",
         "psgraph",
-        _edit(
-            perturbation,
-            "measure_structure",
-            "LaplaceCounts(inner_degrees, 2)",
-            "LaplaceCounts(inner_degrees, 1)",
-        ),
+        lambda: (Patch(InnerDegrees, "sensitivity", 1),),
         ("enumeration", "replay"),
     ),
     Mutant(
@@ -307,25 +313,20 @@ METHODS = (
     Mutant(
         "the degree curve has sensitivity 1",
         "psgraph-plus",
-        lambda: (Patch(queries, "LABELS", {**queries.LABELS, "curve": ("degree curve", 1)}),),
+        lambda: (Patch(DegreeCurveCounts, "sensitivity", 1),),
         ("replay",),
     ),
     Mutant(
         "persistence counts edges twice",
         "psgraph-plus",
-        _edit(
-            plus_method,
-            "measure_sizes",
-            "kept = engine.common_edges(snapshot, previous)",
-            "kept = 2 * engine.common_edges(snapshot, previous)",
-        ),
+        _edit(KeptEdges, "answer", "return int(", "return 2 * int("),
         ("replay",),
     ),
     Mutant(
         "TmF's linear filter is called private",
         "tmf",
         lambda: (
-            Patch(linear_filter.UnprovenLinearFilter, "proven", True),
+            Patch(UnprovenLinearFilter, "proven", True),
             Patch(TmF, "caveat", None),
         ),
         ("bounds",),
