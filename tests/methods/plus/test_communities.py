@@ -21,7 +21,7 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.mixing import CLASSES, affinity, divided
 from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
-from psgraph.methods.plus.schedule import Parts, shares_of, with_search
+from psgraph.methods.plus.schedule import Components, shares_of, with_search
 from psgraph.methods.plus.tracking import Track
 from psgraph.metrics import modularity
 from psgraph.privacy.accountant import Accountant
@@ -162,7 +162,7 @@ def test_a_failed_search_waits_longer_each_time():
 
 
 def test_dividing_a_grant_keeps_its_sum():
-    shares = shares_of(Parts(), Accountant(WEventPrivacy("4", window=5)), "undecided")
+    shares = shares_of(Components(), Accountant(WEventPrivacy("4", window=5)), "undecided")
     new = with_search(shares, growth=Fraction(1, 2), blocks=Fraction(1, 10), hubs=True)
     assert new.total == shares.total
     assert new.nodes + new.hubs == shares.nodes + shares.hubs - Fraction(6, 10)

@@ -31,7 +31,7 @@ from psgraph.methods.plus.mixing import (
     rake,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes, laplace_update, measured_nodes
-from psgraph.methods.plus.schedule import Parts, shares_of
+from psgraph.methods.plus.schedule import Components, shares_of
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import Cap
@@ -433,7 +433,7 @@ def test_hub_rows_fade_and_are_dropped(rng):
 @pytest.mark.parametrize(("edges", "nodes", "found"), [("0.01", "10", 300), ("10", "0.01", 200)])
 def test_the_edge_count_follows_the_better_of_two_readings(edges, nodes, found):
     """200 edges were read, and degrees that add up to 300."""
-    first = shares_of(Parts(), Accountant(WEventPrivacy("1", window=5)), "undecided")
+    first = shares_of(Components(), Accountant(WEventPrivacy("1", window=5)), "undecided")
     shares = replace(first, edges=Fraction(edges), nodes=Fraction(nodes), curve=Fraction(0))
     degrees = np.full(100, 6)
     sizes = SizeReadings(Roster.range(100), shares, 1, 200, None, None, degrees)

@@ -106,7 +106,7 @@ class Clustering:
 
     @classmethod
     def start(cls) -> Clustering:
-        """Begin without a measurement."""
+        """Start without a measurement."""
         return cls(_prior(0.0), None)
 
     @property

@@ -1,4 +1,4 @@
-"""The search for communities: when to ask, and what is known.
+"""The search for communities: when it is worthwhile, and what it found.
 
 A search runs growth passes (see `labelling`) where a window opens, if released sizes say that it
 can succeed. The first search passes down from the largest node. Evidence is kept between searches:
@@ -158,7 +158,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Released sizes on which asking depends."""
+    """Released sizes on which a search depends."""
 
     nodes: int
     edges: int
@@ -195,8 +195,8 @@ def community_share(
         return Fraction(0)
     count = label_count(share) if search.found is None else search.found.count
     doubt = math.sqrt(count * laplace_variance(float(1 / (BLOCKS * share)))) / sizes.edges
-    asked = float(share) * sizes.mean_degree >= enough and doubt <= MOST_DOUBT
-    return share if asked else Fraction(0)
+    worthwhile = float(share) * sizes.mean_degree >= enough and doubt <= MOST_DOUBT
+    return share if worthwhile else Fraction(0)
 
 
 def label_count(share: Fraction) -> int:

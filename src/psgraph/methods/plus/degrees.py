@@ -1,7 +1,7 @@
 """From released sizes to a wanted degree for every node: one timestamp's worth.
 
 Edge count, degree curve, node filter and wanted degrees in the order in which they build on each
-other. `measure` needs the result before it asks for structure, `update` needs it again.
+other. `measure` needs the result for the queries about structure, `update` needs it again.
 
 Which nodes are large comes from the nodes, how many are large from the curve: nodes are ranked by
 their filtered degrees, and rank r gets the degree that the fitted curve has at rank r. Beyond the

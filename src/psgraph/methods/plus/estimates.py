@@ -164,8 +164,8 @@ def _next_search(
 ) -> Search:
     """Return where the search stands after this timestamp.
 
-    Where degrees are asked at every timestamp, communities are dropped when a window opens: there
-    is nothing to keep them up to date with.
+    Where degrees are measured at every timestamp, communities are dropped when a window opens:
+    there is nothing to keep them up to date with.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ from psgraph.methods.plus.queries import (
     measure_structure,
 )
 from psgraph.methods.plus.schedule import (
+    Components,
     Mode,
-    Parts,
     Shares,
     shares_of,
     typical_shares,
@@ -63,13 +63,13 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     Parameters
     ----------
     curve
-        Ask how many nodes have at least k neighbours, and match the degrees to it.
+        Measure how many nodes have at least k neighbours, and match the degrees to it.
     hubs
-        Ask for the edges of single hubs where the budget allows.
+        Measure the edges of single hubs where the budget allows.
     persistence
-        Ask how many edges stay, and keep as many of the last release.
+        Measure how many edges stay, and keep as many of the last release.
     clustering
-        Ask for the number of triangles, and swap edges towards it.
+        Measure the number of triangles, and swap edges towards it.
     communities
         Search for communities where released values say that they can be found.
     resets
@@ -78,9 +78,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     Notes
     -----
     Most of the window's ε is spent once per window: 29 % on structure (degree curve, edges between
-    degree classes, triangles) and 61 % on node degrees, which are asked at every timestamp instead
-    where released degrees show that they change too fast. 8 % is spread over the timestamps for
-    edge counts, up to 16 % in long windows or at small ε, and 2 % tells how many edges stay. A
+    degree classes, triangles) and 61 % on node degrees, which are measured at every timestamp
+    instead where released degrees show that they change too fast. 8 % is spread over the timestamps
+    for edge counts, up to 16 % in long windows or at small ε, and 2 % tells how many edges stay. A
     component that is switched off leaves its share to the others.
 
     Where edges are many enough for their noise, part of the share of node degrees goes to a search
@@ -139,11 +139,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         self.resets = checked_flag("resets", resets)
 
     @property
-    def _parts(self) -> Parts:
-        return Parts(self.curve, self.hubs, self.persistence, self.clustering)
+    def _components(self) -> Components:
+        return Components(self.curve, self.hubs, self.persistence, self.clustering)
 
     def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
-        """Ask for much where a window opens and little elsewhere; see `schedule`.
+        """Request much where a window opens and little elsewhere; see `schedule`.
 
         Privacy: from released values and public spends. proofs/psgraph-plus.md.
         """
@@ -153,12 +153,12 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         """The shares of a timestamp."""
         mode: Mode = "undecided" if state is None else state.mode
         again = state is not None and state.search.again and mode != "steady"
-        return shares_of(self._parts, spending, mode, all_that_is_free=again)
+        return shares_of(self._components, spending, mode, all_that_is_free=again)
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
         rows = []
-        for case, shares in typical_shares(self._parts, guarantee).items():
+        for case, shares in typical_shares(self._components, guarantee).items():
             for name, queries in QUERIES.items():
                 if epsilon := getattr(shares, name):
                     rows += [NoisePlan.of(case, query, epsilon) for query in queries]
@@ -166,11 +166,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
         del nodes
-        first = shares_of(self._parts, Accountant(guarantee), "undecided")
+        first = shares_of(self._components, Accountant(guarantee), "undecided")
         remarks = []
         if guarantee.window > 1:
             remarks.append(
-                "Node degrees are asked once per window, or at every timestamp where released "
+                "Node degrees are measured once per window, or at every timestamp where released "
                 "degrees show that they change too fast for that."
             )
         if self.communities:
@@ -180,10 +180,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             )
         if first.triangles:
             remarks.append(
-                f"Triangles are asked once per window with ε = {exact_decimal(first.triangles)} by "
-                "the ladder mechanism, whose noise depends on the common neighbours of nodes. If "
-                "released degrees and ε are small, they are counted among the first edges of each "
-                "node instead, with discrete Laplace noise."
+                f"Triangles are counted once per window with ε = {exact_decimal(first.triangles)} "
+                "by the ladder mechanism, whose noise depends on the common neighbours of nodes. "
+                "If released degrees and ε are small, those among the first edges of each "
+                "node are counted instead, with discrete Laplace noise."
             )
         if first.reserved:
             remarks.append(
@@ -209,7 +209,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 private, shares, divide=partial(self._with_search, state, len(private.roster))
             )
             shares = sizes.shares
-        if not shares.asks_structure:
+        if not shares.needs_degrees:
             none = StructureReadings(None, None, None, None, None)
             return PlusMeasurement(sizes, None, none, None, drawn_after_seal=True)
         with phase("degrees"):

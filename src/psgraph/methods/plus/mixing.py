@@ -207,7 +207,7 @@ def affinity(blocks: Track, labels: Labels, degrees: Integers, count: int) -> Fl
     variance = variance + variance.T + 2 * np.diag(variance.diagonal())
     measured = measured + measured.T
     same = np.eye(count, dtype=bool)
-    common = np.where(same, *(_ratio(measured, chance, part) for part in (same, ~same))) * chance
+    common = np.where(same, *(_ratio(measured, chance, which) for which in (same, ~same))) * chance
     spread = (TRUST * common) ** 2
     gain = np.divide(spread, spread + variance, out=np.zeros_like(spread), where=spread > 0)
     cells = np.maximum(common + gain * (measured - common), LEAST_AFFINITY * chance)
@@ -219,10 +219,10 @@ def _over(cells: Floats, chance: Floats) -> Floats:
     return np.divide(cells, chance, out=np.ones_like(chance), where=chance > 0)
 
 
-def _ratio(measured: Floats, chance: Floats, part: NDArray[np.bool_]) -> float:
-    expected = float(chance[part].sum())
+def _ratio(measured: Floats, chance: Floats, which: NDArray[np.bool_]) -> float:
+    expected = float(chance[which].sum())
     return (
-        max(float(measured[part].sum()), LEAST_AFFINITY * expected) / expected
+        max(float(measured[which].sum()), LEAST_AFFINITY * expected) / expected
         if expected > 0
         else 1.0
     )
@@ -273,9 +273,9 @@ def divided(
     stubs = np.bincount(new, weights=degrees).astype(np.float64)
     sizes = np.bincount(new)
     whole = np.bincount(parents, weights=stubs, minlength=matrix.shape[0])
-    part = np.divide(stubs, whole[parents], out=np.zeros_like(stubs), where=stubs > 0)
+    share = np.divide(stubs, whole[parents], out=np.zeros_like(stubs), where=stubs > 0)
     wanted = matrix[np.ix_(parents, parents)]
-    cells = rake(wanted * np.outer(part, part) * ratios[np.ix_(groups, groups)], stubs, sizes)
+    cells = rake(wanted * np.outer(share, share) * ratios[np.ix_(groups, groups)], stubs, sizes)
     starts = np.flatnonzero(np.diff(parents, prepend=-1))
     index = np.cumsum(np.diff(parents, prepend=-1) != 0) - 1
     target = matrix[np.ix_(parents[starts], parents[starts])]

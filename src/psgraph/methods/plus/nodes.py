@@ -57,7 +57,7 @@ class Drift:
 
     @classmethod
     def start(cls) -> Drift:
-        """Begin with a weak prior."""
+        """Start with a weak prior."""
         information, rates = np.diag([1.0, 1 / 0.09]), np.array([0.02, 0.0005])
         return cls(information, information @ rates, rates, 1.0, 200.0, False)
 
@@ -138,7 +138,7 @@ class Nodes:
 
     @classmethod
     def start(cls) -> Nodes:
-        """Begin without nodes."""
+        """Start without nodes."""
         nobody, none = Roster.range(0), np.zeros(0, dtype=np.float32)
         return cls(nobody, nobody, none, none, none, 1.0, -1, Drift.start())
 

@@ -2,7 +2,7 @@
 
 A measurement holds noisy values together with what they are values of: the shares they were bought
 with, the classes and hubs that the counted edges were divided by. A state holds estimates made
-from measurements; none of them is larger than the roster.
+from measurements, and no edges.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class SizeReadings:
     noisy_edge_count
         M.
     noisy_kept_edges
-        K: edges that were also there at the timestamp before. None if not asked.
+        K: edges that were also there at the timestamp before. None if not measured.
     noisy_curve
-        C: nodes with at least k neighbours, for each of `grid.thresholds`. None if not asked.
+        C: nodes with at least k neighbours, for each of `curve.thresholds`. None if not measured.
     noisy_degrees
-        D, in roster order. None if not asked.
+        D, in roster order. None if not measured.
     """
 
     roster: Roster
@@ -86,13 +86,13 @@ class StructureReadings:
     Attributes
     ----------
     noisy_class_edges
-        V: edges between degree classes. None if not asked.
+        V: edges between degree classes. None if not measured.
     hubs
-        The positions of the hubs, the largest first. None if not asked.
+        The positions of the hubs, the largest first. None if not measured.
     noisy_hub_edges
         H: hubs × classes, then pairs of hubs i < j row by row.
     noisy_triangles
-        T. None if not asked.
+        T. None if not measured.
     cap
         What T was limited to. None if it counts all triangles.
     """
@@ -146,7 +146,7 @@ class PlusState:
     block_seed
         How blocks are rounded to integers.
     mode, new_share
-        How node degrees are asked, and the smoothed share of new nodes among the largest.
+        How often node degrees are measured, and the smoothed share of new nodes among the largest.
     search
         The communities in use, and when to look for them again.
     degrees

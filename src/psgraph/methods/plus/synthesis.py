@@ -71,14 +71,14 @@ def target_of(state: PlusState) -> Target:
         blocks = integer_blocks(mixing.matrix, identities, state.block_seed, classes=CLASSES)
         return Target(degrees, labels, *blocks, state.edge_count)
     ratios = affinity(found.blocks, found.labels, degrees, found.count)
-    parts = divided(mixing.matrix, labels, found.labels, ratios, degrees)
+    smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
     identities = np.where(
-        parts.parents < CLASSES,
-        identities[parts.parents] + np.uint64(CLASSES) * parts.communities.astype(np.uint64),
-        identities[parts.parents],
+        smaller.parents < CLASSES,
+        identities[smaller.parents] + np.uint64(CLASSES) * smaller.communities.astype(np.uint64),
+        identities[smaller.parents],
     )
-    blocks = integer_blocks(parts.matrix, identities, state.block_seed, classes=parts.classes)
-    return Target(degrees, parts.labels, *blocks, state.edge_count)
+    blocks = integer_blocks(smaller.matrix, identities, state.block_seed, classes=smaller.classes)
+    return Target(degrees, smaller.labels, *blocks, state.edge_count)
 
 
 def swapped(
