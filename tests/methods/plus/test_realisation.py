@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from psgraph.engines.base import Edges
 from psgraph.errors import InvalidArgument
-from psgraph.methods.plus import realisation
+from psgraph.methods.plus import realisation, stubs
 from psgraph.methods.plus.realisation import Target, realise
 
 from .graphs import (
@@ -193,11 +193,11 @@ def test_numbers_drawn_ahead_are_used_as_if_they_were_not(
     a, b = (half.astype(np.int32) for half in np.triu_indices(labels))
     # Half of all pairs: many draws fail, and some edges are switched.
     target = Target(np.full(nodes, 29), own, a, b, np.full(a.size, quota), 870)
-    compiled = realisation._fill_blocks
+    compiled = stubs.fill_blocks
     drawn = []
     for large in (0, 1 << 62):
-        monkeypatch.setattr(realisation, "_LARGE", large)
-        monkeypatch.setattr(realisation, "_fill_blocks", getattr(compiled, "py_func", compiled))
+        monkeypatch.setattr(stubs, "_LARGE", large)
+        monkeypatch.setattr(realisation, "fill_blocks", getattr(compiled, "py_func", compiled))
         rng = np.random.default_rng(3)
         drawn.append((pairs_of(realise(target, kept=NONE, rng=rng)), rng.random()))
     assert drawn[0] == drawn[1]

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.engines.base import Edges
-from psgraph.methods.plus.swaps import (
+from psgraph.methods.plus.neighbours import (
     adjacent,
     common_neighbours,
     neighbour_lists,
-    swap_triangles,
     to_edges,
 )
+from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.triangles import count_triangles
 
 from .graphs import (

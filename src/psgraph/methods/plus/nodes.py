@@ -19,7 +19,8 @@ from psgraph._runtime.jit import kernel
 from psgraph._runtime.sorting import distinct
 from psgraph.graph import Roster
 from psgraph.graph.ids import Ids
-from psgraph.methods.plus.curve import DegreeCurve, degree_grid, log_likelihood, moments_inside
+from psgraph.methods.plus.curve import DegreeCurve
+from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside
 from psgraph.methods.plus.tracking import laplace_variance
 
 __all__ = ["Drift", "Nodes", "filter_degrees", "laplace_update", "measured_nodes"]

@@ -32,8 +32,9 @@ from psgraph.engines import counting
 from psgraph.engines.base import Edges
 from psgraph.engines.running import Job
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
+from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
-from psgraph.methods.plus.curve import thresholds
+from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
 from psgraph.methods.plus.labelling import Plan, Rows
@@ -41,16 +42,10 @@ from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import SizeReadings, StructureReadings
-from psgraph.methods.plus.triangles import (
-    Cap,
-    count_triangles,
-    kept_by_both,
-    largest_common_neighbours,
-)
+from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.query import CountQuery, CountsQuery, Query
 
 if TYPE_CHECKING:
@@ -59,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = [
     "QUERIES",
     "CappedTriangleCount",
-    "CappedTriangles",
     "ClassEdges",
     "DegreeCurveCounts",
     "FoundCommunityEdges",
@@ -215,17 +209,6 @@ class TriangleCount(Query[int]):
 
     def mechanism(self, answer: tuple[int, int, int]) -> Mechanism[int]:
         return Ladder(*answer)
-
-
-@dataclass(frozen=True)
-class CappedTriangles(LaplaceCount):
-    """The number of triangles of `kept_by_both` plus discrete Laplace noise.
-
-    Privacy: ε for one edge, with the sensitivity 2(cap − 1). proofs/psgraph-plus.md.
-    """
-
-    name = "capped triangles"
-    proof = "proofs/psgraph-plus.md"
 
 
 @dataclass(frozen=True, eq=False)

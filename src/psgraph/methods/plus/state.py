@@ -61,7 +61,7 @@ class SizeReadings:
     noisy_kept_edges
         K: edges that were also there at the timestamp before. None if not measured.
     noisy_curve
-        C: nodes with at least k neighbours, for each of `curve.thresholds`. None if not measured.
+        C: nodes with at least k neighbours, for each of `grid.thresholds`. None if not measured.
     noisy_degrees
         D, in roster order. None if not measured.
     """

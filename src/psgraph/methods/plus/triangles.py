@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
@@ -29,7 +28,6 @@ __all__ = [
     "Cap",
     "best_cap",
     "count_triangles",
-    "kept_by_both",
     "largest_common_neighbours",
     "node_degrees",
     "ranked_adjacency",
@@ -224,13 +222,11 @@ def _count_middle(
             counts[y] += 1
 
 
-# ---- triangles among edges that both ends keep: a count with a small, known sensitivity
+# ---- which triangles to count
 #
-# Every node keeps its first `cap` edges in an order of nodes that is independent of the edges; an
-# edge counts if both of its ends keep it. One edge then moves the number of triangles by at most
-# 2(cap − 1). Where most nodes have few neighbours and ε is small, such a count says more than one
-# of all triangles by the ladder mechanism, whose noise grows with the largest number of common
-# neighbours and with 1/ε². The choice is made from released degrees. proofs/psgraph-plus.md.
+# The ladder mechanism counts all triangles, with noise that grows with the largest number of common
+# neighbours and with 1/ε². Where most nodes have few neighbours and ε is small, a count over the
+# first edges of every node says more; see `capped_triangles`. Released degrees decide.
 
 
 @dataclass(frozen=True)
@@ -290,47 +286,3 @@ def best_cap(degrees: Integers, epsilon: float) -> Cap | None:
     best = int(np.argmax(shares / (caps - 1)))
     cap = Cap(int(caps[best]), round(float(shares[best]), 9))
     return cap if cap.share * (cap.edges + 4 / epsilon) > cap.sensitivity else None
-
-
-def kept_by_both(edges: Edges, numbers: NDArray[Any], cap: int) -> Edges:
-    """Return the edges that are among the first `cap` of both ends. O(n log n + m).
-
-    Parameters
-    ----------
-    numbers
-        One for each node, independent of the edges: neighbours with the smallest come first.
-
-    *Privacy*: the result is private. Adding an edge {a, b} adds at most that edge and removes at
-    most one edge of a and one edge of b.
-
-    Examples
-    --------
-    >>> star = Edges(np.zeros(3, dtype=np.int32), np.arange(1, 4, dtype=np.int32))
-    >>> kept_by_both(star, np.array([0, 3, 2, 1]), 2).v
-    array([3, 2], dtype=int32)
-    """
-    node = np.argsort(numbers, kind="stable").astype(np.int32)
-    rank = np.empty_like(node)
-    rank[node] = np.arange(node.size, dtype=np.int32)
-    starts, neighbours = ranked_adjacency(rank[edges.u], rank[edges.v], node.size)
-    u, v = _kept(starts, neighbours, cap)
-    return Edges(np.minimum(node[u], node[v]), np.maximum(node[u], node[v]))
-
-
-@kernel
-def _kept(starts: Integers, neighbours: Positions, cap: int) -> tuple[Positions, Positions]:
-    """Pairs x < y, each among the first `cap` entries of the other's ascending list."""
-    nodes = starts.size - 1
-    u = np.empty(neighbours.size // 2, dtype=np.int32)
-    v = np.empty(neighbours.size // 2, dtype=np.int32)
-    found = 0
-    for x in range(nodes):
-        for index in range(starts[x], min(starts[x] + cap, starts[x + 1])):
-            y = neighbours[index]
-            if y < x:
-                continue
-            last = min(starts[y] + cap, starts[y + 1]) - 1
-            if x <= neighbours[last]:  # x is in the list of y, so it is among the first ones
-                u[found], v[found] = x, y
-                found += 1
-    return u[:found], v[:found]
