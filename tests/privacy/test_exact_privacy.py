@@ -27,7 +27,7 @@ from psgraph.audit.enumeration import (
 from psgraph.audit.mutation import mutated
 from psgraph.audit.replay import composed
 from psgraph.audit.small_graphs import all_graphs, labellings, neighbouring_pairs
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import psgraph as pg
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutputError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.parts import PART_NODES, MemoryParts, Pairs

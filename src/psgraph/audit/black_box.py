@@ -23,9 +23,11 @@ import numpy as np
 from psgraph.audit.bounds import Bound, epsilon_bound
 from psgraph.audit.running import measure_first, measure_stream, synthesise
 from psgraph.audit.transcripts import Recorder
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import CommunityChoices
 from psgraph.methods.tmf import UnprovenLinearFilter
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
@@ -116,7 +118,9 @@ def _largest_cells(_copies: int) -> MechanismCase:
 def _community_choices(_copies: int) -> MechanismCase:
     labels = np.array([0, 1, 1], dtype=np.int32)
     pair = (
-        CommunityChoice(ENGINE.community_scores(_graph(3, edges), labels), labels)
+        CommunityChoice(
+            CommunityChoices(labels).answer(PrivateEdges(_graph(3, edges), ENGINE)), labels
+        )
         for edges in ([(1, 2)], [(0, 1), (1, 2)])
     )
     return MechanismCase(tuple(pair), lambda chosen: tuple(chosen.tolist()))

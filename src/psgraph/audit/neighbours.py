@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import UNDIRECTED, Roster, Snapshot
 
 __all__ = ["PATTERNS", "PLACES", "Neighbours", "neighbouring_streams"]
 
@@ -46,11 +46,17 @@ class Neighbours:
 
 def _random_edges(random: Random, nodes: int, *, mean_degree: float = 3.0) -> Edges:
     chosen = random.random((nodes, nodes)) < mean_degree / max(nodes - 1, 1)
-    return {(u, v) for u in range(nodes) for v in range(u + 1, nodes) if chosen[u, v]}
+    return {pair for pair in _all_pairs(nodes) if chosen[pair]}
 
 
-def _pair(u: int, v: int) -> Edge:
-    return (u, v) if u < v else (v, u)
+def _pair(a: int, b: int) -> Edge:
+    u, v = UNDIRECTED.ordered(a, b)
+    return int(u), int(v)
+
+
+def _all_pairs(nodes: int) -> Edges:
+    u, v = UNDIRECTED.all_pairs(nodes)
+    return set(zip(u.tolist(), v.tolist(), strict=True))
 
 
 def _random(random: Random, nodes: int) -> tuple[Edges, Edge]:
@@ -79,8 +85,7 @@ def _hub(random: Random, nodes: int) -> tuple[Edges, Edge]:
 
 
 def _complete(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    edges = {(u, v) for u in range(nodes) for v in range(u + 1, nodes)}
-    return edges, _random(random, nodes)[1]
+    return _all_pairs(nodes), _random(random, nodes)[1]
 
 
 def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
@@ -92,7 +97,7 @@ def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
 def _communities(random: Random, nodes: int) -> tuple[Edges, Edge]:
     """Two cliques, and the only edge that joins them."""
     half = nodes // 2
-    edges = {(u, v) for u in range(nodes) for v in range(u + 1, nodes) if (u < half) == (v < half)}
+    edges = {(u, v) for u, v in _all_pairs(nodes) if (u < half) == (v < half)}
     return edges, (int(random.integers(half)), half + int(random.integers(nodes - half)))
 
 

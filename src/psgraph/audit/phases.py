@@ -15,7 +15,7 @@ import numpy as np
 
 from psgraph.audit.enumeration import STRUCTURE, compare, explore, extremes
 from psgraph.audit.small_graphs import all_graphs, neighbouring_pairs
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.methods.plus.ladder import Ladder, Rungs
 from psgraph.methods.private import PrivateSnapshot

@@ -28,7 +28,7 @@ import numpy as np
 from psgraph.audit.neighbours import Neighbours
 from psgraph.audit.running import measure_stream, synthesise
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
 
 
-def all_graphs(nodes: int) -> list[Snapshot]:
+def all_graphs(nodes: int, kind: Kind = UNDIRECTED) -> list[Snapshot]:
     """Every graph on 0, …, nodes − 1; graph number g holds pair i when bit i of g is set."""
     roster = Roster.range(nodes)
-    places = list(combinations(range(nodes), 2))
+    u, v = kind.all_pairs(nodes)
     graphs = []
-    for number in range(1 << len(places)):
-        chosen = [pair for bit, pair in enumerate(places) if number >> bit & 1]
-        ends = np.array(chosen, dtype=np.int64).reshape(-1, 2)
-        graphs.append(Snapshot(roster, ends[:, 0], ends[:, 1]))
+    for number in range(1 << u.size):
+        chosen = (number >> np.arange(u.size) & 1).astype(bool)
+        graphs.append(Snapshot(roster, u[chosen], v[chosen], kind=kind))
     return graphs
 
 
-def neighbouring_pairs(nodes: int) -> Iterator[tuple[int, int]]:
+def neighbouring_pairs(nodes: int, kind: Kind = UNDIRECTED) -> Iterator[tuple[int, int]]:
     """Numbers of all pairs of graphs that differ in one edge."""
-    places = nodes * (nodes - 1) // 2
-    for number in range(1 << places):
-        for bit in range(places):
+    pairs = kind.pairs(nodes)
+    for number in range(1 << pairs):
+        for bit in range(pairs):
             if not number >> bit & 1:
                 yield number, number | 1 << bit
 

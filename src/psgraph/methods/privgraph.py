@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine, PairCounts
+from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_choice, checked_integer
@@ -177,7 +178,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
             inside = inside_blocks(state.inner_degrees, state.labels)
             counts = _rounded(state.community_edges, rng)
             between = PairCounts(state.labels, *state.community_pairs, counts)
-            parts = engine.sample(inside, between, seed=synthesis_seed(rng))
+            parts = sample(engine, inside, between, seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: PrivGraphState) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.triangles import node_triangles
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.degrees import node_degrees
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def clustering_coefficients(graph: Graph) -> Clustering:
     Clustering(transitivity=0.6, average=0.58...)
     """
     degree = node_degrees(graph)
-    pairs = degree * (degree - 1) // 2
+    pairs = UNDIRECTED.pairs(degree)
     closed = triangles(graph)
     wide = pairs > 0
     if not wide.any():

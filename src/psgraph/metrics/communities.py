@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.degrees import node_degrees
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _sizes(first: ArrayLike, second: ArrayLike) -> tuple[Labels, Labels, Labels]
 
 def _pairs(sizes: Labels) -> int:
     """The pairs of nodes inside parts of these sizes, exactly."""
-    return sum(size * (size - 1) // 2 for size in sizes.tolist())
+    return sum(map(UNDIRECTED.pairs, sizes.tolist()))
 
 
 def _entropy(sizes: Labels) -> float:

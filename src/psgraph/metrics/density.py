@@ -13,7 +13,7 @@ __all__ = ["density_error", "edge_density"]
 
 
 def edge_density(graph: Graph) -> float:
-    """m / (n(n−1)/2); 0 if there are no pairs.
+    """Edges divided by the pairs that can be edges; 0 if there are no pairs.
 
     Examples
     --------
@@ -21,7 +21,8 @@ def edge_density(graph: Graph) -> float:
     >>> edge_density(SyntheticGraph(Roster.range(4), [0, 1, 2], [1, 2, 3]))
     0.5
     """
-    return int(graph.u.size) / graph.roster.pairs if graph.roster.pairs else 0.0
+    pairs = graph.kind.pairs(len(graph.roster))
+    return int(graph.u.size) / pairs if pairs else 0.0
 
 
 def density_error(original: Graph, synthetic: Graph) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.numbers import count, joined, percent
+from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.groups import MetricInfo
 from psgraph.metrics.limits import Limits, limits_of
@@ -21,7 +22,6 @@ from psgraph.reports.verdicts import VERDICTS, verdict_of, verdict_within
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psgraph.graph import Graph
     from psgraph.metrics.report import Comparison
     from psgraph.reports.drawing import Drawing
     from psgraph.reports.page import Page
@@ -219,14 +219,11 @@ def add_twins(page: Page, comparison: Comparison, witness: Witness) -> None:
         "more neighbours.",
     )
     before, after = int(original.u.size), int(synthetic.u.size)
-    common = np.intersect1d(_keys(original), _keys(synthetic), assume_unique=True).size
+    one, other = (pack(graph.u, graph.v) for graph in (original, synthetic))
+    common = np.intersect1d(one, other, assume_unique=True).size
     share = f"{100 * common / after:.1f} %" if after else "none"
     page.paragraph(
         f"The original has {count(before, 'edge')} and the release {after:,}, of which {common:,} "
         f"({share}) are also edges of the original. A release is not meant to reproduce edges, but "
         "the structure: dense discs with hubs in their centre."
     )
-
-
-def _keys(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return graph.u.astype(np.int64) << 32 | graph.v

@@ -11,6 +11,7 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import count, exact_decimal
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
@@ -210,7 +211,7 @@ def _check_size(certificates: Sequence[Certificate]) -> None:
             f"{LEAST_NODES} nodes or more\nNothing can be said about how far they can be trusted. "
             "psgraph plan says how large the noise is."
         )
-    if all(each.edges > FULL * each.nodes * (each.nodes - 1) / 2 for each in certificates):
+    if all(each.edges > FULL * UNDIRECTED.pairs(each.nodes) for each in certificates):
         raise DataError(
             f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
             "the method on them again shows nothing\n"

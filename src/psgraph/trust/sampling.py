@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, find_method

@@ -21,12 +21,13 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.memory import peak_bytes
-from psgraph.engines.local import LocalEngine
-from psgraph.engines.pairs import cell_of, pair_count
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
+from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import EdgeCount, block_counts, degrees
 from psgraph.stores import open_store
-from psgraph.stores.keeping import Kept
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.parts import Kept, StoredParts
 
 __all__ = ["BLOCKS", "LIBRARIES", "Question", "missing_library", "time_aggregates"]
 
@@ -49,9 +50,9 @@ class Question:
 
     def cells(self, a: Any, b: Any, counts: Any) -> Integers:
         """Add up counts of pairs of blocks, in any order, to one vector."""
-        low, high = np.minimum(a, b).astype(np.int64), np.maximum(a, b).astype(np.int64)
-        cells = cell_of(low, high, BLOCKS, inside=True)
-        size = pair_count(BLOCKS, inside=True)
+        low, high = (ends.astype(np.int64) for ends in UNDIRECTED.ordered(a, b))
+        cells = UNDIRECTED.cell_of(low, high, BLOCKS, inside=True)
+        size = UNDIRECTED.cell_count(BLOCKS, inside=True)
         return np.bincount(cells, weights=counts, minlength=size).astype(np.int64)
 
     def spread(self, nodes: Any, counts: Any) -> Integers:
@@ -77,18 +78,20 @@ def _cluster(question: Question) -> Iterator[Answers]:
 
 
 def _with_engine(engine: Any, question: Question) -> Answers:
-    snapshot, labels = question.snapshot, question.labels
+    def edges() -> PrivateEdges:
+        """Nothing is remembered from one time to the next."""
+        return PrivateEdges(question.snapshot, engine)
 
-    def block_counts() -> Integers:
-        found = engine.block_counts(snapshot, labels, BLOCKS, inside=True)
-        counts = np.zeros(found.size, dtype=np.int64)
-        counts[found.cells] = found.counts
-        return counts
+    def block_edges() -> Integers:
+        cells, counts = block_counts(edges(), question.labels, BLOCKS, inside=True)
+        every = np.zeros(UNDIRECTED.cell_count(BLOCKS, inside=True), dtype=np.int64)
+        every[cells] = counts
+        return every
 
     return {
-        "edge count": lambda: engine.edge_count(snapshot),
-        "degrees": lambda: sum(engine.split_degrees(snapshot, labels)),
-        "block counts": block_counts,
+        "edge count": lambda: EdgeCount().answer(edges()),
+        "degrees": lambda: degrees(edges()),
+        "block counts": block_edges,
     }
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Roster
+from psgraph.graph.kind import unpack
 from psgraph.stores import is_store, new_store
-from psgraph.stores.external_sort import ExternalSort
-from psgraph.streams.planted import Keys, PlantedGraph, key_ends
+from psgraph.stores.writer import ExternalSort
+from psgraph.streams.planted import Keys, PlantedGraph
 from psgraph_lab.bench.synthetic import INSIDE, planted_graph
 
 __all__ = ["cached_store", "write_store"]
@@ -60,8 +61,7 @@ def write_store(
         pieces = _distinct_pieces(graph, nodes, edges, Path(scratch), progress)
         writer = store.begin(Roster.range(nodes), time=None)
         for keys in _thinned(pieces, edges, rng):
-            u, v = key_ends(keys)
-            writer.add(u.astype(np.int32), v.astype(np.int32))
+            writer.add(*unpack(keys))
         writer.finish()
 
 

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from psgraph._runtime.sorting import sort_keys
-from psgraph.streams.planted import Keys, PlantedGraph, key_ends, pareto_weights
+from psgraph.graph.kind import first_key, unpack
+from psgraph.streams.planted import Keys, PlantedGraph, pareto_weights
 
 __all__ = ["INSIDE", "planted_graph", "planted_stream", "write_stream"]
 
@@ -39,9 +40,8 @@ def planted_stream(
     for timestamp in range(timestamps):
         if timestamp:
             keys = keys[rng.random(keys.size) >= _CHANGE]
-        keys = _completed(graph, keys, edges, largest=nodes << 32)
-        u, v = key_ends(keys)
-        yield u.astype(np.int32), v.astype(np.int32)
+        keys = _completed(graph, keys, edges, largest=first_key(nodes))
+        yield unpack(keys)
 
 
 def planted_graph(nodes: int, rng: np.random.Generator) -> PlantedGraph:

@@ -34,7 +34,7 @@ class Counter:
         """Add a snapshot, and the nodes that had a self-loop in it."""
         numbers = self._number(snapshot.roster.ids)
         a, b = numbers[snapshot.u], numbers[snapshot.v]
-        self._keys.append(np.unique((np.minimum(a, b) << 32) | np.maximum(a, b)))
+        self._keys.append(np.unique(snapshot.kind.keys(a, b)))
         self._timestamps += 1
         if self._loops is not None:
             self._loops.update(loops)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
-from psgraph.engines.pairs import pair_count, pair_of
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.labelling import Evidence, Plan, Progress, Rows, follow, rehearse
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
@@ -94,7 +94,7 @@ class Communities:
     @classmethod
     def after(cls, progress: Progress, roster: Roster, before: Communities | None) -> Communities:
         """Return what a search found, with the edges between communities as known before it."""
-        cells = pair_count(progress.plan.labels, inside=True)
+        cells = UNDIRECTED.cell_count(progress.plan.labels, inside=True)
         blocks = Track.unseen(cells, drift=0.0025) if before is None else before.blocks
         return cls(roster, progress.found, progress.evidence, blocks)
 
@@ -303,7 +303,7 @@ def decide(
 
 def noisy_modularity(noisy_blocks: Integers, found: Communities, degrees: Integers) -> float:
     """Return the modularity of communities whose edges were measured."""
-    a, b = pair_of(np.arange(noisy_blocks.size), found.count, inside=True)
+    a, b = UNDIRECTED.pair_of(np.arange(noisy_blocks.size), found.count, inside=True)
     edges = _edges(degrees)
     return int(noisy_blocks[a == b].sum()) / edges - _by_chance(found.labels, degrees, edges)
 

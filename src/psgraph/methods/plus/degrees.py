@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.sorting import sorting_order
 from psgraph.graph.frozen import read_only
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
@@ -220,7 +221,7 @@ def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
 
 
 def _edge_count(per_node: Track, nodes: int) -> int:
-    pairs = nodes * (nodes - 1) // 2
+    pairs = UNDIRECTED.pairs(nodes)
     return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
 
 
@@ -337,7 +338,7 @@ def _shifted(degrees: Floats, total: int, *, fixed: int) -> Floats:
     """
     nodes = degrees.size
     degrees = np.clip(degrees, 0, nodes - 1)
-    tolerance = 0.03 if total > DENSE * nodes * (nodes - 1) else 0.25
+    tolerance = 0.03 if total > 2 * DENSE * UNDIRECTED.pairs(nodes) else 0.25
     if abs(float(degrees.sum()) - total) <= tolerance * total:
         return degrees
     if fixed == nodes or float(degrees[:fixed].sum()) >= 0.9 * total:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph._runtime.sorting import sorting_order
-from psgraph.engines.pairs import pair_count, pair_of
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.tracking import Track
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 CLASSES = 12
-CELLS = pair_count(CLASSES, inside=True)
+CELLS = UNDIRECTED.cell_count(CLASSES, inside=True)
 RANDOM = 5e-4  # what mixing at random contributes, so that no cell is impossible
 LEAST = 1e-300  # keeps a ratio defined
 TOLERANCE, ROUNDS = 1e-3, 60  # of raking
@@ -43,7 +43,7 @@ DIVISIONS = 3  # rounds of raking that divide classes
 # Edges between noisy labels show the affinity of communities weakened: this exponent restores it.
 SHARPNESS = 1.5
 ORDER_BITS = 22  # of the random number by which the cells of a row are ordered
-_FIRST, _SECOND = pair_of(np.arange(CELLS), CLASSES, inside=True)
+_FIRST, _SECOND = UNDIRECTED.pair_of(np.arange(CELLS), CLASSES, inside=True)
 
 
 def degree_classes(degrees: Integers) -> Labels:
@@ -199,7 +199,7 @@ def affinity(blocks: Track, labels: Labels, degrees: Integers, count: int) -> Fl
     sizes = np.bincount(labels, minlength=count)
     total = max(float(stubs.sum()), 1.0)
     chance = np.outer(stubs, stubs) / total
-    a, b = pair_of(np.arange(blocks.level.size), count, inside=True)
+    a, b = UNDIRECTED.pair_of(np.arange(blocks.level.size), count, inside=True)
     measured, variance = np.zeros((count, count)), np.zeros((count, count))
     measured[a, b] = blocks.level * total / 2
     variance[a, b] = blocks.variance * (total / 2) ** 2

@@ -23,6 +23,7 @@ from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
 from psgraph.engines.triangles import degree_ranks, triangle_count
+from psgraph.graph.kind import UNDIRECTED
 
 __all__ = [
     "Cap",
@@ -61,7 +62,7 @@ def wedge_count(edges: Edges, nodes: int) -> int:
     5
     """
     degree = node_degrees(edges.u, edges.v, nodes)
-    return int((degree * (degree - 1)).sum()) // 2
+    return int(UNDIRECTED.pairs(degree).sum())
 
 
 def second_largest_degree(edges: Edges, nodes: int) -> int:
@@ -274,7 +275,7 @@ def best_cap(degrees: Integers, epsilon: float) -> Cap | None:
         return None
     degree, counts = np.unique(degrees, return_counts=True)
     stubs = float((degree * counts).sum())
-    wedges = float((degree * (degree - 1) * counts).sum())
+    wedges = float((UNDIRECTED.pairs(degree) * counts).sum())
     if wedges == 0:
         return None
     caps = np.arange(FEWEST_KEPT, min(int(degree[-1]), MOST_KEPT) + 1)
@@ -282,7 +283,7 @@ def best_cap(degrees: Integers, epsilon: float) -> Cap | None:
         return None
     kept = np.minimum(degree, caps[:, None])
     # Two edges of a node survive its own cap, and then those of their other ends.
-    shares = (kept * (kept - 1)) @ counts / wedges * ((kept @ counts) / stubs) ** 2
+    shares = UNDIRECTED.pairs(kept) @ counts / wedges * ((kept @ counts) / stubs) ** 2
     best = int(np.argmax(shares / (caps - 1)))
     cap = Cap(int(caps[best]), round(float(shares[best]), 9))
     return cap if cap.share * (cap.edges + 4 / epsilon) > cap.sensitivity else None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph._runtime.jit import kernel
+from psgraph.graph.kind import UNDIRECTED, pack, unpack
 from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes
 
 __all__ = ["StreamBuilder"]
@@ -129,9 +130,9 @@ class StreamBuilder:
     ) -> None:
         """Add pairs up to an amount at those timestamps of given edges at which they are absent."""
         stream = self.stream
-        keys = (np.minimum(one, other) << 32) | np.maximum(one, other)
+        keys = UNDIRECTED.keys(one, other)
         distinct, where = np.unique(keys, return_index=True)
-        there, row = _rows_of(distinct, (stream.u << 32) | stream.v)
+        there, row = _rows_of(distinct, pack(stream.u, stream.v))
         rows = stream.present[pattern[where]]
         rows &= ~(stream.present[row] & there[:, None])
         new = rows.any(axis=1) & (one[where] != other[where])
@@ -148,12 +149,13 @@ class StreamBuilder:
             )
         chosen = chosen[enough]
         again, first = chosen[there[chosen]], chosen[~there[chosen]]
+        u, v = (ends.astype(np.int64) for ends in unpack(distinct[first]))
         present = stream.present.copy()
         present[row[again]] |= rows[again]
         self.stream = replace(
             stream,
-            u=np.concatenate([stream.u, distinct[first] >> 32]),
-            v=np.concatenate([stream.v, distinct[first] & 0xFFFFFFFF]),
+            u=np.concatenate([stream.u, u]),
+            v=np.concatenate([stream.v, v]),
             present=np.concatenate([present, rows[first]]),
         )
 
@@ -175,10 +177,10 @@ def _weighted(weights: NDArray[np.float64], count: int, rng: np.random.Generator
 
 def _lists(u: NDArray[Any], v: NDArray[Any], nodes: int) -> tuple[Integers, Integers, Integers]:
     """Neighbours in ascending order: where the list of each node begins, all lists, degrees."""
-    tails = np.concatenate([u, v]).astype(np.int64)
-    keys = np.sort((tails << 32) | np.concatenate([v, u]))
+    tails = np.concatenate([u, v])
+    _, neighbours = unpack(np.sort(pack(tails, np.concatenate([v, u]))))
     degrees = np.bincount(tails, minlength=nodes)
-    return np.append(0, np.cumsum(degrees)), keys & 0xFFFFFFFF, degrees
+    return np.append(0, np.cumsum(degrees)), neighbours.astype(np.int64), degrees
 
 
 @kernel

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, unpack
 from psgraph.metrics.communities import find_communities
 from psgraph.trust.rehearsal.closure import adjust
 from psgraph.trust.rehearsal.template import Template, edge_times_of_nodes
@@ -42,7 +43,7 @@ def check_size(nodes: int, edges: int) -> None:
             f"a rehearsal needs at least 2 nodes and 1 edge, not {nodes:,} and {edges:,}\n"
             "Give the size of a snapshot."
         )
-    most = nodes * (nodes - 1) // 2
+    most = UNDIRECTED.pairs(nodes)
     if edges > most:
         raise InvalidArgument(
             f"{nodes:,} nodes can have at most {most:,} edges, not {edges:,}\n"
@@ -99,7 +100,7 @@ class _Pairs:
 
     @property
     def keys(self) -> Integers:
-        return (np.minimum(self.one, self.other) << 32) | np.maximum(self.one, self.other)
+        return UNDIRECTED.keys(self.one, self.other)
 
     def chosen(self, which: NDArray[np.bool_] | Integers) -> _Pairs:
         return _Pairs(self.one[which], self.other[which], self.edge[which])
@@ -136,11 +137,12 @@ def _copy(
     one = (a >= 0) ^ (b >= 0)
     node = np.maximum(a, b)[one]
     stubs = _Stubs(node, np.where(inside[edge[one]], labels[node], -1), edge[one])
-    pairs = _Pairs(np.minimum(a, b)[joined], np.maximum(a, b)[joined], edge[joined])
+    pairs = _Pairs(*UNDIRECTED.ordered(a[joined], b[joined]), edge[joined])
     pairs = _without_loops(pairs.followed_by(_match(stubs, rng)), labels, rng)
     keys, where = np.unique(pairs.keys, return_index=True)
     present = template.present[pairs.edge[where]]
-    return Template(nodes, keys >> 32, keys & 0xFFFFFFFF, present), origin, labels
+    u, v = (ends.astype(np.int64) for ends in unpack(keys))
+    return Template(nodes, u, v, present), origin, labels
 
 
 def _sample(template: Template, count: int, rng: np.random.Generator) -> Integers:

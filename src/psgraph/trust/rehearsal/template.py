@@ -16,6 +16,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph.engines.triangles import triangle_count
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED, unpack
 
 __all__ = [
     "Shape",
@@ -62,13 +63,14 @@ class Template:
         roster = Roster(np.unique(np.concatenate([each.roster.ids for each in stream])))
         keys = []
         for snapshot in stream:
-            position = roster.positions(snapshot.roster.ids).astype(np.int64)
-            keys.append((position[snapshot.u] << 32) | position[snapshot.v])
+            position = roster.positions(snapshot.roster.ids)
+            keys.append(snapshot.kind.keys(position[snapshot.u], position[snapshot.v]))
         every = np.unique(np.concatenate(keys))
         present = np.zeros((every.size, len(stream)), dtype=np.bool_)
         for timestamp, found in enumerate(keys):
             present[np.searchsorted(every, found), timestamp] = True
-        return cls(len(roster), every >> 32, every & 0xFFFFFFFF, present)
+        u, v = (ends.astype(np.int64) for ends in unpack(every))
+        return cls(len(roster), u, v, present)
 
     @property
     def timestamps(self) -> int:
@@ -164,5 +166,5 @@ def transitivity_at(template: Template, timestamps: Sequence[int]) -> float:
         u, v = template.edges_at(timestamp)
         degrees = np.bincount(np.concatenate([u, v]), minlength=template.nodes)
         closed += 3 * triangle_count(u, v, template.nodes)
-        paths += int((degrees * (degrees - 1) // 2).sum())
+        paths += int(UNDIRECTED.pairs(degrees).sum())
     return closed / paths if paths else 0.0
