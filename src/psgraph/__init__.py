@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from psgraph.methods.privhrg import PrivHRG
     from psgraph.methods.psgraph import PSGraph
     from psgraph.methods.tmf import TmF
+    from psgraph.metrics.comparison import compare
     from psgraph.metrics.evaluation import evaluate
-    from psgraph.metrics.report import compare
     from psgraph.privacy.guarantee import WEventPrivacy
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
-    from psgraph.streams.preparing import prepare
+    from psgraph.streams.input import prepare
     from psgraph.streams.rosters import read_roster
     from psgraph.trust.expected import expected_errors
 
@@ -142,17 +142,17 @@ _HOME = {
     "SyntheticGraph": "graph",
     "TmF": "methods.tmf",
     "WEventPrivacy": "privacy.guarantee",
-    "compare": "metrics.report",
+    "compare": "metrics.comparison",
     "demo_stream": "streams.demo",
     "evaluate": "metrics.evaluation",
     "expected_errors": "trust.expected",
     "export_releases": "reports.export",
     "plan": "publication.planning",
-    "prepare": "streams.preparing",
+    "prepare": "streams.input",
     "publish": "publication.publishing",
     "read_releases": "publication.reading",
     "read_roster": "streams.rosters",
-    "read_stream": "streams",
+    "read_stream": "streams.input",
     "verify": "publication.verification",
 }
 

@@ -295,7 +295,7 @@ class TestTimes:
             assert publisher.publish(snapshot(1)).certificate.times is None
         assert release.certificate.times == "one per day, declared"
         with Ledger(ledger_of(out), writing=False) as ledger:
-            assert ledger.seal_of(0).times == "one per day, declared"
+            assert str(ledger.seal_of(0).times) == "one per day, declared"
         before = contents(out)
         for path in out.glob("0*"):
             path.unlink()

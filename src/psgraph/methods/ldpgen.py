@@ -144,6 +144,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     """
 
     name = "ldpgen"
+    title, colour, marker = "LDPGen", "#cc79a7", "v"
     records = (LDPGenMeasurement, LDPGenState)
     queries = (GroupDegrees,)
 

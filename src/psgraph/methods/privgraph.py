@@ -15,7 +15,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine, PairCounts
 from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import (
@@ -104,6 +104,8 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     """
 
     name = "privgraph"
+    title, colour, marker = "PrivGraph", "#56b4e9", "P"
+    summary_chart = SummaryChart("communities", "community")
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
     queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 

@@ -182,6 +182,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     """
 
     name = "tmf"
+    title, colour, marker = "TmF", "#0072b2", "s"
     needs_all_edges = True
     records = (TmFMeasurement,)
     queries = (EdgeCount, LargestPairs, FilteredPairs)

@@ -11,7 +11,7 @@ from psgraph.graph import Graph, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.unit import Edge, Unit
-from psgraph.streams.statements import continues
+from psgraph.streams.time_source import TimeSource
 
 __all__ = [
     "as_timestamp",
@@ -110,19 +110,19 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
         )
 
 
-def check_times(stated: str | None, before: str | None) -> None:
+def check_times(stated: TimeSource | None, before: TimeSource | None) -> None:
     """Refuse a stream whose times have a different source than before.
 
     A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
     """
-    if stated is not None and before is not None and not continues(stated, before):
+    if stated is not None and before is not None and not stated.continues(before):
         raise TermsChanged(
             "the source of this stream's times has changed:\n"
             f"  started with  {before}\n"
             f"  now           {stated}\n"
             "That changes how long a window is, or what is public about the times. Continue as "
             "before, or start a new ledger.",
-            changed={"times": (before, stated)},
+            changed={"times": (str(before), str(stated))},
         )
 
 

@@ -13,6 +13,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["History", "Measured", "MemoryHistory", "Seal", "seal_of"]
 
@@ -42,7 +43,7 @@ class Measured:
     state: Any
     version: str
     noise: str
-    times: str | None
+    times: TimeSource | None
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Seal:
     roster: str
     version: str
     noise: str | None
-    times: str | None
+    times: TimeSource | None
 
 
 class History(Protocol):
@@ -92,7 +93,7 @@ class History(Protocol):
     def roster_kind(self) -> str | None:
         """The kind of roster the stream was begun with; None before the first timestamp."""
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
 
     def times(self) -> list[str | None]:
@@ -145,7 +146,7 @@ class MemoryHistory:
         self._accountant = Accountant(guarantee)
         self._state: Any = None
         self._roster_kind: str | None = None
-        self._stated_times: str | None = None
+        self._stated_times: TimeSource | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
 
@@ -159,7 +160,7 @@ class MemoryHistory:
     def roster_kind(self) -> str | None:
         return self._roster_kind
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         return self._stated_times
 
     def times(self) -> list[str | None]:

@@ -15,6 +15,7 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.publication.history import Measured
 from psgraph.publication.noise import check_noise, make_sampler
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["Measuring"]
 
@@ -49,7 +50,7 @@ class Measuring:
         state: Any,
         accountant: Accountant,
         *,
-        times: str | None,
+        times: TimeSource | None,
         previous: Previous | None = None,
     ) -> Measured:
         """Measure the next timestamp. The result must be sealed before anything is shown.

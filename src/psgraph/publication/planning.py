@@ -55,7 +55,7 @@ class Plan:
         """What releases would promise, which may be less than the guarantee."""
         return Promise(self.guarantee, self.caveat)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from psgraph.publication.cards import plan_card
 
         return plan_card(self)

@@ -39,6 +39,7 @@ from psgraph.publication.promise import refuse_without_promise
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.publication.spending import Spending
 from psgraph.publication.synthesis import Synthesis
+from psgraph.streams.time_source import TimeSource, as_time_source
 
 __all__ = ["Publisher"]
 
@@ -203,8 +204,8 @@ class Publisher:
             return self._history.times()
 
     @property
-    def stated_times(self) -> str | None:
-        """Where the times of the stream come from, as stated when it was begun."""
+    def stated_times(self) -> TimeSource | None:
+        """Where the times of the stream come from, as stated last."""
         return self._stated_times
 
     @property
@@ -218,7 +219,7 @@ class Publisher:
         self,
         stream: Iterable[Snapshot],
         *,
-        times: str | None = None,
+        times: TimeSource | str | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
         """Publish every snapshot of a stream, each when its release is asked for.
@@ -230,8 +231,8 @@ class Publisher:
         stream
             Snapshots in order.
         times
-            A few public words on where the times of the stream come from, for the certificates;
-            what a `psgraph.streams.Stream` states, unless given.
+            Where the times of the stream come from, for the certificates: a value, or a few
+            public words; what a `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
@@ -251,7 +252,11 @@ class Publisher:
             yield release
 
     def publish(
-        self, snapshot: Snapshot, *, timestamp: int | None = None, times: str | None = None
+        self,
+        snapshot: Snapshot,
+        *,
+        timestamp: int | None = None,
+        times: TimeSource | str | None = None,
     ) -> Release:
         """Publish one snapshot.
 
@@ -265,11 +270,13 @@ class Publisher:
             sealed is handed back if the data are the same, and refused otherwise. Nodes that
             joined the roster since are left out: they count from the next timestamp on.
         times
-            A few public words on where the times of the stream come from, for the certificate.
+            Where the times of the stream come from, for the certificate: a value, or a few
+            public words.
         """
         with self._lock:
             check_snapshot(snapshot, self._roster_kind)
-            check_times(times, self._stated_times)
+            source = as_time_source(times)
+            check_times(source, self._stated_times)
             self._finish()
             number = self._cursor if timestamp is None else as_timestamp(timestamp)
             following = self._accountant.timestamps
@@ -283,13 +290,13 @@ class Publisher:
                 release = self._earlier.release(number, snapshot)
                 self._keep_graph(release)
             else:
-                release = self._publish_next(snapshot, times)
+                release = self._publish_next(snapshot, source)
             self._cursor = number + 1
             if self.method.reads_previous():
                 self._latest = number, Previous.of(snapshot, release.certificate.charges)
             return release
 
-    def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
+    def _publish_next(self, snapshot: Snapshot, times: TimeSource | None) -> Release:
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
         self._graph_before(self._accountant.timestamps)  # if it is lost, nothing is measured

@@ -130,7 +130,7 @@ class Synthesis:
             caveat=caveat,
             previous=previous,
             noise=seal.noise,
-            times=seal.times,
+            times=None if seal.times is None else str(seal.times),
             **digests,
         )
 

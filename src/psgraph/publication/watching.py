@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,13 +34,13 @@ from psgraph.graph.formats.files import stem
 from psgraph.publication.certificate import Release
 from psgraph.publication.file_order import MISSING, FileOrder
 from psgraph.publication.publisher import Publisher
-from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
+from psgraph.streams.directories import file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.overflow import Overflow
-from psgraph.streams.reading import Reading
+from psgraph.streams.periods import Period
+from psgraph.streams.rows import Reading
 from psgraph.streams.sequences import FileSequence
-from psgraph.streams.statements import stated_period
-from psgraph.streams.times import Period
+from psgraph.streams.time_source import TimeSource
 
 try:
     import watchfiles
@@ -158,7 +159,7 @@ def watch(
     close_last: bool = False,
     reading: Reading | None = None,
     ids: str = "auto",
-    unknown_nodes_to: str | Path | None = None,
+    unknown_nodes_to: str | PathLike[str] | None = None,
 ) -> Iterator[Arrival | Waiting]:
     """Publish the files of a directory as they arrive.
 
@@ -219,15 +220,12 @@ def watch(
             "releases would be written into the inbox and published again\n"
             "Choose another directory for one of them."
         )
-    period = (
-        Period.parse(every, timezone)
-        if every is not None
-        else stated_period(publisher.stated_times)
-    )
-    if stated_period(publisher.stated_times) is None:
+    stated = None if publisher.stated_times is None else publisher.stated_times.period
+    period = stated if every is None else Period.parse(every, timezone)
+    if stated is None:
         FileSequence(period).check([*published])
     order = FileOrder(FileSequence(period), missing, {*skip}, close_last=close_last)
-    times = FILE_TIMES if period is None else f"{FILE_TIMES}, every {_text(period)}"
+    times = TimeSource("files", period=period)
     queue: deque[Path] = deque()
     snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading or Reading())
     changes = watchfiles.watch(
@@ -281,10 +279,6 @@ def watch(
 
 def _empty(nodes: Nodes, name: str) -> Snapshot:
     return nodes.gather(name, (pa.int64(), pa.int64())).snapshot()
-
-
-def _text(period: Period) -> str:
-    return str(period) if period.zone is None else f"{period} in {period.zone.name}"
 
 
 def _pause(changes: Iterator[object], stop: threading.Event) -> None:

@@ -15,7 +15,7 @@ from psgraph._runtime.extras import require_drawing
 from psgraph.errors import OutsideRoster, PsgraphError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
-from psgraph.metrics.report import compare
+from psgraph.metrics.comparison import compare
 from psgraph.publication.certificate import Release
 from psgraph.publication.reading import Releases
 from psgraph.service.audit_log import LogName

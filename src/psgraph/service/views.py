@@ -26,7 +26,6 @@ from psgraph.service.schemas import (
     TimestampView,
     VerificationView,
 )
-from psgraph.streams.statements import window_in_time
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -163,7 +162,9 @@ def budget_of(stream: Stream) -> Budget:
     times = [each.time for each in certificates]
     return Budget(
         **_promised(stream),
-        window_in_time=window_in_time(stream.guarantee.window, stream.statement, times),
+        window_in_time=None
+        if stream.times is None
+        else stream.times.window(stream.guarantee.window, times),
         timestamps=len(certificates),
         spent=exact_decimal(spending.spent),
         left=exact_decimal(stream.guarantee.epsilon - spending.spent),

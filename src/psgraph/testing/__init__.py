@@ -1,4 +1,4 @@
-"""For authors of plug-ins: does a method, a query or an engine keep its protocol?
+"""For authors of plug-ins: does a method, query, metric or engine keep its protocol?
 
 Needs no test framework; call it from any test::
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from psgraph.testing.conformance import Conformance, check_method
 from psgraph.testing.engines import EngineConformance, check_engine
+from psgraph.testing.metrics import check_metric
 from psgraph.testing.queries import QueryConformance, check_query
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "QueryConformance",
     "check_engine",
     "check_method",
+    "check_metric",
     "check_query",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.numbers import tick, with_deviation
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import INK, Look, quiet
 from psgraph_lab.experiments.scales import name_row
 from psgraph_lab.experiments.summary import Curve
@@ -24,7 +24,7 @@ _WIDE_RANGE = 30.0
 def draw_bars(
     row: Sequence[Axes],
     panels: Sequence[Sequence[Curve]],
-    info: MetricInfo,
+    info: Metric,
     looks: dict[str, tuple[Look, str]],
 ) -> None:
     """Draw one bar per line in each panel, labelled with its value; a row shares its scale."""
@@ -56,7 +56,7 @@ def draw_bars(
     name_row(row[0], info, "log scale" if wide else "")
 
 
-def _draw_bar(axes: Axes, row: int, curve: Curve, info: MetricInfo, look: Look, low: float) -> None:
+def _draw_bar(axes: Axes, row: int, curve: Curve, info: Metric, look: Look, low: float) -> None:
     mean, std = float(curve.mean[info.name][0]), float(curve.std[info.name][0])
     axes.barh(row, max(mean - low, 0.0), left=low, height=0.66, color=look.colour, zorder=2)
     if std > 0:

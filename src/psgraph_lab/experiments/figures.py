@@ -14,7 +14,7 @@ from psgraph._runtime.arrays import Floats
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph._runtime.numbers import abbreviated, tick
 from psgraph.errors import DataError
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import (
     ALL_COLOURS,
     INK,
@@ -25,7 +25,7 @@ from psgraph.pictures.style import (
     quiet,
     variant_look,
 )
-from psgraph.reports.drawing import Drawing
+from psgraph.reports.charts import Drawing
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.bars import draw_bars
 from psgraph_lab.experiments.definition import Experiment
@@ -204,7 +204,7 @@ def _draw_row(
     experiment: Experiment,
     row: Sequence[Axes],
     panels: Sequence[Sequence[Curve]],
-    info: MetricInfo,
+    info: Metric,
     looks: dict[str, tuple[Look, str]],
 ) -> None:
     scale = choose_scale(panels, info)
@@ -284,7 +284,7 @@ def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 
 
-def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
+def _divide_y(axes: Axes, info: Metric, scale: Scale) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if scale.kind == "linear":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import INK
 from psgraph_lab.experiments.summary import Curve
 from psgraph_lab.experiments.words import direction
@@ -56,7 +56,7 @@ class Scale:
         return kinds[self.kind] or ("" if self.shared else "scales differ")
 
 
-def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
+def choose_scale(panels: Sequence[Sequence[Curve]], info: Metric) -> Scale:
     """Choose a linear scale from 0, or a logarithmic one for errors of several magnitudes.
 
     A logarithmic row has the same limits in all panels. So does a linear one, unless the largest
@@ -84,7 +84,7 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
     return Scale("linear", tuple((0.0, 1.06 * (top if shared else own)) for own in tops))
 
 
-def name_row(axes: Axes, info: MetricInfo, scale: str) -> None:
+def name_row(axes: Axes, info: Metric, scale: str) -> None:
     """Label a row at its left: the metric, which direction is better, and the scale."""
     lines = [*wrap(info.heading, _LONGEST_LINE), direction(info), scale]
     axes.set_ylabel("\n".join(line for line in lines if line), fontsize=10, color=INK)

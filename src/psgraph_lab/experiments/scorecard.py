@@ -8,7 +8,7 @@ from math import isfinite, sqrt
 
 import numpy as np
 
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.summary import Curve
@@ -37,7 +37,7 @@ class Match:
     dataset: str
     line: str
     x: float
-    metric: MetricInfo
+    metric: Metric
     subject: float
     rival: float
     error: float | None
@@ -86,7 +86,7 @@ def matches_of(
     return found
 
 
-def _along_axis(mine: Curve, other: Curve, metric: MetricInfo) -> Iterable[Match]:
+def _along_axis(mine: Curve, other: Curve, metric: Metric) -> Iterable[Match]:
     for index, x in enumerate(mine.x):
         (there,) = np.nonzero(other.x == x)
         if not there.size:
@@ -99,7 +99,7 @@ def _along_axis(mine: Curve, other: Curve, metric: MetricInfo) -> Iterable[Match
             yield Match(*place, float(subject), float(rival), error)
 
 
-def _variance(curve: Curve, metric: MetricInfo, index: int) -> float | None:
+def _variance(curve: Curve, metric: Metric, index: int) -> float | None:
     """Variance of a mean over repetitions; None for a single one."""
     runs = int(curve.repetitions[index])
     return float(curve.std[metric.name][index]) ** 2 / runs if runs > 1 else None

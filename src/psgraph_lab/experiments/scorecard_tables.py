@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from psgraph._runtime.numbers import NO_VALUE, count, joined, with_deviation
-from psgraph.metrics.groups import PAPER_METRICS, MetricInfo
+from psgraph.metrics.groups import PAPER_METRICS
+from psgraph.metrics.metric import Metric
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.scorecard import CLEAR, Match, Score, groups_of, matches_of, score
@@ -159,7 +160,7 @@ def point_tables(experiment: Experiment, curves: Sequence[Curve], dataset: str) 
     return tables
 
 
-def _at(experiment: Experiment, curve: Curve, info: MetricInfo, x: float) -> str:
+def _at(experiment: Experiment, curve: Curve, info: Metric, x: float) -> str:
     """A mean, with its deviation for the lines that are compared cell by cell."""
     (index,) = np.nonzero(curve.x == x)
     if not index.size or not np.isfinite(curve.mean[info.name][index[0]]):

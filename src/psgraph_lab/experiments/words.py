@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from psgraph.metrics.groups import METRICS, MetricInfo
+from psgraph.metrics.groups import METRICS
+from psgraph.metrics.metric import Metric
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Axis, Experiment
 
@@ -15,23 +16,23 @@ __all__ = [
     "stand_in_words",
 ]
 
+
+def _quantity(name: str, reading: str = "") -> Metric:
+    """A quantity that a run reports itself, instead of comparing graphs."""
+    return Metric(name, unit="", better="lower", reading=reading, compute=lambda _: None)
+
+
 _COST = (
-    MetricInfo(
+    _quantity(
         "seconds",
-        "",
-        "lower",
         "Running time for the whole stream, from the first snapshot to the last release.",
     ),
-    MetricInfo(
+    _quantity(
         "peak_megabytes",
-        "",
-        "lower",
         "Peak memory of the process, including Python, its libraries and the data set.",
     ),
-    MetricInfo(
+    _quantity(
         "added_megabytes",
-        "",
-        "lower",
         "Peak memory minus the memory in use before the first snapshot was published.",
     ),
 )
@@ -46,16 +47,16 @@ _AXES: dict[Axis, str] = {
 }
 
 
-def found_metric(name: str) -> MetricInfo:
+def found_metric(name: str) -> Metric:
     """Find a metric by its name; an unknown one has no unit and no explanation.
 
     >>> found_metric("density_error").heading, found_metric("peak_megabytes").heading
     ('density error, %', 'peak megabytes')
     """
-    return _METRICS.get(name) or MetricInfo(name, "", "lower", "")
+    return _METRICS.get(name) or _quantity(name)
 
 
-def direction(info: MetricInfo) -> str:
+def direction(info: Metric) -> str:
     """Which direction is better, with an arrow.
 
     >>> direction(found_metric("density_error"))

@@ -19,7 +19,7 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
-from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph.perturbation import (
@@ -131,6 +131,14 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     """
 
     name = "psgraph"
+    title, colour, marker = "PSGraph", "#d55e00", "o"
+    summary_chart = SummaryChart(
+        "communities",
+        "community",
+        renewed="communities_found",
+        reason="Reusing them leaves more of the budget for degrees; they are recomputed when the "
+        "noisy counts indicate that the graph has changed.",
+    )
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
     queries = (
         EdgeCount,

@@ -20,6 +20,7 @@ from psgraph.publication.ledger.database import Database
 from psgraph.publication.ledger.facts import Facts
 from psgraph.publication.ledger.packing import unpack_charges, unpack_roster
 from psgraph.publication.records import decode
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["LedgerReader"]
 
@@ -86,7 +87,7 @@ class LedgerReader:
                 roster=roster,
                 version=version,
                 noise=noise,
-                times=times,
+                times=None if times is None else TimeSource.loads(times),
             )
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError, ZeroDivisionError):
             raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
@@ -171,12 +172,12 @@ class LedgerReader:
         (noise,) = self._columns(self.sealed - 1, "noise")
         return None if noise is None else str(noise)
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
         row = self._database.row(
             "SELECT times FROM seals WHERE times IS NOT NULL ORDER BY timestamp DESC LIMIT 1"
         )
-        return None if row is None else str(row[0])
+        return None if row is None else TimeSource.loads(str(row[0]))
 
     def spends(self, *, since: int = 0) -> Iterator[tuple[int, str | None, Fraction]]:
         """Timestamps, their times and what they spent, in order."""

@@ -125,7 +125,7 @@ class Ledger(LedgerReader):
                 measured.version,
                 previous,
                 measured.noise,
-                measured.times,
+                None if measured.times is None else measured.times.dumps(),
             )
             assert len(columns) == len(SEALED)
             connection.execute(

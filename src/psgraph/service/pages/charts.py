@@ -26,8 +26,8 @@ from psgraph.publication.certificate import Certificate
 from psgraph.publication.reading import read_releases
 from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.page import Page
-from psgraph.reports.parts import MOST_MARKERS, add_communities, add_spend
 from psgraph.reports.public import add_release_degrees
+from psgraph.reports.sections import MOST_MARKERS, add_spend, add_summary_chart
 
 __all__ = ["change_words", "chart_sections", "drawable", "drawing_png", "embedded"]
 
@@ -65,7 +65,7 @@ def _sections(directory: Path, timestamp: int, digest: str) -> Markup:
         _add_sizes(page, certificates)
         add_spend(page, certificates)
         add_release_degrees(page, releases, certificates)
-        add_communities(page, certificates)
+        add_summary_chart(page, certificates)
     except MissingExtra as missing:
         page = Page("")
         page.heading("Charts")

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, significant
 from psgraph._version import __version__
 from psgraph.privacy.guarantee import exact_fraction
-from psgraph.reports.parts import moment
+from psgraph.reports.sections import moment
 from psgraph.service.permissions import ANYONE, Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import Budget, Preview, ReleaseView, StreamView
