@@ -178,7 +178,9 @@ class HandingBack:
         if timestamp == 0 or not self._method.grows_from_release:
             return None
         before = timestamp - 1
-        graph = self._known_graph(before) or self._make_again(before).graph
+        graph = self._known_graph(before)
+        if graph is None:
+            graph = self._make_again(before).graph
         self._kept = before, graph
         return graph
 
