@@ -13,6 +13,8 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.flags import (
+    Settings,
+    build_method,
     decorated,
     epsilon_option,
     method_option,
@@ -22,7 +24,7 @@ from psgraph.cli.flags import (
 )
 from psgraph.cli.input import open_input, tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, reading
-from psgraph.errors import DataError, InvalidArgument
+from psgraph.errors import DataError
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
@@ -36,16 +38,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Publication",
-    "Settings",
     "Tally",
-    "build_method",
     "publication_options",
     "publish_source",
     "window_words",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Settings = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -131,26 +130,6 @@ def publication_options(function: Function) -> Callable[..., Any]:
 
     made: Callable[..., Any] = decorated(with_publication, _OPTIONS)
     return made
-
-
-def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Method[Any, Any]:
-    """Build the method that the options describe; refuse an ε too small to draw noise for."""
-    from psgraph.methods.base import find_method
-    from psgraph.privacy.samplers import Sampler
-
-    kind = find_method(name)
-    chosen: dict[str, str] = {}
-    for parameter, value in settings:
-        if parameter in chosen:
-            raise click.UsageError(f"--set {parameter} is given twice\nKeep one of them.")
-        chosen[parameter] = value
-    try:
-        method = kind.from_settings(chosen)
-    except InvalidArgument as error:
-        raise click.UsageError(f"--set for method {name!r}: {error}") from None
-    for row in method.plan(guarantee, nodes=1):
-        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
-    return method
 
 
 def window_words(window: int, times: TimeSource | None, names: Iterable[str | None] = ()) -> str:
