@@ -74,9 +74,8 @@ if TYPE_CHECKING:
     from psgraph.privacy.guarantee import WEventPrivacy
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
-    from psgraph.publication.publisher import Publisher
-    from psgraph.publication.publishing import publish
-    from psgraph.publication.reading import read_releases
+    from psgraph.publication.publisher import Publisher, publish
+    from psgraph.publication.releases import read_releases
     from psgraph.publication.verification import verify
     from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
@@ -149,8 +148,8 @@ _HOME = {
     "export_releases": "reports.export",
     "plan": "publication.planning",
     "prepare": "streams.input",
-    "publish": "publication.publishing",
-    "read_releases": "publication.reading",
+    "publish": "publication.publisher",
+    "read_releases": "publication.releases",
     "read_roster": "streams.rosters",
     "read_stream": "streams.input",
     "verify": "publication.verification",

@@ -12,7 +12,7 @@ from psgraph.audit.replay import replay_all
 from psgraph.audit.transcripts import Recorder
 from psgraph.methods.base import find_method, method_names
 from psgraph.methods.plus import PSGraphPlus, communities
-from psgraph.methods.plus.capped import Cap
+from psgraph.methods.plus.triangles import Cap
 from tests.insides import snapshot_of
 
 PAIRS = 504  # eight times every combination of place and pattern
@@ -66,7 +66,7 @@ def test_the_search_for_communities_does_not_diverge(monkeypatch):
 
 def test_a_capped_count_of_triangles_does_not_diverge(monkeypatch):
     # Tiny graphs have no cap by rule; here all have.
-    monkeypatch.setattr(PSGraphPlus, "_cap", lambda *_: Cap(2, 1.0))
+    monkeypatch.setattr("psgraph.methods.plus.method.best_cap", lambda *_: Cap(2, 1.0))
     replayed = replay_all(PSGraphPlus(), neighbouring_streams(16))
     assert replayed.divergences == ()
     assert replayed.largest_loss <= 1

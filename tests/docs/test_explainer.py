@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.service.browser.test_everyone import CONTRAST, MISSING, SMALL, WIDTH
 
-from psgraph.methods.plus.schedule import Parts, shares_of
+from psgraph.methods.plus.schedule import Components, shares_of
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import plan
@@ -134,7 +134,7 @@ def test_every_timestamp_spends_what_the_schedule_says(page, show, epsilon, wind
     spends = page.evaluate("JSON.parse(document.getElementById('timeline').dataset.spends)")
     spending = Accountant(WEventPrivacy(epsilon, window=window))
     for timestamp in range(TIMESTAMPS):
-        shares = shares_of(Parts(), spending, "undecided" if timestamp < 2 else mode)
+        shares = shares_of(Components(), spending, "undecided" if timestamp < 2 else mode)
         assert spends[timestamp] == pytest.approx(float(shares.total)), timestamp
         spending = spending.record(shares.total)
 

@@ -120,7 +120,6 @@ NO_PAIRS = {
     "src/psgraph/graph/kind.py",
     "src/psgraph/engines/counter_based.py",  # words of random bits
     "src/psgraph/_runtime/sorting.py",  # groups of nodes, not pairs
-    "src/psgraph/methods/plus/capped.py",  # moments of a distribution of degrees
     "src/psgraph/methods/plus/clustering.py",  # sums of rungs
     "src/psgraph/methods/plus/ladder.py",  # sums of rungs; bits of an interval
 }

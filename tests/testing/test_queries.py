@@ -21,7 +21,6 @@ from psgraph.methods.der.areas import (
     WholeMatrix,
 )
 from psgraph.methods.ldpgen import GroupDegrees
-from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (
@@ -34,6 +33,7 @@ from psgraph.methods.plus.queries import (
     KeptEdges,
     TriangleCount,
 )
+from psgraph.methods.plus.triangles import Cap
 from psgraph.methods.privhrg.blocks import find_blocks
 from psgraph.methods.privhrg.dendrogram import random_dendrogram
 from psgraph.methods.privhrg.method import DendrogramEdges, LikelyDendrogram

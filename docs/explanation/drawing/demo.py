@@ -40,13 +40,15 @@ class Timestamp:
 def demo_run() -> tuple[Timestamp, ...]:
     """Run PSGraph+ over twelve timestamps."""
     method, engine, found = PSGraphPlus(), LocalEngine(), []
-    state, previous, spending = None, None, Accountant(GUARANTEE)
+    state, previous, spending, graph = None, None, Accountant(GUARANTEE), None
     for timestamp, snapshot in enumerate(demo_stream(nodes=300, timestamps=12)):
         sampler = Sampler(RandomSource.seeded(SEED, timestamp=timestamp))
         budget = Budget(method.request(state, spending), sampler, spending=spending)
         private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
         measurement = method.measure(private, state)
         state = method.update(state, measurement)
+        rng = np.random.Generator(np.random.PCG64(sampler.source.bits(63)))
+        graph = method.synthesise(state, graph, rng, engine)
         spending, previous = spending.record(budget.epsilon), Previous.of(snapshot, budget.trace)
         nodes = state.nodes
         found.append(
@@ -55,7 +57,7 @@ def demo_run() -> tuple[Timestamp, ...]:
                 measurement.sizes.noisy_degrees,
                 nodes.degrees,
                 np.sqrt(nodes.variance),
-                _degrees(state),
+                _degrees(graph),
             )
         )
     return tuple(found)

@@ -14,8 +14,8 @@ import numpy as np
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.degrees import generator
-from psgraph.methods.plus.persistence import kept_share, old_edges
+from psgraph.methods.plus.degrees import kept_share
+from psgraph.methods.plus.synthesis import old_edges
 from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.psgraph.reconstruction import reconstruct
@@ -68,12 +68,8 @@ class Recorder(Budget):
         self.results: dict[str, Any] = {}
         self.groups: np.ndarray[Any, Any] | None = None
 
-    def run(
-        self, mechanism: Any, *, epsilon: Any, label: str, sensitivity: int | None = None
-    ) -> Any:
-        self.results[label] = super().run(
-            mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity
-        )
+    def run(self, mechanism: Any, *, label: str, **options: Any) -> Any:
+        self.results[label] = super().run(mechanism, label=label, **options)
         return self.results[label]
 
     def random_order(self, size: int) -> Any:
@@ -149,19 +145,20 @@ class PlusStep:
 def plus_steps(seed: int = PLUS_SEED) -> list[PlusStep]:
     """Run PSGraph+ on the stream."""
     method, engine, steps = PSGraphPlus(), LocalEngine(), []
-    state, previous, spending = None, None, Accountant(GUARANTEE)
+    state, previous, spending, graph = None, None, Accountant(GUARANTEE), None
     for timestamp, snapshot in enumerate(stream()):
         sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
         budget = Budget(method.request(state, spending), sampler, spending=spending)
         private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
         measurement = method.measure(private, state)
-        before, state = state, method.update(state, measurement)
-        sizes = measurement.sizes
-        share = kept_share(state.persistence)
-        u, v = old_edges(before, sizes.roster, share, generator(sizes.seed, 2))
+        state = method.update(state, measurement)
+        bits, share = sampler.source.bits(63), kept_share(state.persistence)
+        u, v = old_edges(graph, snapshot.roster, share, np.random.Generator(np.random.PCG64(bits)))
         candidates = frozenset(
             (min(pair), max(pair)) for pair in zip(u.tolist(), v.tolist(), strict=True)
         )
-        steps.append(PlusStep(snapshot, measurement, state, candidates, edges_of(state)))
+        rng = np.random.Generator(np.random.PCG64(bits))
+        graph = method.synthesise(state, graph, rng, engine)
+        steps.append(PlusStep(snapshot, measurement, state, candidates, edges_of(graph)))
         spending, previous = spending.record(budget.epsilon), Previous.of(snapshot, budget.trace)
     return steps

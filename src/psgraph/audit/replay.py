@@ -139,7 +139,7 @@ def _run(
     run = _Run(recorder.transcripts, [], [], [])
     graph: SyntheticGraph | None = None
     for measured in measure_stream(own, stream, guarantee, engine, recorder):
-        run.spent.append(measured.spent)
+        run.spent.append(measured.granted)
         run.traces.append(measured.charges)
         graph = synthesise(own, measured, graph, engine)
         run.results.append((measured.measurement, measured.state, graph))

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from psgraph.audit.transcripts import Recorder
 from psgraph.engines.base import Engine
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods import timestamp
 from psgraph.methods.base import Method
-from psgraph.methods.private import Previous, PrivateSnapshot
+from psgraph.methods.timestamp import Timestamp, draw_graph, measure_timestamp
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.publication.history import Measured
-from psgraph.publication.measuring import Measuring
 
 __all__ = ["measure_first", "measure_stream", "synthesise"]
 
@@ -30,12 +27,9 @@ def measure_first(
     recorder: Recorder,
 ) -> None:
     """Measure the first timestamp and no more: the transcript is in the recorder."""
-    accountant = Accountant(guarantee)
-    granted = method.request(None, accountant)
-    accountant.check(granted)
     unused = Sampler(RandomSource.seeded(0))  # the recorder has its own
-    budget = recorder.budget(granted, unused, spending=accountant)
-    method.measure(PrivateSnapshot(snapshot, budget, engine), None)
+    with recorder.listening():
+        measure_timestamp(method, snapshot, None, Accountant(guarantee), unused, engine)
 
 
 def measure_stream(
@@ -46,24 +40,23 @@ def measure_stream(
     recorder: Recorder,
     *,
     seed: int = 1,
-) -> Iterator[Measured]:
+) -> Iterator[Timestamp]:
     """Measure one snapshot after the other, as a publication does, in memory."""
-    accountant, state, previous = Accountant(guarantee), None, None
     with recorder.listening():
-        runner = Measuring(method, engine, seed=seed, noise="exact")
-        for snapshot in stream:
-            measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
-            accountant, state = accountant.record(measured.spent), measured.state
-            yield measured
-            previous = Previous.of(snapshot, measured.charges)
+        yield from timestamp.measure_stream(
+            method,
+            stream,
+            guarantee,
+            engine,
+            samplers=lambda number: Sampler(RandomSource.seeded(seed, timestamp=number)),
+        )
 
 
 def synthesise(
     method: Method[Any, Any],
-    measured: Measured,
+    measured: Timestamp,
     previous: SyntheticGraph | None,
     engine: Engine,
 ) -> SyntheticGraph:
     """The synthetic graph of a measured timestamp, given the one before."""
-    rng = np.random.Generator(np.random.PCG64(measured.seed))
-    return method.synthesise(measured.state, previous, rng, engine)
+    return draw_graph(method, measured.state, previous, measured.seed, engine)

@@ -16,12 +16,12 @@ from typing import Any
 
 from psgraph._runtime.arrays import Integers
 from psgraph.audit.mutation import Patch
+from psgraph.methods import timestamp
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.publication import measuring
 
 __all__ = ["Call", "Divergence", "ListeningBudget", "Recorder", "Transcript"]
 
@@ -97,8 +97,8 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hand out budgets that record or force, wherever a publication makes one."""
-        with Patch(measuring, "Budget", self.budget).applied():
+        """Hand out budgets that record or force, wherever a timestamp is measured."""
+        with Patch(timestamp, "Budget", self.budget).applied():
             yield
 
     def budget(

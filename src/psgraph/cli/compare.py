@@ -91,8 +91,8 @@ def command(
     """
     from psgraph.metrics.comparison import compare
     from psgraph.publication.locations import releases_at
-    from psgraph.publication.originals import Originals
-    from psgraph.publication.reading import read_releases
+    from psgraph.publication.releases import read_releases
+    from psgraph.publication.verification import Originals
     from psgraph.trust.expected import expected_within
 
     releases = releases_at(releases)

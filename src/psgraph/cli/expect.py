@@ -83,7 +83,7 @@ def command(
     for each metric. What can't be predicted for the method says so. docs/explanation/trust.md
     explains how it works and how good it is.
     """
-    from psgraph.publication.reading import read_releases
+    from psgraph.publication.releases import read_releases
     from psgraph.trust.expected import expected_errors
 
     published = read_releases(releases)

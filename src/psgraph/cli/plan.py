@@ -26,8 +26,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from psgraph.publication.noise_effects import Range
-    from psgraph.publication.planning import Plan
+    from psgraph.publication.planning import Plan, Range
 
 __all__ = ["command"]
 

@@ -68,8 +68,8 @@ class Publication:
 
     def arguments(self, *, noise: str) -> dict[str, Any]:
         """Return the arguments of a `Publisher`, after checking them against the ledger."""
+        from psgraph.publication.history import check_history
         from psgraph.publication.locations import ledger_of
-        from psgraph.publication.opening import check_history
 
         arguments: dict[str, Any] = {
             "method": build_method(self.method, self.settings, self.guarantee),

@@ -45,21 +45,17 @@ def command(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: b
     timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
     the ledger and costs nothing, the rest is published.
     """
-    from psgraph.publication.ledger import Ledger
+    from psgraph.publication.history import reopen_stream
     from psgraph.publication.locations import ledger_at
-    from psgraph.publication.opening import check_history, resumed
     from psgraph.publication.publisher import Publisher
 
     path = ledger_at(ledger)
-    arguments = resumed(path, None)
-    check_history(**arguments)
-    out: Path | None = arguments["out"]
-    refuse_private_files(source, out)
-    with Ledger(path, writing=False) as opened:
-        sealed = opened.sealed
-    with engine.open(str(source.source) if is_prepared(source) else None) as running:
-        begin = partial(Publisher.resume, path, replay=True, engine=running)
-        tally = publish_source(source, arguments["method"], begin)
+    with reopen_stream(path) as opened:
+        out, sealed = opened.out, opened.history.sealed
+        refuse_private_files(source, out)
+        with engine.open(str(source.source) if is_prepared(source) else None) as running:
+            begin = partial(Publisher.resume, opened, replay=True, engine=running)
+            tally = publish_source(source, opened.method, begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
         note(

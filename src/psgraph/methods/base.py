@@ -217,6 +217,9 @@ class Method(ABC, Generic[Measurement, State]):
     needs_all_edges
         Whether measuring or drawing takes all edges of a graph in the memory of one machine,
         instead of sums over parts of them. Publishing from a store says so first.
+    rehearsal_epsilons
+        The ε of a window of 2 under which `rehearsals` are run: enough of them to reach every
+        kernel.
     distribution_version
         Incremented when ledgers started with an earlier version of the method must not be
         continued, because what they hold would be read as something else; they are refused. A
@@ -236,6 +239,7 @@ class Method(ABC, Generic[Measurement, State]):
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
     grows_from_release: ClassVar[bool] = False
+    rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)
     needs_all_edges: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -270,10 +274,7 @@ class Method(ABC, Generic[Measurement, State]):
         return cls(**read_settings(cls, settings))
 
     def rehearsals(self) -> Sequence[Method[Any, Any]]:
-        """Return methods that together run all compiled code of this one on a stream of two rings.
-
-        They are run on made-up data to compile kernels ahead of time; by default the method itself.
-        """
+        """Return variants that together compile every kernel (used for warm-up)."""
         return [self]
 
     def request(self, state: State | None, spending: Accountant) -> Fraction:

@@ -53,24 +53,34 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
     if method is None:
         method = find_method(DEFAULT_METHOD)()
     engine = LocalEngine()
-    before, odd, near, most = _circulant(_NODES, 1), range(1, 16, 2), range(1, 9), range(1, 25)
     for variant in method.rehearsals():
-        publisher = Publisher(variant, WEventPrivacy("8", window=2), seed=0, engine=engine)
-        # With a past and new nodes: no triangles at first, then many, then nearly all pairs.
-        publisher.publish(_circulant(_NODES, *odd))
-        publisher.publish(_circulant(_NODES + 2, *odd))
-        publisher.publish(_circulant(_NODES + 2, *near))
-        publisher.publish(_circulant(_NODES + 2, *near))
-        publisher.publish(_circulant(_NODES + 2, *most))
-    _warm_up_sparse_counts(engine, before)
-    _warm_up_shuffle(before)
+        for epsilon in method.rehearsal_epsilons:
+            guarantee = WEventPrivacy(epsilon, window=2)
+            publisher = Publisher(variant, guarantee, seed=0, engine=engine)
+            for snapshot in _rehearsal_stream():
+                publisher.publish(snapshot)
+    ring = _rings(_NODES, _NODES, 1)
+    _warm_up_sparse_counts(engine, ring)
+    _warm_up_shuffle(ring)
 
 
-def _circulant(nodes: int, *steps: int) -> Snapshot:
-    """A ring whose nodes are joined to those `steps` away."""
-    around = np.tile(np.arange(nodes), len(steps))
-    onwards = (around + np.repeat(steps, nodes)) % nodes
-    return Snapshot(Roster.range(nodes), around, onwards)
+def _rehearsal_stream() -> list[Snapshot]:
+    """Two communities, with a past and new nodes: no triangles at first, many, nearly all pairs."""
+    odd, near, most = range(1, 16, 2), range(1, 9), range(1, 25)
+    return [
+        _rings(_NODES, _NODES // 2, *odd),
+        _rings(_NODES + 2, _NODES // 2, *odd),
+        _rings(_NODES + 2, _NODES // 2, *near),
+        _rings(_NODES + 2, _NODES // 2, *near),
+        _rings(_NODES + 2, _NODES + 2, *most),
+    ]
+
+
+def _rings(nodes: int, length: int, *steps: int) -> Snapshot:
+    """Rings of `length` nodes, each joined to those `steps` away, and nodes that are left over."""
+    around = np.tile(np.arange(nodes // length * length), len(steps))
+    within = (around + np.repeat(steps, around.size // len(steps))) % length
+    return Snapshot(Roster.range(nodes), around, around // length * length + within)
 
 
 def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:

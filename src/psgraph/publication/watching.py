@@ -32,22 +32,21 @@ from psgraph.errors import (
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import stem
 from psgraph.publication.certificate import Release
-from psgraph.publication.file_order import MISSING, FileOrder
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.overflow import Overflow
 from psgraph.streams.periods import Period
 from psgraph.streams.rows import Reading
-from psgraph.streams.sequences import FileSequence
+from psgraph.streams.sequences import FileSequence, step_of_names
 from psgraph.streams.time_source import TimeSource
+
+__all__ = ["MISSING", "Arrival", "FileOrder", "Inbox", "Waiting", "watch"]
 
 try:
     import watchfiles
 except ImportError:  # said before a ledger is created
     raise MissingExtra("watchfiles", "watch") from None
-
-__all__ = ["Arrival", "Inbox", "Waiting", "watch"]
 
 
 LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
@@ -302,7 +301,7 @@ def _published(publisher: Publisher) -> dict[str, int]:
         if name is None:
             raise LedgerError(
                 f"the timestamps in {publisher.ledger} have no names\n"
-                "So it can't be told which files are already published. Begin a new ledger."
+                "So it can't be told which files are already published. Start a new ledger."
             )
         published[name] = timestamp
     return published
@@ -319,3 +318,42 @@ def _refuse_late(file: Path, published: dict[str, int]) -> None:
             f"{file.name} comes, by its name, before {latest!r}, which is already published\n"
             "Nothing was measured. Remove the file, or give it a name that sorts later."
         )
+
+
+#: What to do about a missing file; see `psgraph.publication.watching.watch`.
+MISSING = ("wait", "empty", "skip")
+
+
+class FileOrder:
+    """Decides whether a file can be published, or what it waits for."""
+
+    def __init__(
+        self, sequence: FileSequence, missing: str, skip: set[str], *, close_last: bool
+    ) -> None:
+        self._sequence, self._missing, self._skip = sequence, missing, skip
+        self._close_last = close_last
+        self._announced: set[tuple[Path, tuple[str, ...]]] = set()
+        self.waiting: tuple[str, ...] = ()
+
+    def before(self, file: Path, published: dict[str, int]) -> list[str] | None:
+        """Return the names to publish as empty snapshots first; None if the file has to wait."""
+        self.waiting = ()
+        if not self._close_last and not self._sequence.over(stem(file)):
+            return None
+        if self._missing == "skip":
+            known = self._sequence.every or step_of_names(published)
+            if known is not None:
+                FileSequence(known).missing([*published], stem(file))  # refuses a shorter step
+            return []
+        absent = self._sequence.missing([*published], stem(file))
+        left = [name for name in absent if name not in self._skip]
+        if left and self._missing == "wait":
+            self.waiting = tuple(left)
+            return None
+        return left
+
+    def announce(self, file: Path) -> bool:
+        """Whether it was not said yet what a file waits for."""
+        said = (file, self.waiting) in self._announced
+        self._announced.add((file, self.waiting))
+        return not said

@@ -24,7 +24,7 @@ from psgraph._runtime.durable import write_all_whole
 from psgraph._runtime.timing import phase, stopwatch
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["Draws", "recorded_draws", "time_floor", "written_files"]
 

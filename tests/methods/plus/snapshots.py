@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.kind import unpack
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.queries import KeptEdges
@@ -105,3 +105,11 @@ def publish(
         state = method.update(state, measurement)
         accountant, previous = accountant.record(granted), Previous.of(snapshot, budget.trace)
         yield granted, budget, measurement, state
+
+
+def released(states: Iterable[PlusState]) -> Iterator[SyntheticGraph]:
+    """Draw the graph of every state, each grown from the one before."""
+    graph: SyntheticGraph | None = None
+    for index, state in enumerate(states):
+        graph = PSGraphPlus().synthesise(state, graph, np.random.default_rng(index), ENGINE)
+        yield graph

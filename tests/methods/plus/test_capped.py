@@ -9,10 +9,9 @@ import pytest
 
 from psgraph.engines.base import Edges
 from psgraph.methods.plus import capped_triangles
-from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.capped_triangles import kept_by_both
 from psgraph.methods.plus.queries import CappedTriangleCount, measure_structure
-from psgraph.methods.plus.triangles import count_triangles, wedge_count
+from psgraph.methods.plus.triangles import Cap, best_cap, count_triangles, wedge_count
 
 from .snapshots import asking, one_edge_changed, random_snapshot, silent_budget
 from .test_queries import EVERYTHING

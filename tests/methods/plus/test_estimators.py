@@ -9,22 +9,25 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster
-from psgraph.methods.plus.blocks import integer_blocks
-from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import fit_curve
-from psgraph.methods.plus.degrees import degree_step
-from psgraph.methods.plus.filtering import laplace_update
+from psgraph.methods.plus.degrees import degree_step, exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.linear import cholesky, gram, solve
-from psgraph.methods.plus.mixing import CELLS, CLASSES, class_mixing, degree_classes
-from psgraph.methods.plus.nodes import Drift, Nodes, measured_nodes
-from psgraph.methods.plus.raking import rake
-from psgraph.methods.plus.schedule import Parts, shares_of
+from psgraph.methods.plus.mixing import (
+    CELLS,
+    CLASSES,
+    class_mixing,
+    degree_classes,
+    integer_blocks,
+    rake,
+)
+from psgraph.methods.plus.nodes import Drift, Nodes, laplace_update, measured_nodes
+from psgraph.methods.plus.schedule import Components, shares_of
 from psgraph.methods.plus.state import SizeReadings
-from psgraph.methods.plus.targets import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.methods.plus.triangles import Cap
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -423,7 +426,7 @@ def test_hub_rows_fade_and_are_dropped(rng):
 @pytest.mark.parametrize(("edges", "nodes", "found"), [("0.01", "10", 300), ("10", "0.01", 200)])
 def test_the_edge_count_follows_the_better_of_two_readings(edges, nodes, found):
     """200 edges were read, and degrees that add up to 300."""
-    first = shares_of(Parts(), Accountant(WEventPrivacy("1", window=5)), "undecided")
+    first = shares_of(Components(), Accountant(WEventPrivacy("1", window=5)), "undecided")
     shares = replace(first, edges=Fraction(edges), nodes=Fraction(nodes), curve=Fraction(0))
     degrees = np.full(100, 6)
     sizes = SizeReadings(Roster.range(100), shares, 1, 200, None, None, degrees)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.methods.plus.nodes import Drift
-from psgraph.methods.plus.schedule import NONE, Parts, next_mode, shares_of
+from psgraph.methods.plus.schedule import NONE, Components, next_mode, shares_of
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -33,7 +33,7 @@ def spends(parts, guarantee, modes):
     st.lists(st.sampled_from(MODES), min_size=1, max_size=25),
     st.integers(1, 9),
     st.fractions(Fraction(1, 100), 50),
-    st.builds(Parts, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+    st.builds(Components, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_no_window_exceeds_epsilon_whatever_the_modes_are(modes, window, epsilon, parts):
     rows = spends(parts, WEventPrivacy(epsilon, window=window), modes)
@@ -46,25 +46,25 @@ def test_no_window_exceeds_epsilon_whatever_the_modes_are(modes, window, epsilon
 @pytest.mark.parametrize("mode", ["periodic", "steady"])
 @pytest.mark.parametrize("window", [1, 2, 5, 20])
 def test_a_window_in_a_lasting_mode_is_spent_to_the_last_bit(mode, window):
-    rows = spends(Parts(), WEventPrivacy("1", window=window), [mode] * (4 * window))
+    rows = spends(Components(), WEventPrivacy("1", window=window), [mode] * (4 * window))
     assert sum(row.total for row in rows[-window:]) == 1
 
 
 def test_edges_kept_are_paid_half_by_each_of_two_timestamps():
-    rows = spends(Parts(), WEventPrivacy("1", window=4), ["periodic"] * 12)
+    rows = spends(Components(), WEventPrivacy("1", window=4), ["periodic"] * 12)
     for row, after in pairwise(rows):
         assert row.reserved == after.persistence
         assert row.reserved == (Fraction(1, 100) if row.timestamp % 4 == 0 else NONE)
 
 
 def test_structure_is_asked_once_per_window():
-    rows = spends(Parts(), WEventPrivacy("2", window=3), ["steady"] * 7)
+    rows = spends(Components(), WEventPrivacy("2", window=3), ["steady"] * 7)
     assert [row.timestamp for row in rows if row.mixing] == [0, 3, 6]
     assert [row.timestamp for row in rows if row.triangles] == [0, 3, 6]
 
 
 def test_a_window_of_one_asks_everything_and_pays_for_edges_kept_in_halves():
-    first, second = spends(Parts(), WEventPrivacy("1", window=1), ["undecided"] * 2)
+    first, second = spends(Components(), WEventPrivacy("1", window=1), ["undecided"] * 2)
     assert first.persistence == 0  # there is no snapshot before
     assert first.reserved == second.persistence == second.reserved == Fraction(1, 100)
     assert min(second.edges, second.curve, second.nodes, second.mixing, second.triangles) > 0
@@ -73,22 +73,22 @@ def test_a_window_of_one_asks_everything_and_pays_for_edges_kept_in_halves():
 
 def test_long_windows_and_small_budgets_give_more_to_the_number_of_edges():
     shares = [
-        spends(Parts(), WEventPrivacy(epsilon, window=window), ["undecided"])[0].edges
+        spends(Components(), WEventPrivacy(epsilon, window=window), ["undecided"])[0].edges
         for epsilon, window in (("1", 1), ("1", 5), ("1/2", 5), ("1", 50))
     ]
     assert [share * 1000 for share in shares] == [80, 16, 16, Fraction(16, 5)]
 
 
 def test_hub_rows_are_asked_only_where_the_budget_is_large():
-    (poor,) = spends(Parts(), WEventPrivacy("1", window=1), ["undecided"])
-    (rich,) = spends(Parts(), WEventPrivacy("4", window=1), ["undecided"])
+    (poor,) = spends(Components(), WEventPrivacy("1", window=1), ["undecided"])
+    (rich,) = spends(Components(), WEventPrivacy("4", window=1), ["undecided"])
     assert poor.hubs == 0
     assert rich.hubs == rich.nodes > 0
 
 
 @pytest.mark.parametrize("off", ["curve", "hubs", "persistence", "clustering"])
 def test_what_is_switched_off_leaves_its_share_to_the_others(off):
-    parts = replace(Parts(), **{off: False})
+    parts = replace(Components(), **{off: False})
     rows = spends(parts, WEventPrivacy("4", window=5), ["periodic"] * 20)
     asked = {"clustering": "triangles"}.get(off, off)
     assert all(getattr(row, asked) == 0 for row in rows)

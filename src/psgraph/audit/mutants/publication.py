@@ -11,11 +11,11 @@ from psgraph.graph import SyntheticGraph
 from psgraph.graph.parts import MemoryParts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.publication import synthesis
-from psgraph.publication.encoding import encoded
-from psgraph.publication.ledger.reading import LedgerReader
-from psgraph.publication.measuring import Measuring
+from psgraph.publication.graph_files import encoded
+from psgraph.publication.ledger.reader import LedgerReader
+from psgraph.publication.measurement import Measuring
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["PUBLICATION"]
 

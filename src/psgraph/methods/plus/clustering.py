@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from psgraph._runtime.arrays import Floats
-from psgraph.methods.plus.capped import Cap
+from psgraph.methods.plus.triangles import Cap
 
 __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 
@@ -106,7 +106,7 @@ class Clustering:
 
     @classmethod
     def start(cls) -> Clustering:
-        """Begin without a measurement."""
+        """Start without a measurement."""
         return cls(_prior(0.0), None)
 
     @property

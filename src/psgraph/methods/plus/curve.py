@@ -12,18 +12,23 @@ add, with much noise the curve decides.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers
-from psgraph.methods.plus.curve_fit import CurveProblem, density_of
-from psgraph.methods.plus.grid import Grid, degree_grid
+from psgraph.methods.plus.grid import Grid, degree_grid, log_likelihood, thresholds
+from psgraph.methods.plus.linear import cholesky, gram, solve
 
 __all__ = ["DegreeCurve", "fit_curve"]
 
-
 SMOOTHNESS = (3.0, 12.0)  # τ, tried in turn
 ROUNDING = 6  # decimals of the log-density kept, so that the last bits of a solver don't matter
+NEWTON_STEPS = 8
+LONGEST_STEP = 6.0
+SMALLEST_GAIN = 0.1  # in log-likelihood
+RESOLVED = 2.0  # standard deviations, and
+FEWEST = 4.0  # nodes: a point of the curve below either is not used
 
 
 @dataclass(frozen=True)
@@ -116,3 +121,213 @@ def _start(grid: Grid, before: DegreeCurve | None) -> Floats:
     known = min(before.log_density.size, u.size)
     tail = before.log_density[known - 1] - 2 * (u[known:] - u[known - 1])
     return np.concatenate([before.log_density[:known], tail])
+
+
+# ---- the penalised likelihood, and its maximum by Gauss–Newton steps
+#
+# Notation: y noisy degrees, f the density on the cells of the grid, p[y, i] the posterior of a node
+# with noisy degree y, s[y, k] its probability of having at least k neighbours, N the mean of the
+# posteriors, z the filtered curve, θ the log-density, r and V residuals and variances of the curve.
+
+
+def density_of(grid: Grid, theta: Floats) -> Floats:
+    """Return f, the probability of each cell, from the log-density."""
+    weight = grid.width * np.exp(theta - theta.max())
+    return np.maximum(weight / weight.sum(), 1e-300)
+
+
+@lru_cache(maxsize=8)
+def _penalty(nodes: int) -> tuple[Floats, Floats]:
+    """K0 (curvature in u over the cells i ≥ 1) and K1 (a loose tie of cell 0, and a ridge)."""
+    u = degree_grid(nodes).position
+    size = u.size
+    gap = np.diff(u[1:])
+    before, after = gap[:-1], gap[1:]
+    bends = np.zeros((before.size, size))
+    cell = np.arange(before.size)
+    scale = np.sqrt(2 / (before + after))
+    bends[cell, cell + 1] = scale / before
+    bends[cell, cell + 2] = -scale * (1 / before + 1 / after)
+    bends[cell, cell + 3] = scale / after
+    ridge = 1e-3 * np.eye(size)
+    ridge[:2, :2] += np.array([[1.0, -1.0], [-1.0, 1.0]]) / 9
+    return gram(bends, np.ones(before.size)), ridge
+
+
+@lru_cache(maxsize=8)
+def _prior(nodes: int, smoothness: float) -> tuple[Floats, float]:
+    """Return the penalty for a smoothness τ, and half the logarithm of its determinant."""
+    curvature, ridge = _penalty(nodes)
+    penalty = curvature / smoothness**2 + ridge
+    return penalty, _half_log_det(cholesky(penalty))
+
+
+def _half_log_det(factor: Floats) -> float:
+    return float(np.log(np.diag(factor)).sum())
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """The posteriors of the nodes under a density, and what they imply for the other sources."""
+
+    density: Floats
+    posterior: Floats  # p
+    at_least: Floats  # s
+    mean: Floats  # μ, per group
+    log_evidence: float
+    population: Floats  # N
+    residual: Floats  # r
+    spread: Floats  # V − P
+    mean_residual: float
+    mean_spread: float  # Vm
+    objective: float  # without the penalty
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A maximiser, the Cholesky factor found with it, and how well it explains the releases."""
+
+    theta: Floats
+    at: _Moments
+    factor: Floats
+    log_evidence: float
+
+
+class CurveProblem:
+    """The objective of the fit, its gradient and its Gauss–Newton matrix."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        values: Floats,
+        counts: Floats,
+        scale: float,
+        curve: Floats,
+        curve_variance: Floats,
+        mean_degree: float,
+        mean_variance: float,
+    ) -> None:
+        self.grid, self.counts, self.nodes = grid, counts, float(counts.sum())
+        self.weights = counts / self.nodes
+        rows = log_likelihood(grid, values, scale)
+        self.rows = np.exp(rows - rows.max(axis=1, keepdims=True))
+        self.thresholds = thresholds(int(grid.high[-1]))
+        self.cells = np.searchsorted(grid.low, self.thresholds)
+        self.beyond = (grid.low[:, None] >= self.thresholds[None, :]).astype(np.float64)
+        size = self.thresholds.size
+        self.curve, self.variance = np.zeros(size), np.full(size, np.inf)
+        known = min(size, curve.size)
+        self.curve[:known], self.variance[:known] = curve[:known], curve_variance[:known]
+        self.measured = np.isfinite(self.variance)
+        self.mean_degree, self.mean_variance = mean_degree, mean_variance
+
+    def moments(self, theta: Floats) -> _Moments:
+        density = density_of(self.grid, theta)
+        joint = self.rows * density
+        evidence = np.maximum(joint.sum(axis=1), 1e-300)
+        posterior = joint / evidence[:, None]
+        at_least = np.cumsum(posterior[:, ::-1], axis=1)[:, ::-1][:, self.cells]
+        middle = self.grid.middle
+        mean = posterior @ middle
+        within = np.maximum(posterior @ middle**2 - mean**2, 0)
+        residual = np.where(self.measured, self.curve - self.weights @ at_least, 0.0)
+        spread = np.maximum(self.weights @ (at_least * (1 - at_least)), 0) / self.nodes
+        total = np.where(self.measured, self.variance + spread, 1.0)
+        mean_residual = self.mean_degree - float(self.weights @ mean)
+        mean_spread = self.mean_variance + float(self.weights @ within) / self.nodes
+        log_evidence = float(self.counts @ np.log(evidence))
+        objective = (
+            log_evidence
+            - 0.5 * float((residual**2 / total + np.log(total))[self.measured].sum())
+            - 0.5 * (mean_residual**2 / mean_spread + np.log(mean_spread))
+        )
+        return _Moments(
+            density=density,
+            posterior=posterior,
+            at_least=at_least,
+            mean=mean,
+            log_evidence=log_evidence,
+            population=self.weights @ posterior,
+            residual=residual,
+            spread=spread,
+            mean_residual=mean_residual,
+            mean_spread=mean_spread,
+            objective=objective,
+        )
+
+    def sensitivities(self, at: _Moments) -> tuple[Floats, Floats, Floats]:
+        """Return Σ pᵀp over the nodes; B and Bm: how the expected curve and mean move with θ."""
+        products = gram(at.posterior, self.counts)
+        # s is a sum over cells of p, so Σ pᵀs is one of Σ pᵀp.
+        tails = np.cumsum(products[:, ::-1], axis=1)[:, ::-1][:, self.cells]
+        curve = at.population[:, None] * self.beyond - tails / self.nodes
+        mean = at.population * self.grid.middle - (self.weights * at.mean) @ at.posterior
+        return products, curve, mean
+
+    def newton(self, at: _Moments, theta: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient and the factorised Gauss–Newton matrix."""
+        products, curve, mean = self.sensitivities(at)
+        precision = np.where(self.measured, 1 / (self.variance + at.spread), 0.0)
+        gradient = (
+            self.nodes * (at.population - at.density)
+            + curve @ (at.residual * precision)
+            + mean * (at.mean_residual / at.mean_spread)
+            - penalty @ theta
+        )
+        apart = at.population - at.density
+        # Σ pᵀp − n·(Nfᵀ + fNᵀ − ffᵀ), and one row for each value that was released.
+        rows = np.stack([apart, at.population, mean, *curve.T])
+        weights = np.array([self.nodes, -self.nodes, 1 / at.mean_spread, *precision])
+        return gradient, cholesky(products + gram(rows, weights) + penalty)
+
+    def solve(self, theta: Floats, smoothness: float) -> Solution:
+        """Maximise the penalised objective."""
+        penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
+        at = self.moments(theta)
+        value = at.objective - 0.5 * float(theta @ penalty @ theta)
+        for _ in range(NEWTON_STEPS):
+            gradient, factor = self.newton(at, theta, penalty)
+            step = solve(factor, gradient[:, None])[:, 0]
+            step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+            length, gain = 1.0, 0.0
+            while length >= 0.01:
+                trial = theta + length * step
+                moments = self.moments(trial)
+                tried = moments.objective - 0.5 * float(trial @ penalty @ trial)
+                if tried >= value:
+                    gain = tried - value
+                    theta, at, value = trial, moments, tried
+                    break
+                length /= 2
+            if gain < SMALLEST_GAIN:
+                break
+        return Solution(theta, at, factor, value - _half_log_det(factor) + half_log_prior)
+
+    def better(self, known: Solution, smoothness: float) -> Solution:
+        """Return the solution for another smoothness if its evidence is higher.
+
+        It is not computed where one Newton step says that it cannot be: a quadratic objective
+        would gain half of step · gradient, and twice as much is allowed for.
+        """
+        penalty, half_log_prior = _prior(int(self.grid.high[-1]), smoothness)
+        at = known.at
+        gradient, factor = self.newton(at, known.theta, penalty)
+        gain = float(gradient @ solve(factor, gradient[:, None])[:, 0])
+        value = at.objective - 0.5 * float(known.theta @ penalty @ known.theta)
+        if value + gain - _half_log_det(factor) + half_log_prior < known.log_evidence:
+            return known
+        other = self.solve(known.theta, smoothness)
+        return other if other.log_evidence > known.log_evidence else known
+
+    def resolved_shares(self, theta: Floats, factor: Floats) -> Floats:
+        """Return c_1, …, c_{k*}: the curve of the population up to the last point that is known."""
+        at = self.moments(theta)
+        _, curve, _ = self.sensitivities(at)
+        spread = at.spread + (curve * solve(factor, curve)).sum(axis=0)
+        deviation = np.sqrt(np.maximum(spread, 0) + 0.05 / self.nodes**2)
+        edges = np.concatenate([self.grid.low, self.grid.high[-1:]])
+        tail = np.concatenate([np.cumsum(at.population[::-1])[::-1], [0.0]])
+        enough = tail[self.cells] > np.maximum(RESOLVED * deviation, FEWEST / self.nodes)
+        run = int(np.argmin(enough)) if not enough.all() else enough.size
+        last = int(self.thresholds[run - 1]) if run else 0
+        return np.interp(np.arange(1, last + 1), edges, tail)

@@ -13,7 +13,6 @@ from psgraph._runtime.arrays import Floats, Integers
 
 __all__ = ["Grid", "degree_grid", "log_likelihood", "moments_inside", "thresholds"]
 
-
 FLAT = 0.05  # a cell this much narrower than the noise is one point
 
 

@@ -16,8 +16,7 @@ from psgraph._runtime.arrays import Floats, Integers, Labels, Singles
 from psgraph._runtime.jit import kernel
 from psgraph.graph.frozen import read_only
 from psgraph.graph.kind import UNDIRECTED, triangle, triangular_cell
-from psgraph.methods.plus.mixing import CLASSES, Mixing
-from psgraph.methods.plus.raking import rake
+from psgraph.methods.plus.mixing import CLASSES, Mixing, rake
 
 __all__ = ["HubRows", "NoisyHubs", "advance", "hub_cells", "hub_count", "with_hubs"]
 

@@ -75,7 +75,7 @@ class Progress:
 
     @classmethod
     def start(cls, plan: Plan, epsilon: float) -> Progress:
-        """Begin a pass whose rows have noise of scale 1/`epsilon`."""
+        """Start a pass whose rows have noise of scale 1/`epsilon`."""
         per_stub = 1 / max(float(plan.weights.sum()), 1e-9)
         return cls(
             plan,

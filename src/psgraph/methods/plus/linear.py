@@ -14,8 +14,7 @@ from psgraph._runtime.jit import kernel
 
 __all__ = ["cholesky", "gram", "solve"]
 
-
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-9  # at the ends of a row of a product
 
 
 @kernel

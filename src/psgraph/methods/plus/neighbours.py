@@ -23,7 +23,7 @@ Bitmaps = NDArray[np.uint64]
 Integer = int | np.integer[Any]
 
 Lists = tuple[Positions, Positions, Positions, Bitmaps]
-"""Begin of every list, the lists, the bitmap row of every node or -1, and the bitmaps."""
+"""Where every list starts, the lists, the bitmap row of every node or -1, and the bitmaps."""
 
 _BITS_PER_ENTRY = 64  # the bitmaps take at most 8 bytes per node and edge,
 _FEWEST_BITS = 1 << 25  # or 4 MB

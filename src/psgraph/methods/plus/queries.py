@@ -32,7 +32,6 @@ from psgraph.engines import counting
 from psgraph.engines.base import Edges
 from psgraph.engines.runner import Job
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
-from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
@@ -43,7 +42,7 @@ from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import SizeReadings, StructureReadings
-from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
+from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
 from psgraph.privacy.mechanism import Mechanism

@@ -71,7 +71,7 @@ class Target:
 
 
 def realise(
-    target: Target, *, kept: tuple[Positions, Positions], rng: np.random.Generator
+    target: Target, *, kept: tuple[Positions, Positions] | None = None, rng: np.random.Generator
 ) -> Edges:
     """Build a simple graph with exactly `target.edge_count` edges.
 
@@ -80,8 +80,8 @@ def realise(
     target
         Degrees, blocks and edge count.
     kept
-        Ends of the edges to keep if possible, the most important first. Loops and repeated
-        edges are ignored.
+        Ends of the edges to keep if possible, the most important first; none unless given. Loops
+        and repeated edges are ignored.
     rng
         Source of all random choices; the result is a function of it and the other arguments.
 
@@ -93,7 +93,7 @@ def realise(
     --------
     >>> one = np.zeros(1, dtype=np.int32)
     >>> ring = Target(np.full(3, 2), np.zeros(3, dtype=np.int32), one, one, np.array([3]), 3)
-    >>> realise(ring, kept=(one[:0], one[:0]), rng=np.random.default_rng(0))
+    >>> realise(ring, rng=np.random.default_rng(0))
     Edges(u=array([0, 0, 1], dtype=int32), v=array([1, 2, 2], dtype=int32))
     """
     nodes = target.degrees.size
@@ -103,6 +103,8 @@ def realise(
             f"{nodes} nodes can have 0 to {pairs} edges, not {target.edge_count}. "
             "Limit the edge count first."
         )
+    if kept is None:
+        kept = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
     if 2 * target.edge_count <= pairs:
         keys = _sparse_keys(target, kept, rng)
     else:

@@ -1,9 +1,9 @@
 """How the window's ε is divided: between timestamps, and between the queries of one.
 
-Structure (degree curve, mixing, triangles) is asked once per window with a whole window's share.
-Node degrees are asked once per window (*periodic*) or at every timestamp (*steady*), whichever the
-released degrees say is better. The edge count is asked at every timestamp, and once per window how
-many edges are still there from the timestamp before.
+Structure (degree curve, mixing, triangles) is measured once per window with a whole window's share.
+Node degrees are measured once per window (*periodic*) or at every timestamp (*steady*), whichever
+is better by released degrees. The edge count is measured at every timestamp; how many edges stayed
+since the timestamp before, once per window.
 
 Privacy: shares depend on the public parameters, the number of the timestamp, the public history of
 spends and released values. proofs/psgraph-plus.md.
@@ -25,8 +25,8 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = [
+    "Components",
     "Mode",
-    "Parts",
     "Shares",
     "next_mode",
     "shares_of",
@@ -42,17 +42,17 @@ EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between th
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
 STRUCTURE = Fraction(32, 100)  # of what is left; the rest goes to nodes
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-# Degrees are asked at every timestamp if asking once per window has this multiple of the error and,
-# where hub rows would be lost, this relative squared error. The second pair ends it again.
+# Degrees are measured at every timestamp if measuring once per window has this multiple of the
+# error and, where hub rows would be lost, this relative squared error. The second pair ends it.
 SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
-ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also asks for hub rows
+ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows
 
 NONE = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Which optional queries are asked."""
+class Components:
+    """Which optional queries are made."""
 
     curve: bool = True
     hubs: bool = True
@@ -62,7 +62,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Shares:
-    """What one timestamp spends on each query; 0 where it is not asked.
+    """What one timestamp spends on each query; 0 where it is not made.
 
     Attributes
     ----------
@@ -107,31 +107,36 @@ class Shares:
 
     @property
     def opens_window(self) -> bool:
-        """Whether structure is asked."""
+        """Whether this is the first timestamp of a window."""
         return self.timestamp % self.window == 0
+
+    @property
+    def needs_degrees(self) -> bool:
+        """Whether any query depends on the degrees of this timestamp."""
+        return bool(self.mixing or self.hubs or self.growth or self.triangles)
 
 
 def shares_of(
-    parts: Parts, spending: Accountant, mode: Mode, *, all_that_is_free: bool = False
+    components: Components, spending: Accountant, mode: Mode, *, all_that_is_free: bool = False
 ) -> Shares:
     """Return what the next timestamp spends.
 
     With `all_that_is_free` it spends on nodes whatever the window has left.
 
     >>> spending = Accountant(WEventPrivacy("1", window=5))
-    >>> shares = shares_of(Parts(), spending, "undecided")
+    >>> shares = shares_of(Components(), spending, "undecided")
     >>> float(shares.total), float(shares.nodes), float(shares.edges)
     (0.62, 0.306, 0.016)
     """
     window, timestamp = spending.guarantee.window, spending.timestamps
-    fixed = replace(_fixed(parts, spending.guarantee, timestamp), timestamp=timestamp)
+    fixed = replace(_fixed(components, spending.guarantee, timestamp), timestamp=timestamp)
     spent = NONE
     recent = spending.recent[-(window - 1) :] if window > 1 else ()
     for back, total in enumerate(reversed(recent), start=1):
-        spent += total - _fixed(parts, spending.guarantee, timestamp - back).fixed
+        spent += total - _fixed(components, spending.guarantee, timestamp - back).fixed
     free = max(fixed.node_window - spent, NONE)
     wanted = free if all_that_is_free else min(_wanted(fixed, mode, free), free)
-    return _with_nodes(fixed, wanted, hubs=parts.hubs)
+    return _with_nodes(fixed, wanted, hubs=components.hubs)
 
 
 def with_search(shares: Shares, *, growth: Fraction, blocks: Fraction, hubs: bool) -> Shares:
@@ -140,51 +145,53 @@ def with_search(shares: Shares, *, growth: Fraction, blocks: Fraction, hubs: boo
     return replace(rest, growth=growth, blocks=blocks)
 
 
-def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
+def typical_shares(components: Components, guarantee: WEventPrivacy) -> dict[str, Shares]:
     """Return what each kind of timestamp spends, by a description of it."""
     spending, window = Accountant(guarantee), guarantee.window
-    first = shares_of(parts, spending, "undecided")
+    first = shares_of(components, spending, "undecided")
     cases = {"first timestamp": first}
     spending = spending.record(first.total)
     if window == 1:
-        return {**cases, "every later timestamp": shares_of(parts, spending, "undecided")}
-    cases["second timestamp"] = shares_of(parts, spending, "undecided")
+        return {**cases, "every later timestamp": shares_of(components, spending, "undecided")}
+    cases["second timestamp"] = shares_of(components, spending, "undecided")
     modes: tuple[tuple[Mode, str], ...] = (
         ("steady", "degrees every timestamp"),
         ("periodic", "degrees once per window"),
     )
     for mode, words in modes:
         for _ in range(2 * window - spending.timestamps % window):
-            spending = spending.record(shares_of(parts, spending, mode).total)
-        cases[f"a window begins, {words}"] = shares_of(parts, spending, mode)
+            spending = spending.record(shares_of(components, spending, mode).total)
+        cases[f"a window begins, {words}"] = shares_of(components, spending, mode)
         for step in range(window - 1):
-            spending = spending.record(shares_of(parts, spending, mode).total)
+            spending = spending.record(shares_of(components, spending, mode).total)
             if step == 0 and window > 2:
-                cases[f"after a window begins, {words}"] = shares_of(parts, spending, mode)
-        cases[f"a window ends, {words}"] = shares_of(parts, spending, mode)
+                cases[f"after a window begins, {words}"] = shares_of(components, spending, mode)
+        cases[f"a window ends, {words}"] = shares_of(components, spending, mode)
     return cases
 
 
-def _fixed(parts: Parts, guarantee: WEventPrivacy, timestamp: int) -> Shares:
+def _fixed(components: Components, guarantee: WEventPrivacy, timestamp: int) -> Shares:
     """The shares of a timestamp without those of the nodes, and without its number."""
     opens = timestamp % guarantee.window == 0
     follows = timestamp > 0 and (timestamp - 1) % guarantee.window == 0
-    return _fixed_kind(parts, guarantee, opens, follows)
+    return _fixed_kind(components, guarantee, opens, follows)
 
 
 @lru_cache(maxsize=64)
-def _fixed_kind(parts: Parts, guarantee: WEventPrivacy, opens: bool, follows: bool) -> Shares:
+def _fixed_kind(
+    components: Components, guarantee: WEventPrivacy, opens: bool, follows: bool
+) -> Shares:
     """The fixed shares of a timestamp that opens a window, follows one that does, or neither."""
     epsilon, window = guarantee.epsilon, guarantee.window
-    persistence = PERSISTENCE * epsilon if parts.persistence else NONE
+    persistence = PERSISTENCE * epsilon if components.persistence else NONE
     edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
     rest = epsilon - edges - persistence
-    asked = {
-        "curve": CURVE if parts.curve else NONE,
+    queries = {
+        "curve": CURVE if components.curve else NONE,
         "mixing": MIXING,
-        "triangles": TRIANGLES if parts.clustering else NONE,
+        "triangles": TRIANGLES if components.clustering else NONE,
     }
-    unit = STRUCTURE * rest / sum(asked.values()) if opens else NONE
+    unit = STRUCTURE * rest / sum(queries.values()) if opens else NONE
     return Shares(
         timestamp=0,
         window=window,
@@ -196,7 +203,7 @@ def _fixed_kind(parts: Parts, guarantee: WEventPrivacy, opens: bool, follows: bo
         hubs=NONE,
         growth=NONE,
         blocks=NONE,
-        **{name: share * unit for name, share in asked.items()},
+        **{name: share * unit for name, share in queries.items()},
     )
 
 

@@ -2,26 +2,48 @@
 
 A measurement holds noisy values together with what they are values of: the shares they were bought
 with, the classes and hubs that the counted edges were divided by. A state holds estimates made
-from measurements, and the last synthetic graph.
+from measurements, and no edges.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph.graph import Roster
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.frozen import read_only
-from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.clustering import Clustering
-from psgraph.methods.plus.communities import CommunityReadings, Search
+from psgraph.methods.plus.communities import Communities, CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.hubs import HubRows
 from psgraph.methods.plus.nodes import Nodes
 from psgraph.methods.plus.schedule import Mode, Shares
 from psgraph.methods.plus.tracking import Track
+from psgraph.methods.plus.triangles import Cap, node_degrees
 
-__all__ = ["PlusMeasurement", "PlusState", "SizeReadings", "StructureReadings"]
+__all__ = ["PlusMeasurement", "PlusState", "Purpose", "SizeReadings", "StructureReadings"]
+
+
+class Purpose(IntEnum):
+    """What random bits sealed in a measurement are used for: each has a generator of its own.
+
+    The numbers are those of version 0.2.0, whose ledgers are continued. It also drew the graph
+    from these bits, with the three last ones; now that is done with the seed of the seal.
+    """
+
+    NEW_NODES = 0
+    WANTED_DEGREES = 1
+    PLAIN_GRAPH = 4
+    NEW_MEMBERS = 6
+    REHEARSED_PASSES = 7
+    REHEARSED_GRAPHS = 8  # and one number for each graph
+    OLD_EDGES_0_2 = 2
+    REALISATION_0_2 = 3
+    SWAPS_0_2 = 5
 
 
 @dataclass(frozen=True)
@@ -37,11 +59,11 @@ class SizeReadings:
     noisy_edge_count
         M.
     noisy_kept_edges
-        K: edges that were also there at the timestamp before. None if not asked.
+        K: edges that were also there at the timestamp before. None if not measured.
     noisy_curve
-        C: nodes with at least k neighbours, for each of `grid.thresholds`. None if not asked.
+        C: nodes with at least k neighbours, for each of `grid.thresholds`. None if not measured.
     noisy_degrees
-        D, in roster order. None if not asked.
+        D, in roster order. None if not measured.
     """
 
     roster: Roster
@@ -52,6 +74,10 @@ class SizeReadings:
     noisy_curve: Integers | None
     noisy_degrees: Integers | None
 
+    def random(self, purpose: Purpose, number: int = 0) -> np.random.Generator:
+        """Return the generator of one purpose."""
+        return np.random.Generator(np.random.PCG64([self.seed, purpose + number]))
+
 
 @dataclass(frozen=True)
 class StructureReadings:
@@ -60,13 +86,13 @@ class StructureReadings:
     Attributes
     ----------
     noisy_class_edges
-        V: edges between degree classes. None if not asked.
+        V: edges between degree classes. None if not measured.
     hubs
-        The positions of the hubs, the largest first. None if not asked.
+        The positions of the hubs, the largest first. None if not measured.
     noisy_hub_edges
         H: hubs × classes, then pairs of hubs i < j row by row.
     noisy_triangles
-        T. None if not asked.
+        T. None if not measured.
     cap
         What T was limited to. None if it counts all triangles.
     """
@@ -88,25 +114,27 @@ class PlusMeasurement:
         The degree class of every node, by which `structure` divides edges; from released values.
         None where it does not.
     communities
-        None where no search was asked.
+        None where no search was made.
+    drawn_after_seal
+        False in measurements of version 0.2.0, which drew the graph of a timestamp in `update`:
+        see `legacy`.
     """
 
     sizes: SizeReadings
     classes: Labels | None
     structure: StructureReadings
     communities: CommunityReadings | None
+    drawn_after_seal: bool = False
 
 
 @dataclass(frozen=True)
 class PlusState:
-    """The estimates of PSGraph+ and the last synthetic graph.
+    """The estimates of PSGraph+: with the release before, all that a graph is drawn from.
 
     Attributes
     ----------
-    roster, u, v
-        The synthetic graph.
     edge_count
-        Its number of edges.
+        The number of edges that the graph has.
     edges_per_node, persistence, curve_track, mixing
         Filtered m/n, κ, shares of nodes per threshold and shares of edges per pair of classes.
     curve
@@ -118,14 +146,17 @@ class PlusState:
     block_seed
         How blocks are rounded to integers.
     mode, new_share
-        How node degrees are asked, and the smoothed share of new nodes among the largest.
+        How often node degrees are measured, and the smoothed share of new nodes among the largest.
     search
         The communities in use, and when to look for them again.
+    degrees
+        The degree that every node of the roster should have.
+    u, v
+        The graph itself in a state of version 0.2.0, whose `degrees` are those of the graph; None
+        since.
     """
 
     roster: Roster
-    u: Labels
-    v: Labels
     edge_count: int
     edges_per_node: Track
     persistence: Track
@@ -139,8 +170,31 @@ class PlusState:
     mode: Mode
     new_share: float
     search: Search
+    degrees: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    u: Labels | None = None
+    v: Labels | None = None
 
     def __post_init__(self) -> None:
-        # As they come out of a ledger, so that kernels are compiled for one type only.
-        for array in (self.u, self.v):
-            read_only(array)
+        if self.u is not None and self.v is not None and not self.degrees.size:
+            degrees = node_degrees(read_only(self.u), read_only(self.v), len(self.roster))
+            object.__setattr__(self, "degrees", degrees)
+        # As it comes out of a ledger, so that kernels are compiled for one type only.
+        read_only(self.degrees)
+
+    def communities_on(self, sizes: SizeReadings) -> Communities | None:
+        """Return the communities that were found so far, on the roster of the next timestamp."""
+        found = self.search.found
+        return None if found is None else found.on(sizes.roster, sizes.random(Purpose.NEW_MEMBERS))
+
+    @property
+    def graph(self) -> SyntheticGraph | None:
+        """The graph of a timestamp that version 0.2.0 sealed."""
+        if self.u is None or self.v is None:
+            return None
+        return SyntheticGraph(self.roster, self.u, self.v)
+
+    @property
+    def numbers(self) -> NDArray[np.uint64]:
+        """A random number for every node of the roster that stays with it, below 2⁵²."""
+        ties = self.nodes.ties[: len(self.roster)].astype(np.float64)
+        return (ties * 2.0**52).astype(np.uint64)

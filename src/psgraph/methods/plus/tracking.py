@@ -63,12 +63,12 @@ class Track:
 
     @classmethod
     def start(cls, *levels: float, variance: float, drift: float) -> Track:
-        """Begin at known prior levels."""
+        """Start at known prior levels."""
         return cls(np.array(levels), np.full(len(levels), variance), drift)
 
     @classmethod
     def unseen(cls, size: int, *, drift: float) -> Track:
-        """Begin with `size` entries about which nothing is known."""
+        """Start with `size` entries about which nothing is known."""
         return cls(np.zeros(size), np.full(size, np.inf), drift)
 
     @property

@@ -14,11 +14,10 @@ from psgraph.errors import LedgerError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import exact_fraction
-from psgraph.publication.growth import RosterGrowth
-from psgraph.publication.history import Seal
+from psgraph.publication.ledger.chain import Facts, unpack_charges
 from psgraph.publication.ledger.database import Database
-from psgraph.publication.ledger.facts import Facts
-from psgraph.publication.ledger.packing import unpack_charges, unpack_roster
+from psgraph.publication.ledger.rosters import RosterGrowth, unpack_roster
+from psgraph.publication.measurement import Seal
 from psgraph.publication.records import decode
 from psgraph.streams.time_source import TimeSource
 
@@ -31,7 +30,7 @@ class LedgerReader:
     Attributes
     ----------
     terms, guarantee
-        What the ledger was begun for.
+        What the ledger was started for.
     """
 
     durable = True
@@ -155,7 +154,7 @@ class LedgerReader:
         return roster
 
     def roster_kind(self) -> str | None:
-        """The kind of roster the stream was begun with; None before the first timestamp."""
+        """The kind of roster the stream was started with; None before the first timestamp."""
         if not self.sealed:
             return None
         (digest,) = self._columns(0, "roster")

@@ -11,12 +11,17 @@ import pytest
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.affinity import affinity, divided
-from psgraph.methods.plus.communities import Communities, Search, Sizes, community_share
-from psgraph.methods.plus.decision import Bar, decide
-from psgraph.methods.plus.mixing import CLASSES
+from psgraph.methods.plus.communities import (
+    Bar,
+    Communities,
+    Search,
+    Sizes,
+    community_share,
+    decide,
+)
+from psgraph.methods.plus.mixing import CLASSES, affinity, divided
 from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
-from psgraph.methods.plus.schedule import Parts, shares_of, with_search
+from psgraph.methods.plus.schedule import Components, shares_of, with_search
 from psgraph.methods.plus.tracking import Track
 from psgraph.metrics import modularity
 from psgraph.privacy.accountant import Accountant
@@ -157,7 +162,7 @@ def test_a_failed_search_waits_longer_each_time():
 
 
 def test_dividing_a_grant_keeps_its_sum():
-    shares = shares_of(Parts(), Accountant(WEventPrivacy("4", window=5)), "undecided")
+    shares = shares_of(Components(), Accountant(WEventPrivacy("4", window=5)), "undecided")
     new = with_search(shares, growth=Fraction(1, 2), blocks=Fraction(1, 10), hubs=True)
     assert new.total == shares.total
     assert new.nodes + new.hubs == shares.nodes + shares.hubs - Fraction(6, 10)

@@ -1,21 +1,18 @@
-"""Which edges of the last synthetic graph stay."""
+"""Which edges of the release before stay."""
 
 from __future__ import annotations
 
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 
-from psgraph.graph import Roster
-from psgraph.methods.plus.persistence import old_edges
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.methods.plus.synthesis import old_edges
 
 
 def test_edges_that_stay_are_drawn_without_repetition_among_nodes_still_there():
     u, v = np.triu_indices(20, 1)
-    last = SimpleNamespace(
-        roster=Roster.range(20), u=u.astype(np.int32), v=v.astype(np.int32), edge_count=u.size
-    )
+    last = SyntheticGraph(Roster.range(20), u, v)
     roster = Roster(range(5, 25))
     drawn = Counter()
     for seed in range(200):

@@ -1,0 +1,207 @@
+"""From one measurement and the past to the estimates that a graph is drawn from.
+
+Post-processing of sealed values. Where triangles were counted, or communities searched for, the
+readings are compared with graphs that are drawn here from bits sealed in the measurement and then
+forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from psgraph._runtime.arrays import Labels
+from psgraph._runtime.timing import phase
+from psgraph.engines.base import Edges
+from psgraph.methods.plus.clustering import Clustering, Unclustered
+from psgraph.methods.plus.communities import (
+    Communities,
+    Search,
+    bar_without_communities,
+    decide,
+    run_passes,
+)
+from psgraph.methods.plus.degrees import DegreeStep, kept_share, steadiness
+from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
+from psgraph.methods.plus.mixing import CELLS, Mixing, class_mixing
+from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.state import (
+    PlusMeasurement,
+    PlusState,
+    Purpose,
+    SizeReadings,
+    StructureReadings,
+)
+from psgraph.methods.plus.synthesis import target_of
+from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.methods.plus.triangles import count_triangles, second_largest_degree, wedge_count
+
+__all__ = ["measured_clustering", "next_state", "without_clustering"]
+
+
+REHEARSALS = 4
+MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
+
+
+def next_state(
+    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
+) -> PlusState:
+    """Return the state after a timestamp."""
+    after = without_clustering(state, measurement, step)
+    if measurement.structure.noisy_triangles is None:
+        return after
+    with phase("clustering"):
+        plain = realise(target_of(after), rng=measurement.sizes.random(Purpose.PLAIN_GRAPH))
+        return replace(after, clustering=measured_clustering(after, measurement, plain))
+
+
+def without_clustering(
+    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
+) -> PlusState:
+    """Return the state after a timestamp, with what was known of clustering before it."""
+    sizes, structure = measurement.sizes, measurement.structure
+    kept = kept_share(step.persistence)
+    # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
+    stays = state is not None and steadiness(kept) > 0
+    with phase("mixing"):
+        track = _mixing_track(state, step.edge_count, sizes, structure)
+        classes = step.classes if measurement.classes is None else measurement.classes
+        mixing = class_mixing(step.wanted, classes, track, step.edge_count)
+        rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
+    after = PlusState(
+        roster=sizes.roster,
+        edge_count=step.edge_count,
+        edges_per_node=step.edges_per_node,
+        persistence=step.persistence,
+        curve_track=step.curve_track,
+        curve=step.curve,
+        nodes=step.nodes,
+        mixing=track,
+        hub_rows=rows,
+        block_seed=state.block_seed if state is not None and stays else sizes.seed,
+        clustering=Clustering.start() if state is None else state.clustering,
+        mode=step.mode,
+        new_share=step.new_share,
+        search=Search(),
+        degrees=step.wanted,
+    )
+
+    def plain() -> Target:
+        return target_of(after)
+
+    with phase("communities"):
+        return replace(after, search=_next_search(state, measurement, step, plain))
+
+
+def _mixing_track(
+    state: PlusState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
+) -> Track:
+    """The filtered share of edges in each pair of classes."""
+    track = Track.unseen(CELLS, drift=0.0025) if state is None else state.mixing
+    if structure.noisy_class_edges is None or edges == 0:
+        return track
+    noise = laplace_variance(float(1 / sizes.shares.mixing)) / edges**2
+    scale = np.maximum(track.level, 0.003) ** 2
+    return track.observe(structure.noisy_class_edges / edges, noise, scale)
+
+
+def _hub_rows(
+    state: PlusState | None,
+    sizes: SizeReadings,
+    structure: StructureReadings,
+    step: DegreeStep,
+    classes: Labels,
+    mixing: Mixing,
+    kept: float,
+) -> HubRows | None:
+    """The hub rows of this timestamp, if anything is known about them."""
+    hubs = step.order[: hub_count(step.order.size)] if structure.hubs is None else structure.hubs
+    before = None if state is None else state.hub_rows
+    still = np.full(hubs.size, -1, dtype=np.int64)
+    if before is not None and state is not None:
+        index = np.full(len(sizes.roster), -1, dtype=np.int64)
+        where = sizes.roster.positions(state.roster.ids[before.hubs])
+        index[where[where >= 0]] = np.flatnonzero(where >= 0)
+        still = index[hubs]
+    noisy = None
+    if structure.noisy_hub_edges is not None:
+        noise = laplace_variance(float(1 / sizes.shares.hubs))
+        noisy = NoisyHubs(structure.noisy_hub_edges, hubs.size, noise)
+    if not hubs.size:
+        return None
+    return advance(before, still, hubs, mixing, step.wanted, classes, kept=kept, noisy=noisy)
+
+
+def measured_clustering(state: PlusState, measurement: PlusMeasurement, plain: Edges) -> Clustering:
+    """Update what is known of clustering with the measured triangles, if they were counted.
+
+    They are compared with a `plain` graph: one that has the degrees and mixing of `state`, keeps
+    no edges and has not been swapped.
+    """
+    sizes, structure = measurement.sizes, measurement.structure
+    if structure.noisy_triangles is None:
+        return state.clustering
+    nodes = len(sizes.roster)
+    counts = Unclustered(
+        nodes,
+        wedge_count(plain, nodes),
+        count_triangles(plain, nodes),
+        second_largest_degree(plain, nodes),
+    )
+    epsilon = float(sizes.shares.triangles)
+    return state.clustering.measured(
+        structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
+    )
+
+
+def _next_search(
+    state: PlusState | None,
+    measurement: PlusMeasurement,
+    step: DegreeStep,
+    plain: Callable[[], Target],
+) -> Search:
+    """Return where the search stands after this timestamp.
+
+    Where degrees are measured at every timestamp, communities are dropped when a window opens:
+    there is nothing to keep them up to date with.
+
+    Parameters
+    ----------
+    plain
+        Returns what a graph without communities should look like, if a search was made.
+    """
+    sizes, readings, shares = measurement.sizes, measurement.communities, measurement.sizes.shares
+    search = Search() if state is None else state.search
+    found = None if state is None else state.communities_on(sizes)
+    if readings is None:
+        if shares.opens_window and state is not None and state.mode == "steady":
+            return Search()
+        return replace(search, found=found, again=False)
+    sealed = iter(readings.noisy_rows)
+    progress = run_passes(found, step.order, step.wanted, shares.growth, lambda *_: next(sealed))
+    bar = bar_without_communities(
+        _without_communities(plain(), sizes),
+        step.order,
+        step.wanted,
+        labels=progress.plan.labels,
+        growth=shares.growth,
+        blocks=shares.blocks,
+        rng=sizes.random(Purpose.REHEARSED_PASSES),
+    )
+    return decide(
+        search,
+        Communities.after(progress, sizes.roster, found),
+        readings.noisy_blocks,
+        bar,
+        degrees=step.wanted,
+        blocks=shares.blocks,
+        window=shares.timestamp // shares.window,
+    )
+
+
+def _without_communities(plain: Target, sizes: SizeReadings) -> Iterator[Edges]:
+    rehearsals = REHEARSALS if plain.edge_count < MANY_EDGES else 1
+    for number in range(rehearsals):
+        yield realise(plain, rng=sizes.random(Purpose.REHEARSED_GRAPHS, number))
