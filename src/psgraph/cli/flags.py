@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from psgraph.errors import InvalidArgument
+from psgraph.errors import BudgetError, InvalidArgument
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph.engines.base import Engine
+    from psgraph.methods.base import Method
 
 __all__ = [
     "TOKEN_VARIABLE",
     "Checked",
     "EngineChoice",
+    "Settings",
     "access_options",
+    "build_method",
     "decorated",
     "engine_options",
     "epsilon_option",
@@ -38,7 +41,7 @@ __all__ = [
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Decorator = Callable[[Function], Function]
+Settings = Iterable[tuple[str, str]]
 
 TOKEN_VARIABLE = "PSGRAPH_TOKEN"
 
@@ -133,6 +136,26 @@ settings_option = click.option(
     multiple=True,
     help="A parameter of the method; may be repeated. `psgraph methods` lists them.",
 )
+
+
+def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Method[Any, Any]:
+    """Build the method that the options describe; refuse an ε too small to draw noise for."""
+    from psgraph.methods import choosing
+    from psgraph.methods.base import find_method
+
+    find_method(name)
+    chosen: dict[str, str] = {}
+    for parameter, value in settings:
+        if parameter in chosen:
+            raise click.UsageError(f"--set {parameter} is given twice\nKeep one of them.")
+        chosen[parameter] = value
+    try:
+        return choosing.build_method(name, chosen, guarantee)
+    except BudgetError:
+        raise  # about ε, not about a setting
+    except InvalidArgument as error:
+        raise click.UsageError(f"--set for method {name!r}: {error}") from None
+
 
 seed_option = click.option(
     "--seed",

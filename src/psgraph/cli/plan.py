@@ -11,6 +11,8 @@ import click
 
 from psgraph._runtime.numbers import NO_VALUE, brief, exact_decimal, significant
 from psgraph.cli.flags import (
+    Settings,
+    build_method,
     epsilon_option,
     json_option,
     method_option,
@@ -18,7 +20,6 @@ from psgraph.cli.flags import (
     window_option,
 )
 from psgraph.cli.help import Command
-from psgraph.cli.publication import Settings, build_method
 from psgraph.cli.screen import fitted, print_json, print_tables, results
 from psgraph.privacy.guarantee import WEventPrivacy
 

@@ -13,6 +13,8 @@ import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.flags import (
+    Settings,
+    build_method,
     decorated,
     epsilon_option,
     method_option,
@@ -22,7 +24,7 @@ from psgraph.cli.flags import (
 )
 from psgraph.cli.input import open_input, tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, reading
-from psgraph.errors import BudgetError, DataError, InvalidArgument
+from psgraph.errors import DataError
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
@@ -36,16 +38,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Publication",
-    "Settings",
     "Tally",
-    "build_method",
     "publication_options",
     "publish_source",
     "window_words",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Settings = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -131,25 +130,6 @@ def publication_options(function: Function) -> Callable[..., Any]:
 
     made: Callable[..., Any] = decorated(with_publication, _OPTIONS)
     return made
-
-
-def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Method[Any, Any]:
-    """Build the method that the options describe; refuse an ε too small to draw noise for."""
-    from psgraph.methods import choosing
-    from psgraph.methods.base import find_method
-
-    find_method(name)
-    chosen: dict[str, str] = {}
-    for parameter, value in settings:
-        if parameter in chosen:
-            raise click.UsageError(f"--set {parameter} is given twice\nKeep one of them.")
-        chosen[parameter] = value
-    try:
-        return choosing.build_method(name, chosen, guarantee)
-    except BudgetError:
-        raise  # about ε, not about a setting
-    except InvalidArgument as error:
-        raise click.UsageError(f"--set for method {name!r}: {error}") from None
 
 
 def window_words(window: int, times: TimeSource | None, names: Iterable[str | None] = ()) -> str:
