@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from psgraph.audit.enumeration import (
-    STRUCTURE,
     Distribution,
     ScriptedBudget,
     Verdict,
@@ -24,13 +23,13 @@ from psgraph.audit.enumeration import (
     explore,
     extremes,
 )
-from psgraph.audit.mutation import mutated
+from psgraph.audit.neighbours import all_graphs, labellings, neighbouring_pairs
 from psgraph.audit.replay import composed
-from psgraph.audit.small_graphs import all_graphs, labellings, neighbouring_pairs
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState, perturbation
 from psgraph.methods.psgraph import method as psgraph_method
+from psgraph.methods.psgraph.audit_cases import STRUCTURE
 from psgraph.methods.psgraph.perturbation import measure_structure
 from psgraph.methods.steps import communities
 from psgraph.methods.steps.communities import find_communities
@@ -39,6 +38,7 @@ from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
+from psgraph_lab.mutants.mutant import mutated
 
 ENGINE = LocalEngine()
 EVERYTHING = STRUCTURE | {"edges"}

@@ -40,7 +40,6 @@ from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 from psgraph.privacy.samplers import Sampler
 
 Window = Callable[[str, int], Sequence[tuple[int, ...]]]
-STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
 
 
 def extremes(low: int, high: int) -> Window:

@@ -1,13 +1,15 @@
-"""What a method asked and got at one timestamp: recorded once, then forced upon another run.
+"""The queries and answers of each timestamp: recorded once, then forced on another run.
 
-A `Recorder` takes the place of the budget class for a while. While recording, mechanisms draw as
-always and every call is written down with the private values it was made on. While forcing,
-nothing is drawn: a call has to match the recorded one in everything public, and gets its output.
+A `Recorder` temporarily replaces the budget class. While recording, mechanisms draw as always and
+every call is kept with the private values it was made on. While forcing, nothing is drawn: a call
+has to match the recorded one in everything public, and returns its output.
+
+`measured_stream` is the loop that every attack from outside runs a method with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,20 +17,40 @@ from functools import partial
 from typing import Any
 
 from psgraph._runtime.arrays import Integers
-from psgraph.audit.mutation import Patch
+from psgraph.engines.base import Engine
+from psgraph.graph import Snapshot
+from psgraph.methods.base import Method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.guarantee import ONE_EDGE
+from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication import measuring
+from psgraph.publication.history import Measured
 
-__all__ = ["Call", "Divergence", "ListeningBudget", "Recorder", "Transcript"]
+__all__ = [
+    "Call",
+    "Divergence",
+    "ListeningBudget",
+    "Recorder",
+    "Transcript",
+    "measured_stream",
+]
 
 
 class Divergence(Exception):
-    """Something that should depend on released values and public facts depends on the edges."""
+    """Something depends on private edges that must not, or is not paid for.
+
+    Attributes
+    ----------
+    code
+        What: "request", "queries", "results", "sensitivity", "charge", "window" or "loss".
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -82,14 +104,14 @@ class Transcript:
 
 
 class Recorder:
-    """Writes the transcripts of a run, or forces an earlier recorder's upon it.
+    """Records the transcripts of a run, or forces those of an earlier recorder on it.
 
     Parameters
     ----------
     forced
         The transcripts to force; None to record.
     seed
-        Where the noise of a recording comes from.
+        The seed of the noise while recording.
     """
 
     def __init__(self, forced: list[Transcript] | None = None, *, seed: int = 0) -> None:
@@ -99,8 +121,12 @@ class Recorder:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Hand out budgets that record or force, wherever a publication makes one."""
-        with Patch(measuring, "Budget", self.budget).applied():
+        names = vars(measuring)
+        real, names["Budget"] = names["Budget"], self.budget
+        try:
             yield
+        finally:
+            names["Budget"] = real
 
     def budget(
         self,
@@ -111,11 +137,11 @@ class Recorder:
         spending: Accountant | None = None,
     ) -> Budget:
         """A budget for the next timestamp."""
-        del sampler  # it stays untouched, so that later draws of the publication are the same
+        del sampler  # left untouched, so that later draws of the publication are the same
         number = len(self.transcripts)
         self.transcripts.append(Transcript(epsilon))
         if self._forced is not None and self._forced[number].granted != epsilon:
-            raise Divergence("what the method requests depends on the edges")
+            raise Divergence("request", "the requested ε depends on the edges")
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
         return ListeningBudget(self, epsilon, own, unit=unit, spending=spending)
 
@@ -144,17 +170,18 @@ class Recorder:
         here, there = self.transcripts[-1], self._forced[len(self.transcripts) - 1]
         number = len(here.calls)
         if number == len(there.calls):
-            raise Divergence(f"one of two neighbours asks more: {facts[:3]}")
+            raise Divergence("queries", f"only one of two neighbours makes the call {facts[:3]}")
         if there.calls[number].facts != facts:
-            raise Divergence(f"neighbours ask differently: {there.calls[number].facts} and {facts}")
+            calls = f"{there.calls[number].facts} and {facts}"
+            raise Divergence("queries", f"neighbours make different calls: {calls}")
         return there.calls[number]
 
     def check_complete(self) -> None:
-        """Raise if a forced run asked less than the recorded one."""
+        """Raise if a forced run made fewer calls than the recorded one."""
         if self._forced is not None:
             for here, there in zip(self.transcripts, self._forced, strict=True):
                 if len(here.calls) != len(there.calls):
-                    raise Divergence("one of two neighbours asks less")
+                    raise Divergence("queries", "one of two neighbours makes fewer calls")
 
 
 class _Forced(Mechanism[Any]):
@@ -179,7 +206,7 @@ class _Forced(Mechanism[Any]):
 
 
 class ListeningBudget(Budget):
-    """A budget that tells its recorder about every call."""
+    """A budget that reports every call to its recorder."""
 
     def __init__(
         self,
@@ -194,6 +221,8 @@ class ListeningBudget(Budget):
     ) -> None:
         super().__init__(epsilon, sampler, unit=unit, spending=spending)
         self._recorder, self._whole, self._part = recorder, whole, part
+        if whole is not None:
+            self._split = (*whole._split, whole._splits - 1)
 
     def run(self, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str) -> Any:
         facts = (
@@ -220,6 +249,7 @@ class ListeningBudget(Budget):
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         self._free(("parallel", epsilon, parts, self._part), lambda: None)
         self._take(epsilon, " ∥ ".join(parts))
+        self._splits += 1
         return tuple(
             ListeningBudget(
                 self._recorder,
@@ -261,3 +291,26 @@ class ListeningBudget(Budget):
         super()._record(charge)
         if self._whole is not None:
             self._whole._record(charge)
+
+
+def measured_stream(
+    method: Method[Any, Any],
+    stream: Sequence[Snapshot],
+    guarantee: WEventPrivacy,
+    engine: Engine,
+    recorder: Recorder,
+    *,
+    seed: int = 1,
+) -> Iterator[Measured]:
+    """Measure one snapshot after the other, as a publication does, in memory.
+
+    The audit's only loop of request, grant, measure, record and update.
+    """
+    accountant, state, previous = Accountant(guarantee), None, None
+    with recorder.listening():
+        runner = measuring.Measuring(method, engine, seed=seed, noise="exact")
+        for snapshot in stream:
+            measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
+            accountant, state = accountant.record(measured.spent), measured.state
+            yield measured
+            previous = snapshot

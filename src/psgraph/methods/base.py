@@ -28,6 +28,7 @@ import numpy as np
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
@@ -180,6 +181,10 @@ class Method(ABC, Generic[Measurement, State]):
         They are run on made-up data to compile kernels ahead of time; by default the method itself.
         """
         return [self]
+
+    def audit_cases(self) -> AuditCases:
+        """Return small cases of its own mechanisms for `psgraph audit`; by default none."""
+        return AuditCases()
 
     def request(self, state: State | None, spending: Accountant) -> Fraction:
         """Return how much of the window's ε the next timestamp wants; by default ε/w.

@@ -14,6 +14,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.capped import Cap, best_cap
@@ -174,6 +175,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         shares = shares_of(self._parts, spending, mode, all_that_is_free=again)
         self._scheduled = state, spending, shares
         return shares
+
+    def audit_cases(self) -> AuditCases:
+        from psgraph.methods.plus.audit_cases import CASES
+
+        return CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it

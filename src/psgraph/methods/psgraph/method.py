@@ -15,6 +15,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.psgraph.communities import keep_communities
@@ -147,6 +148,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         stable = copy.copy(self)
         stable.threshold, stable.always_repartition = Fraction(10**9), False
         return [stable]
+
+    def audit_cases(self) -> AuditCases:
+        from psgraph.methods.psgraph.audit_cases import CASES
+
+        return CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from psgraph.audit.mutants.mutant import Mutant
-from psgraph.audit.mutation import Patch, mutated
-from psgraph.methods.plus import ladder
-from psgraph.privacy import guarantee, randomness, samplers
-from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.mechanisms import exponential, sparse, top
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
-from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph_lab.mutants.mutant import Edit, Mutant, Swap
 
 __all__ = ["KERNEL"]
 
-
-def _edit(where: Any, name: str, old: str, new: str) -> Callable[[], tuple[Patch, ...]]:
-    """One line of the real code changed."""
-    return lambda: (Patch(where, name, mutated(vars(where)[name], old, new)),)
-
-
-def _instead(where: Any, name: str, replacement: Any) -> Callable[[], tuple[Patch, ...]]:
-    return lambda: (Patch(where, name, replacement),)
+ACCOUNTANT = "psgraph.privacy.accountant:Accountant"
+BUDGET = "psgraph.privacy.budget:Budget"
+CHOICE = "psgraph.privacy.mechanisms.exponential:_choose"
+LAPLACE = "psgraph.privacy.mechanisms.laplace:LaplaceCounts"
+SAMPLER = "psgraph.privacy.samplers:Sampler"
+SOURCE = "psgraph.privacy.randomness:RandomSource"
+SPARSE = "psgraph.privacy.mechanisms.sparse"
 
 
 def _draw_then_charge(
@@ -85,83 +77,100 @@ KERNEL = (
     Mutant(
         "the noise is halved",
         "psgraph",
-        _edit(LaplaceCounts, "draw", *_DOUBLED),
+        (Edit(f"{LAPLACE}.draw", *_DOUBLED),),
         ("enumeration", "bounds"),
     ),
     Mutant(
         "the noise forgets the sensitivity",
         "psgraph",
-        _edit(LaplaceCounts, "draw", *_FORGOTTEN),
+        (Edit(f"{LAPLACE}.draw", *_FORGOTTEN),),
         ("enumeration", "bounds"),
     ),
     Mutant(
         "the noise on sparse counts is halved",
         "psgraph",
-        _edit(SparseLaplaceCounts, "draw", *_DOUBLED),
+        (Edit(f"{SPARSE}:SparseLaplaceCounts.draw", *_DOUBLED),),
         ("enumeration", "samplers"),
     ),
     Mutant(
         "sparse noise leaves empty cells alone",
         "psgraph",
-        _edit(
-            sparse,
-            "sparse_noise",
-            "values = sampler.discrete_laplace(size, rate)",
-            "values = sampler.discrete_laplace(size, rate)\n"
-            "        values[np.setdiff1d(np.arange(size), cells)] = 0",
+        (
+            Edit(
+                f"{SPARSE}:sparse_noise",
+                "values = sampler.discrete_laplace(size, rate)",
+                "values = sampler.discrete_laplace(size, rate)\n"
+                "        values[np.setdiff1d(np.arange(size), cells)] = 0",
+            ),
         ),
         ("samplers", "bounds"),
     ),
     Mutant(
         "the largest cells: ties go to edges",
         "tmf",
-        _edit(
-            top,
-            "largest_cells",
-            "chosen_ones = int((random_subset(sampler, tied_zeros + tied_ones, room) "
-            "< tied_ones).sum())",
-            "chosen_ones = min(tied_ones, room)",
+        (
+            Edit(
+                "psgraph.privacy.mechanisms.top:largest_cells",
+                "chosen_ones = int((random_subset(sampler, tied_zeros + tied_ones, room) "
+                "< tied_ones).sum())",
+                "chosen_ones = min(tied_ones, room)",
+            ),
         ),
         ("samplers",),
     ),
     Mutant(
         "a charge is skipped",
         "psgraph",
-        _instead(Budget, "_take", lambda _self, _epsilon, _label: None),
+        (Swap(f"{BUDGET}._take", lambda _real: lambda _self, _epsilon, _label: None),),
         ("rules",),
     ),
     Mutant(
         "a charge comes after the draw",
         "psgraph",
-        _instead(Budget, "run", _draw_then_charge),
+        (Swap(f"{BUDGET}.run", lambda _real: _draw_then_charge),),
         ("rules",),
     ),
     Mutant(
         "a budget can be overdrawn",
         "psgraph",
-        _edit(Budget, "_take", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"),
+        (
+            Edit(
+                f"{BUDGET}._take", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"
+            ),
+        ),
         ("rules",),
     ),
     Mutant(
         "parallel parts are free",
         "psgraph",
-        _instead(Budget, "parallel", _free_parts),
+        (Swap(f"{BUDGET}.parallel", lambda _real: _free_parts),),
         ("rules", "replay"),
+    ),
+    Mutant(
+        "a second split is free",
+        "psgraph",
+        (
+            Edit(
+                f"{BUDGET}.parallel",
+                'self._take(epsilon, " ∥ ".join(parts))',
+                'self._splits or self._take(epsilon, " ∥ ".join(parts))',
+            ),
+        ),
+        ("rules",),
     ),
     Mutant(
         "sequential charges count as parallel",
         "psgraph",
-        _instead(Budget, "_take", _parallel_everything),
+        (Swap(f"{BUDGET}._take", lambda _real: _parallel_everything),),
         ("rules", "replay"),
     ),
     Mutant(
         "the window is one timestamp too short",
         "psgraph-plus",
-        lambda: (
-            Patch(
-                Accountant,
-                "remaining",
-                property(
+        (
+            Swap(
+                f"{ACCOUNTANT}.remaining",
+                lambda _real: property(
                     lambda self: (
                         self.guarantee.epsilon
                         - sum(
@@ -178,57 +187,63 @@ KERNEL = (
     Mutant(
         "the accountant forgets spends",
         "psgraph-plus",
-        _edit(
-            Accountant,
-            "record",
-            "recent = (*self.recent, epsilon)[-self.guarantee.window :]",
-            "recent = (*self.recent, epsilon)[-1:]",
+        (
+            Edit(
+                f"{ACCOUNTANT}.record",
+                "recent = (*self.recent, epsilon)[-self.guarantee.window :]",
+                "recent = (*self.recent, epsilon)[-1:]",
+            ),
         ),
         ("rules",),
     ),
     Mutant(
         "noise from floating-point Laplace",
         "psgraph",
-        _instead(LaplaceCounts, "draw", _float_laplace),
+        (Swap(f"{LAPLACE}.draw", lambda _real: _float_laplace),),
         ("rules",),
     ),
     Mutant(
         "the key comes from the clock",
         "psgraph",
-        _instead(randomness.RandomSource, "secure", staticmethod(_clock_source)),
+        (Swap(f"{SOURCE}.secure", lambda _real: staticmethod(_clock_source)),),
         ("rules",),
     ),
     Mutant(
         "a forked process reuses the keystream",
         "psgraph",
-        _edit(
-            randomness.RandomSource,
-            "peek",
-            "if self.private and self._keyed_by != _process():",
-            "if False:",
+        (
+            Edit(
+                f"{SOURCE}.peek",
+                "if self.private and self._keyed_by != _process():",
+                "if False:",
+            ),
         ),
         ("rules",),
     ),
     Mutant(
         "every source has the same key",
         "psgraph",
-        _instead(
-            randomness.RandomSource,
-            "secure",
-            staticmethod(lambda: (os.urandom(32), RandomSource(bytes(32), private=True))[1]),
+        (
+            Swap(
+                f"{SOURCE}.secure",
+                lambda _real: staticmethod(
+                    lambda: (os.urandom(32), RandomSource(bytes(32), private=True))[1]
+                ),
+            ),
         ),
         ("rules",),
     ),
     Mutant(
         "a seeded source says it is private",
         "psgraph",
-        _instead(
-            randomness.RandomSource,
-            "seeded",
-            staticmethod(
-                lambda seed, *, timestamp=0: RandomSource(
-                    bytes([seed % 256, timestamp % 256]) * 16, private=True
-                )
+        (
+            Swap(
+                f"{SOURCE}.seeded",
+                lambda _real: staticmethod(
+                    lambda seed, *, timestamp=0: RandomSource(
+                        bytes([seed % 256, timestamp % 256]) * 16, private=True
+                    )
+                ),
             ),
         ),
         ("rules",),
@@ -236,90 +251,83 @@ KERNEL = (
     Mutant(
         "the rate of the noise is rounded up",
         "psgraph",
-        lambda: (
-            Patch(samplers, "round_down", _round_up),
-            Patch(guarantee, "round_down", _round_up),
+        (
+            Swap("psgraph.privacy.samplers:round_down", lambda _real: _round_up),
+            Swap("psgraph.privacy.guarantee:round_down", lambda _real: _round_up),
         ),
         ("rules",),
     ),
     Mutant(
         "uniform integers have a modulo bias",
         "psgraph",
-        _instead(Sampler, "integers", _modulo),
+        (Swap(f"{SAMPLER}.integers", lambda _real: _modulo),),
         ("samplers",),
     ),
     Mutant(
         "the shuffle is biased",
         "psgraph",
-        _instead(
-            Sampler,
-            "permutation",
-            lambda self, size: np.argsort(self.integers(size, max(size // 2, 1)), kind="stable"),
+        (
+            Swap(
+                f"{SAMPLER}.permutation",
+                lambda _real: (
+                    lambda self, size: np.argsort(
+                        self.integers(size, max(size // 2, 1)), kind="stable"
+                    )
+                ),
+            ),
         ),
         ("samplers",),
     ),
     Mutant(
         "the scores of the community choice count twice",
         "psgraph",
-        _edit(
-            exponential,
-            "_choose",
-            "score[communities[at]] = counts[at]\n            best = max(best, counts[at])",
-            "score[communities[at]] = 2 * counts[at]\n            best = max(best, 2 * counts[at])",
+        (
+            Edit(
+                CHOICE,
+                "score[communities[at]] = counts[at]\n            best = max(best, counts[at])",
+                "score[communities[at]] = 2 * counts[at]\n"
+                "            best = max(best, 2 * counts[at])",
+            ),
         ),
         ("enumeration",),
     ),
     Mutant(
         "only neighbouring communities are candidates",
         "psgraph",
-        _edit(
-            exponential,
-            "_choose",
-            "if kept or ran_out(words, after):",
-            "if kept and (score[choice] > 0 or best == 0):",
+        (
+            Edit(
+                CHOICE,
+                "if kept or ran_out(words, after):",
+                "if kept and (score[choice] > 0 or best == 0):",
+            ),
         ),
         ("enumeration",),
     ),
     Mutant(
         "nodes without edges are left out of the choice",
         "psgraph",
-        _edit(
-            exponential,
-            "_choose",
-            "        best = 0\n",
-            "        best = 0\n"
-            "        if begin == end:\n"
-            "            chosen[done] = 0\n"
-            "            done += 1\n"
-            "            continue\n",
+        (
+            Edit(
+                CHOICE,
+                "        best = 0\n",
+                "        best = 0\n"
+                "        if begin == end:\n"
+                "            chosen[done] = 0\n"
+                "            done += 1\n"
+                "            continue\n",
+            ),
         ),
         ("enumeration",),
     ),
     Mutant(
         "the strength of the community choice is doubled",
         "psgraph",
-        lambda: (
-            Patch(
-                exponential,
-                "round_down",
-                lambda value, **limits: guarantee.round_down(2 * value, **limits),
+        (
+            Swap(
+                "psgraph.privacy.mechanisms.exponential:round_down",
+                lambda real: lambda value, **limits: real(2 * value, **limits),
             ),
         ),
         ("enumeration",),
-    ),
-    Mutant(
-        "the ladder decays twice as fast",
-        "psgraph-plus",
-        _edit(ladder.Ladder, "draw", "epsilon / 2", "epsilon"),
-        ("samplers",),
-    ),
-    Mutant(
-        "the rungs of the ladder don't widen",
-        "psgraph-plus",
-        lambda: (
-            Patch(ladder.Rungs, "width", lambda self, _rung: max(self.reach, 1)),
-            Patch(ladder.Rungs, "inside", lambda self, rung: max(self.reach, 1) * (rung - 1)),
-        ),
-        ("enumeration", "samplers"),
     ),
 )

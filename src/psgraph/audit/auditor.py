@@ -8,15 +8,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context
 from typing import Any
 
-from psgraph.audit.attacks import Attack, attacks, deliberate_bugs
-from psgraph.audit.effort import QUICK, Effort
-from psgraph.audit.findings import Audit, Check
-from psgraph.audit.mutants import Hunt
+from psgraph.audit.attacks import QUICK, Attack, Effort, attacks, deliberate_bugs
+from psgraph.audit.findings import Audit, Check, Hunt
 from psgraph.methods.base import Method, find_method, method_names
 
 __all__ = ["audit", "planned"]
 
 _Result = list[Check] | Hunt
+
+MISSING = (
+    "deliberate bugs were not planted: the package that has them (psgraph_lab) is not installed"
+)
 
 
 def audit(
@@ -34,20 +36,23 @@ def audit(
     methods
         Names of installed methods, or methods; all installed ones by default.
     effort
-        `psgraph.audit.effort.QUICK` or `FULL`.
+        `psgraph.audit.attacks.QUICK` or `FULL`.
     mutants
         Whether to check that deliberate bugs are found; they test the auditor, not the method.
+        Without a package that offers any, `Audit.missing` says so.
     workers
-        Processes to use. With more than one, a method has to be importable.
+        The number of processes. With more than one, a method has to be importable.
     progress
         Called after each of the attacks that `planned` lists.
     """
-    begin = time.monotonic()
+    start = time.monotonic()
     chosen = _chosen(methods)
     found = Audit(effort.mode, tuple(method.name for method in chosen), workers=workers)
     ahead = planned(chosen, effort, mutants=mutants)
+    if mutants and not any(attack.kind == "mutant" for attack in ahead):
+        found.missing = MISSING
     results: dict[int, _Result] = {}
-    for number, result in _carried_out(ahead, workers, begin + effort.longest):
+    for number, result in _carried_out(ahead, workers, start + effort.longest):
         results[number] = result
         progress()
     for number in range(len(ahead)):
@@ -56,14 +61,14 @@ def audit(
             found.hunts.append(result)
         else:
             found.checks += result
-    found.seconds = time.monotonic() - begin
+    found.seconds = time.monotonic() - start
     return found
 
 
 def planned(
     methods: Sequence[str | Method[Any, Any]] = (), effort: Effort = QUICK, *, mutants: bool = True
 ) -> list[Attack]:
-    """Everything that `audit` would try."""
+    """Return everything that `audit` would try."""
     return attacks(_chosen(methods), effort) + (deliberate_bugs(effort) if mutants else [])
 
 
