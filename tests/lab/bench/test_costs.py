@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from psgraph.errors import DataError
-from psgraph_lab.bench.costs import Run, fit_costs
-from psgraph_lab.bench.growth import growth_exponent
-from psgraph_lab.cli.bench_costs import fit_files
+from psgraph_lab.bench.cost_model import Run, fit_costs, growth_exponent
+from psgraph_lab.cli.bench_large import fit_files
 
 
 def _row(edges: int, nodes: int, workers: int) -> dict[str, Any]:

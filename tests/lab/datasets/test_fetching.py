@@ -12,7 +12,7 @@ import pytest
 
 from psgraph.errors import DataError, InvalidArgument, OutputError
 from psgraph_lab.datasets import fetch_dataset, find_dataset, is_available, load_dataset
-from psgraph_lab.datasets.loading import read_dataset
+from psgraph_lab.datasets.snapshots import read_dataset
 
 from .handmade import edges_of, pack, union, write_citations, write_graphs, write_links
 from .server import Behaviour, serving
@@ -122,7 +122,7 @@ def served(tmp_path, monkeypatch):
         dataset = replace(
             find_dataset("as-caida"), downloads=(f"{address}/as-caida.tar.gz",), checksum=None
         )
-        monkeypatch.setattr("psgraph_lab.datasets.fetching.find_dataset", lambda _: dataset)
+        monkeypatch.setattr("psgraph_lab.datasets.download.find_dataset", lambda _: dataset)
         yield behaviour, expected
 
 
@@ -172,7 +172,7 @@ def test_a_file_that_changed_here_is_downloaded_again(served, cache):
 
 
 def test_a_known_checksum_is_checked(served, monkeypatch):
-    import psgraph_lab.datasets.fetching as fetching
+    import psgraph_lab.datasets.download as fetching
 
     dataset = replace(fetching.find_dataset("as-caida"), checksum="0" * 64)
     monkeypatch.setattr(fetching, "find_dataset", lambda _: dataset)

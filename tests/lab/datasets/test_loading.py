@@ -19,10 +19,9 @@ from psgraph_lab.datasets import (
     is_available,
     load_dataset,
 )
-from psgraph_lab.datasets.citations import paper_months
-from psgraph_lab.datasets.loading import read_dataset
-from psgraph_lab.datasets.months import MonthRange
-from psgraph_lab.datasets.selections import AS_733_DAYS, AS_CAIDA_DAYS
+from psgraph_lab.datasets.locations import AS_733_DAYS, AS_CAIDA_DAYS
+from psgraph_lab.datasets.originals import MonthRange, paper_months
+from psgraph_lab.datasets.snapshots import read_dataset
 
 from .handmade import (
     edges_of,
@@ -286,7 +285,7 @@ def test_of_both_files_the_reading_closest_to_the_paper_is_used(tmp_path, monkey
     for name, expected in (("titles", titles), ("bodies", bodies), ("both", both)):
         paper = Counts(*union(expected), 24)
         wanted = replace(find_dataset("reddit"), paper=paper)
-        monkeypatch.setattr("psgraph_lab.datasets.hyperlinks.find_dataset", lambda _, d=wanted: d)
+        monkeypatch.setattr("psgraph_lab.datasets.originals.find_dataset", lambda _, d=wanted: d)
         loaded = read_dataset("reddit", directory=tmp_path)
         assert edges_of(loaded.snapshots) == expected
         assert loaded.remarks[-1] == f"used: {name}"

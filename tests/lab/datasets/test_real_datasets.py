@@ -10,9 +10,9 @@ import pytest
 
 from psgraph.errors import DataError
 from psgraph_lab.datasets import Counts, find_dataset, is_available, load_dataset
-from psgraph_lab.datasets.counting import compare_with_paper
-from psgraph_lab.datasets.loading import read_dataset
-from psgraph_lab.datasets.rows import graph_rows
+from psgraph_lab.datasets.counts import compare_with_paper
+from psgraph_lab.datasets.originals import graph_rows
+from psgraph_lab.datasets.snapshots import read_dataset
 
 from .handmade import edges_of, union
 

@@ -24,10 +24,14 @@ from psgraph_lab.experiments.claims import (
     read_statements,
     write_claims_pages,
 )
-from psgraph_lab.experiments.claims.checking import meets
-from psgraph_lab.experiments.claims.findings import Finding
-from psgraph_lab.experiments.claims.panel import Series, compare, direction_of, rank_correlation
-from psgraph_lab.experiments.claims.statements import KINDS, PAPER_DATASETS
+from psgraph_lab.experiments.claims.panel import (
+    Finding,
+    Series,
+    compare,
+    direction_of,
+    rank_correlation,
+)
+from psgraph_lab.experiments.claims.statements import KINDS, PAPER_DATASETS, meets
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 
 HAD = ("as-733", "as-caida")

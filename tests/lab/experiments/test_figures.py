@@ -16,9 +16,8 @@ from psgraph.errors import DataError
 from psgraph.pictures.style import METHODS
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 from psgraph_lab.experiments.figures import compose, draw, line_looks
-from psgraph_lab.experiments.scales import choose_scale
+from psgraph_lab.experiments.labels import choose_scale, found_metric
 from psgraph_lab.experiments.summary import Curve, summarise
-from psgraph_lab.experiments.words import found_metric
 
 from .made_up import made_up
 

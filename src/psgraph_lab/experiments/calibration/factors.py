@@ -24,7 +24,6 @@ from psgraph_lab.experiments.cells import Outcome
 
 __all__ = ["fit_method"]
 
-
 _PULL = 2.0  # towards "the error of a rerun, times a factor", in data sets
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _WIDER = 1.22  # 1.895/1.645 · √(1 + 1/8)

@@ -1,15 +1,16 @@
 """A model of the time: seconds = (a·m + b·n)/p + c·m + d·n + e·blocks + f.
 
 m is the number of edges, n the number of nodes, p the number of cores, blocks the number of pairs
-of super-nodes that get noise. What the verbs of the engine take is done part by part and shared
-among the cores; the rest (noise, choices, the ledger) runs on one. Both are fitted to processor
-time, which a busy machine changes less than elapsed time. No factor is negative. Runs are weighted
-by 1/seconds, so that the model is about equally far off for small and for large graphs.
+of super-nodes that get noise. What the engine does is shared among the cores; the rest (noise,
+choices, the ledger) runs on one. Both are fitted to processor time, which a busy machine changes
+less than elapsed time. No factor is negative. Runs are weighted by 1/seconds, so that the model is
+about equally far off for small and for large graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,28 @@ from psgraph._runtime.arrays import Floats
 from psgraph.engines.pairs import pair_count
 from psgraph.methods.steps.communities import MOST_SUPERNODES
 
-__all__ = ["SERIAL", "SHARED", "CostModel", "Run", "fit_costs"]
+__all__ = ["SERIAL", "SHARED", "CostModel", "Run", "fit_costs", "growth_exponent"]
+
+
+def growth_exponent(points: Iterable[tuple[int, float]]) -> float | None:
+    """Return the exponent between the smallest and the largest graph; None if there is only one.
+
+    Parameters
+    ----------
+    points
+        The number of edges and the seconds of every graph.
+
+    Examples
+    --------
+    >>> growth_exponent([(1_000, 1.0), (100_000, 100.0), (10_000, 7.0)])
+    1.0
+    """
+    ordered = sorted(points)
+    if len({edges for edges, _ in ordered}) < 2:
+        return None
+    (edges, seconds), (most_edges, most_seconds) = ordered[0], ordered[-1]
+    return math.log(most_seconds / seconds) / math.log(most_edges / edges)
+
 
 SUPERNODE_SIZE = 20
 

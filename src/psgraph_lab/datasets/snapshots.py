@@ -1,26 +1,94 @@
-"""Load data sets as lists of snapshots."""
+"""Data sets as lists of snapshots, loaded from original files or from Parquet.
+
+As Parquet, a data set has a row (t, label, u, v) for every edge of every timestamp, without
+directions, duplicates or self-loops; u < v. The file's metadata keeps what the edges don't show:
+the number of self-loops and remarks about the original files.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
-from psgraph_lab.datasets.archives import unpack
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
-from psgraph_lab.datasets.counting import Counter
-from psgraph_lab.datasets.locations import Located, directories, locate, originals_of
-from psgraph_lab.datasets.own import own_dataset
-from psgraph_lab.datasets.rows import Rows, graph_rows
-from psgraph_lab.datasets.storage import Origin, read_origin
+from psgraph_lab.datasets.counts import Counter
+from psgraph_lab.datasets.entry import own_dataset
+from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
+from psgraph_lab.datasets.originals import Rows, graph_rows
 
-__all__ = ["Loaded", "find_files", "is_available", "load_dataset", "load_located", "read_dataset"]
+__all__ = [
+    "Loaded",
+    "Origin",
+    "find_files",
+    "is_available",
+    "load_dataset",
+    "load_located",
+    "read_dataset",
+    "read_origin",
+    "write_parquet",
+]
+
+_KEY = b"psgraph.origin"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a Parquet file records about the original files.
+
+    Attributes
+    ----------
+    self_loops
+        Distinct self-loops over all timestamps; None if they were dropped before.
+    remarks
+        Remarks about the original files.
+    """
+
+    self_loops: int | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def write_parquet(path: Path, snapshots: Sequence[Snapshot], origin: Origin) -> None:
+    """Write a data set, completely or not at all."""
+    tables = []
+    for number, snapshot in enumerate(snapshots):
+        edges = snapshot.to_arrow()
+        label = pa.DictionaryArray.from_arrays(
+            pa.array([0] * len(edges), pa.int32()), pa.array([snapshot.time or str(number)])
+        )
+        t = pa.array([number] * len(edges), pa.int32())
+        tables.append(pa.table({"t": t, "label": label, "u": edges["u"], "v": edges["v"]}))
+    table = pa.concat_tables(tables).unify_dictionaries()
+    table = table.replace_schema_metadata({_KEY: json.dumps(asdict(origin)).encode()})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    make_directory(path.parent)
+    write_whole(path, sink.getvalue())
+
+
+def read_origin(path: Path) -> Origin:
+    """Read the recorded origin; empty if the file was not written by `write_parquet`."""
+    try:
+        found = (pq.read_schema(path).metadata or {}).get(_KEY)
+        if found is None:
+            return Origin()
+        fields = json.loads(found)
+        return Origin(fields["self_loops"], tuple(fields["remarks"]))
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        raise DataError(
+            f"{path.name}: the Parquet data is damaged or truncated\nCopy or fetch it again."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -174,11 +242,11 @@ def _opened(dataset: Dataset, located: Located) -> Iterator[Mapping[str, Path]]:
 def _rows(dataset: Dataset, files: Mapping[str, Path], remarks: list[str]) -> Iterator[Rows]:
     """Read original files; remarks about them are appended to `remarks`."""
     if dataset.name == "cit-hepph":
-        from psgraph_lab.datasets.citations import citation_rows
+        from psgraph_lab.datasets.originals import citation_rows
 
         return citation_rows(files["cit-HepPh.txt"], files["cit-HepPh-dates.txt"], remarks)
     if dataset.name == "reddit":
-        from psgraph_lab.datasets.hyperlinks import hyperlink_rows
+        from psgraph_lab.datasets.originals import hyperlink_rows
 
         return hyperlink_rows(files, remarks)
     return graph_rows(files.values())
