@@ -636,7 +636,7 @@ def test_pages_of_quick_results_say_so(tmp_path: Path) -> None:
 def test_pages_that_cannot_be_written(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(OutputError, match="could not be made"):
+    with pytest.raises(OutputError):
         written(check_claims({}, {}), blocked / "below", {})
 
 

@@ -142,7 +142,7 @@ def test_a_data_set_with_one_method_only_draws(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LINES)
 def test_nothing_at_all_says_what_to_run(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"Run: psgraph experiment run {name}"):
+    with pytest.raises(DataError, match=f"psgraph experiment run {name}"):
         draw(find_experiment(name), [], tmp_path / name)
     assert not list(tmp_path.iterdir())
 

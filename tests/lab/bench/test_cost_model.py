@@ -62,14 +62,14 @@ def test_runs_of_a_cluster_are_left_out(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "report.json"
     file.write_text(content)
-    with pytest.raises(DataError, match="not a report of psgraph bench --large"):
+    with pytest.raises(DataError, match=r"report\.json"):
         fit_files([file])
 
 
 def test_one_run_is_not_enough(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(json.dumps({"cases": ROWS[:1]}))
-    with pytest.raises(DataError, match="at least 2 runs"):
+    with pytest.raises(DataError, match="2 runs"):
         fit_files([file])
 
 
