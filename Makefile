@@ -10,7 +10,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/der/arrangement.py,src/psgraph/methods/d
 KERNEL := $(KERNEL),src/psgraph/methods/der/rectangles.py,src/psgraph/methods/der/splits.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py
-KERNEL := $(KERNEL),src/psgraph/methods/tmf/linear_filter.py
+KERNEL := $(KERNEL),src/psgraph/methods/tmf.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/capped_triangles.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 

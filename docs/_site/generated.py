@@ -1,4 +1,4 @@
-"""MkDocs hook: parts of pages that come from the code: help of the commands, tree of errors.
+"""MkDocs hook: what comes from the code: help of commands, tree of errors, table of queries.
 
 It also removes the word by which an example says that the tests only compile it.
 """
@@ -55,7 +55,36 @@ def error_tree() -> str:
     return f"```text\n{cleandoc(drawing)}\n```\n"
 
 
-PARTS = {"<!-- commands -->": reference, "<!-- error tree -->": error_tree}
+def queries() -> str:
+    """The queries of all methods as a table, from what each query states."""
+    from psgraph.methods.base import find_method, method_names
+
+    asked: dict[type[Any], list[str]] = {}
+    for name in method_names():
+        for query in find_method(name).queries:
+            asked.setdefault(query, []).append(name)
+    rows = ["| query | sensitivity | noise | asked by | why | proof |", "|" + "---|" * 6]
+    for query, methods in asked.items():
+        first, _, rest = cleandoc(query.__doc__ or "").partition("\n")
+        why = re.search(r"Privacy: (.*?)(?:\n\n|$)", rest, re.DOTALL)
+        stated = query.sensitivity
+        cells = (
+            first.rstrip("."),
+            str(stated) if isinstance(stated, int) else "depends on released values",
+            query.noise,
+            ", ".join(methods),
+            " ".join(why[1].split()) if why else "",
+            f"[{query.proof.rpartition('/')[2]}](../../{query.proof})",
+        )
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+PARTS = {
+    "<!-- commands -->": reference,
+    "<!-- error tree -->": error_tree,
+    "<!-- queries -->": queries,
+}
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -4,14 +4,16 @@
 
     PsgraphError                    anything below
     ├── InvalidArgument             a parameter is wrong; nothing was read          (exit 2)
-    │   └── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    │   ├── BudgetError             an epsilon, window or split makes no sense      (exit 2)
+    │   └── KindMismatch            something is not defined on this kind of graph  (exit 2)
     ├── DataError                   the input can't be used as it stands            (exit 1)
     │   ├── RosterError             the public node list is missing or broken       (exit 1)
+    │   ├── UnknownKind             a graph of a kind that this version can't read  (exit 1)
     │   └── OutsideRoster           a snapshot has an edge outside the roster       (exit 1)
     ├── OutputError                 the result can't be written there               (exit 1)
     ├── LedgerError                 the record of the stream can't be used          (exit 1)
     │   ├── LedgerBusy              another process is publishing with it           (exit 1)
-    │   ├── TermsChanged            it was begun under other terms                  (exit 1)
+    │   ├── TermsChanged            it was started under different terms            (exit 1)
     │   ├── OutOfOrder              a timestamp was skipped                         (exit 1)
     │   ├── ReplayConflict          a timestamp comes again with other data         (exit 1)
     │   ├── RosterChanged           the nodes of a published timestamp changed      (exit 1)
@@ -19,7 +21,7 @@
     ├── EngineError                 a cluster can't be reached or used, or was lost     (exit 1)
     ├── MissingExtra                an optional library is not installed            (exit 1)
     ├── MethodError                 a method broke its protocol                     (exit 1)
-    │   └── UnitMismatch            a sensitivity counts something else             (exit 1)
+    │   └── UnitMismatch            the method is for a different unit of privacy   (exit 1)
     ├── ServiceError                a service can't be reached, or refused          (exit 1)
     │   └── AccessDenied            its token is missing, expired or not enough     (exit 1)
     └── BudgetExceeded              the window has not enough epsilon left          (exit 3)
@@ -30,6 +32,7 @@ count taken from private data: messages end up in logs, and logs are published b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 __all__ = [
@@ -39,6 +42,7 @@ __all__ = [
     "DataError",
     "EngineError",
     "InvalidArgument",
+    "KindMismatch",
     "LedgerBusy",
     "LedgerError",
     "MethodError",
@@ -53,6 +57,7 @@ __all__ = [
     "ServiceError",
     "TermsChanged",
     "UnitMismatch",
+    "UnknownKind",
     "VerificationFailed",
     "exact_decimal",
 ]
@@ -74,12 +79,20 @@ class BudgetError(InvalidArgument):
     """An epsilon, a window or a split of a budget makes no sense."""
 
 
+class KindMismatch(InvalidArgument):
+    """A method, query, metric or reader is not defined on this kind of graph."""
+
+
 class DataError(PsgraphError, ValueError):
     """The input can't be used as it stands."""
 
 
 class RosterError(DataError):
     """The public node list is missing or broken."""
+
+
+class UnknownKind(DataError):
+    """A graph is of a kind (directed, two-sided, …) that this version can't read."""
 
 
 class OutsideRoster(DataError):
@@ -99,7 +112,17 @@ class LedgerBusy(LedgerError):
 
 
 class TermsChanged(LedgerError):
-    """The ledger was begun under other terms than those asked for now."""
+    """The ledger was started under different terms.
+
+    `changed` holds what it was started with and what is given now, in words, by the name of the
+    term.
+    """
+
+    def __init__(
+        self, message: str, *, changed: Mapping[str, tuple[object, object]] | None = None
+    ) -> None:
+        self.changed = dict(changed or {})
+        super().__init__(message)
 
 
 class OutOfOrder(LedgerError):
@@ -141,7 +164,7 @@ class MethodError(PsgraphError, RuntimeError):
 
 
 class UnitMismatch(MethodError):
-    """A sensitivity is stated for another unit than the one the budget protects."""
+    """A method or a sensitivity is for a different unit than the guarantee."""
 
 
 class ServiceError(PsgraphError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,8 +16,8 @@ from psgraph.methods.plus import PSGraphPlus, communities
 from psgraph.methods.plus.capped import Cap
 from psgraph.methods.tmf import TmFMeasurement
 from psgraph.privacy.budget import Budget, Charge
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.privacy.query import CountQuery
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
@@ -58,7 +59,7 @@ def test_the_search_for_communities_does_not_diverge(monkeypatch):
     real = Recorder.add
 
     def add(self, call):
-        labels.add(call.facts[1] if call.mechanism is not None else "")
+        labels.add(call.facts[1] if call.query is not None else "")
         real(self, call)
 
     monkeypatch.setattr(Recorder, "add", add)
@@ -81,10 +82,10 @@ def test_a_method_that_shows_its_snapshot_diverges():
     tmf = find_method("tmf")
 
     class Leaky(tmf):
-        def measure(self, snapshot, state, budget, engine):
-            if snapshot.u.size % 2:
-                budget.random_order(1)
-            return super().measure(snapshot, state, budget, engine)
+        def measure(self, private, state):
+            if private._edges.parts.edge_count % 2:
+                private.random_order(1)
+            return super().measure(private, state)
 
     replayed = replay_all(Leaky(), neighbouring_streams(9), most=1)
     assert replayed.codes == ("queries",)
@@ -94,8 +95,8 @@ def test_noise_that_bypasses_the_budget_diverges():
     tmf = find_method("tmf")
 
     class Bypass(tmf):
-        def synthesise(self, state, rng, engine):
-            graph = super().synthesise(state, rng, engine)
+        def synthesise(self, state, previous, rng, engine):
+            graph = super().synthesise(state, previous, rng, engine)
             keep = np.random.default_rng().random(graph.u.size) < 0.5
             return type(graph)(graph.roster, graph.u[keep], graph.v[keep])
 
@@ -110,7 +111,7 @@ def _budget(epsilon: int) -> Budget:
 
 
 def _count(budget: Budget, epsilon: int = 1) -> None:
-    budget.run(LaplaceCount(3, per_edge(1)), epsilon=Fraction(epsilon), label="edges")
+    budget.run(LaplaceCount(3, 1), epsilon=Fraction(epsilon), label="edges")
 
 
 @pytest.mark.parametrize("names", [("a", "b", "c", "d"), ("a", "b", "a", "b")])
@@ -152,16 +153,26 @@ def test_splits_survive_a_certificate_and_first_splits_leave_no_trace_in_it():
     assert tuple(map(Charge.from_dict, written)) == budget.trace
 
 
+@dataclass(frozen=True)
+class Constant(CountQuery):
+    label = "nothing"
+    sensitivity = 1
+    proof = "none"
+
+    def answer(self, edges):
+        return 0
+
+
 def test_a_method_that_splits_twice_and_pays_once_is_found():
     tmf = find_method("tmf")
 
     class Twice(tmf):
-        def measure(self, snapshot, state, budget, engine):
+        def measure(self, private, state):
             for number in range(2):
-                budget.spent = Fraction(0)  # the bug
-                for part in budget.parallel(budget.epsilon, f"a{number}", f"b{number}"):
-                    part.run(LaplaceCount(0, per_edge(1)), epsilon=part.epsilon, label="none")
-            return TmFMeasurement(snapshot.roster, 0, np.zeros(0, dtype=np.int64))
+                private._budget.spent = Fraction(0)  # the bug
+                for part in private.parallel(private.epsilon, f"a{number}", f"b{number}"):
+                    part.ask(Constant(), epsilon=part.epsilon)
+            return TmFMeasurement(private.roster, 0, np.zeros(0, dtype=np.int64))
 
     replayed = replay_all(Twice(), neighbouring_streams(1))
     assert replayed.codes == ("charge",)

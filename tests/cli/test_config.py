@@ -94,7 +94,7 @@ def test_a_stream_begun_monthly_is_not_continued_daily(project: Path) -> None:
     config = project / "publication.toml"
     failed = psgraph_here("publish", "--config", config, "--every", "1d", "--close-last")
     assert failed.code == 1
-    assert "begun with  periods of 1mo" in failed.err
+    assert "started with  periods of 1mo" in failed.err
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class TestResume:
     def test_the_roster_rule_stays(self, base: Path) -> None:
         done = psgraph_here("resume", base / "out", base / "five.csv", "--roster-from-edges")
         assert done.code == 1
-        assert "begun with a roster given from outside" in done.err
+        assert "a roster given from outside" in done.err
 
     def test_no_ledger(self, tmp_path: Path, inputs: dict[str, Path]) -> None:
         done = psgraph_here(
@@ -128,8 +128,8 @@ class TestResume:
             *("--window", "3", "--out", base / "out"),
         )
         assert done.code == 1
-        assert "epsilon              begun with 1, now 2" in done.err
-        assert "method               begun with psgraph, now psgraph-plus" in done.err
+        assert "epsilon              started with 1, now 2" in done.err
+        assert "method               started with psgraph, now psgraph-plus" in done.err
         assert "--method psgraph" in done.err
         assert "parameter" not in done.err
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
@@ -18,6 +19,15 @@ ENGINE = LocalEngine()
 
 def budget(epsilon: Fraction | str = "1", *, seed: int = 1) -> Budget:
     return Budget(Fraction(epsilon), Sampler(RandomSource.seeded(seed)))
+
+
+def asking(
+    snapshot: Snapshot, money: Budget | Fraction | str = "1", *, seed: int = 1
+) -> PrivateSnapshot:
+    """A snapshot to ask, on a budget or an epsilon."""
+    if not isinstance(money, Budget):
+        money = budget(money, seed=seed)
+    return PrivateSnapshot(snapshot, money, ENGINE)
 
 
 def hubs(nodes: int, edges: int, *, seed: int, roster: Roster | None = None) -> Snapshot:
@@ -37,5 +47,5 @@ def step(
     seed: int = 1,
 ) -> PSGraphState:
     """Measure and update once."""
-    measurement = method.measure(snapshot, state, budget(epsilon, seed=seed), ENGINE)
+    measurement = method.measure(asking(snapshot, epsilon, seed=seed), state)
     return method.update(state, measurement)

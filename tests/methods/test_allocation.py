@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
@@ -39,9 +40,9 @@ engine, method = LocalEngine(), PSGraph(threshold=10**6)
 
 def timestamp(snapshot, state, seed):
     budget = Budget(Fraction(1, 5), Sampler(RandomSource.seeded(seed)))
-    measurement = method.measure(snapshot, state, budget, engine)
+    measurement = method.measure(PrivateSnapshot(snapshot, budget, engine), state)
     state = method.update(state, measurement)
-    method.synthesise(state, np.random.default_rng(seed), engine)
+    method.synthesise(state, None, np.random.default_rng(seed), engine)
     return state
 
 def peak(run):

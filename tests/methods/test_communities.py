@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.psgraph.communities import keep_communities
-from psgraph.methods.steps.communities import _louvain, find_communities
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import SuperGraphEdges
+from psgraph.methods.steps.communities import _louvain, find_communities, keep_communities
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
-from .streams import ENGINE, budget, hubs
+from .streams import asking, budget, hubs
 
 
 def find(snapshot: Snapshot, *, epsilon: str = "1", seed: int = 1, supernode_size: int = 20):
     money = budget(epsilon, seed=seed)
     labels = find_communities(
-        snapshot,
-        money,
-        ENGINE,
+        asking(snapshot, money),
         epsilon=Fraction(epsilon),
         supernode_size=supernode_size,
         strength=Fraction(1, 2),
@@ -68,25 +68,19 @@ def test_with_plenty_of_epsilon_cliques_are_found():
     assert len(set(zip(labels.tolist(), truth.tolist(), strict=True))) == blocks
 
 
-def test_supernodes_do_not_depend_on_edges():
+def test_supernodes_do_not_depend_on_edges(monkeypatch):
     """The same random words make the same super-nodes, whatever the edges."""
     groups = []
+    answer = SuperGraphEdges.answer
 
-    class Watching(type(ENGINE)):
-        def block_counts(self, snapshot, labels, blocks, *, inside):
-            groups.append(labels.copy())
-            return super().block_counts(snapshot, labels, blocks, inside=inside)
+    def watched(query, edges):
+        groups.append(query.labels.copy())
+        return answer(query, edges)
 
+    monkeypatch.setattr(SuperGraphEdges, "answer", watched)
     for edges in (0, 500):
         snapshot = hubs(100, edges, seed=3) if edges else Snapshot(Roster.range(100), [], [])
-        find_communities(
-            snapshot,
-            budget("1"),
-            Watching(),
-            epsilon=Fraction(1),
-            supernode_size=7,
-            strength=Fraction(1, 2),
-        )
+        find(snapshot, supernode_size=7)
     assert np.array_equal(groups[0], groups[1])
     assert np.bincount(groups[0]).tolist() == [7] * 14 + [2]
 
@@ -120,6 +114,11 @@ def test_louvain_is_repeatable():
 # ---- carrying over ----
 
 
+def nothing_in(roster: Roster, money: Budget | None = None) -> PrivateSnapshot:
+    """A roster without edges: what is carried over depends on nodes only."""
+    return asking(Snapshot(roster, [], []), money or budget())
+
+
 @given(st.data())
 @settings(max_examples=80)
 def test_communities_are_carried_over_by_id(data):
@@ -128,7 +127,7 @@ def test_communities_are_carried_over_by_id(data):
     raw = data.draw(st.lists(st.integers(0, 4), min_size=len(before), max_size=len(before)))
     labels = np.unique(raw, return_inverse=True)[1].astype(np.int32)
     money = budget()
-    carried = keep_communities(before, labels, after, money)
+    carried = keep_communities(before, labels, nothing_in(after, money))
     check_labels(carried, len(after))
     assert money.spent == 0
     old = dict(zip(before.ids.tolist(), labels.tolist(), strict=True))
@@ -144,19 +143,19 @@ def test_communities_are_carried_over_by_id(data):
 def test_the_same_roster_keeps_everything():
     labels = np.array([1, 0, 1], dtype=np.int32)
     roster = Roster.range(3)
-    assert keep_communities(roster, labels, roster, budget()) is labels
-    assert keep_communities(roster, labels, Roster.range(3), budget()) is labels
+    assert keep_communities(roster, labels, nothing_in(roster)) is labels
+    assert keep_communities(roster, labels, nothing_in(Roster.range(3))) is labels
 
 
 def test_newcomers_are_spread_evenly():
     labels = np.array([0, 1, 2, 2], dtype=np.int32)
     grown = Roster.range(3004)
-    carried = keep_communities(Roster.range(4), labels, grown, budget())
+    carried = keep_communities(Roster.range(4), labels, nothing_in(grown))
     counts = np.bincount(carried[4:])
     assert np.abs(counts - 1000).max() < 4 * np.sqrt(1000 * 2 / 3)
 
 
 def test_all_nodes_new():
     labels = np.array([0, 1, 2, 2], dtype=np.int32)
-    carried = keep_communities(Roster.range(4), labels, Roster(["a", "b"]), budget())
+    carried = keep_communities(Roster.range(4), labels, nothing_in(Roster(["a", "b"])))
     check_labels(carried, 2)

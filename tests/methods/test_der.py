@@ -21,9 +21,9 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der import DER, fisher, splits
 from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
-from psgraph.methods.der.method import _whole_matrix
 from psgraph.methods.der.rectangles import Regions, trimmed, valid_cells
 from psgraph.methods.der.splits import SplitChoice
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -373,17 +373,18 @@ def test_leaves_cover_every_pair_once(nodes: int, seed: int, epsilon: Fraction) 
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     snapshot = Snapshot(Roster.range(nodes), ends[:, 0], ends[:, 1])
     spent = budget(2 * epsilon, seed)
-    leaves, noisy_edges = explore(
-        _whole_matrix(snapshot, order, LocalEngine()),
-        nodes=nodes,
-        budget=spent,
+    area, noisy_edges = explore(
+        PrivateSnapshot(snapshot, spent, LocalEngine()),
+        order,
         count_epsilon=epsilon,
         split_epsilon=epsilon,
         grid=16,
     )
+    leaves = area.regions(PrivateEdges(snapshot, LocalEngine()))
+    assert np.array_equal(area.rectangles, leaves.rectangles)
     assert spent.trace[0].label == "level 0 counts"  # the root's count is noisy as well
     assert (noisy_edges >= 0).all()
-    assert (noisy_edges <= leaves.cells).all()
+    assert (noisy_edges <= area.cells).all()
     covered = Counter(
         (i, j)
         for top, bottom, left, right in leaves.rectangles.tolist()
@@ -404,9 +405,9 @@ def test_leaves_cover_every_pair_once(nodes: int, seed: int, epsilon: Fraction) 
 
 def published(method: DER, snapshot: Snapshot, epsilon: Fraction | int, seed: int = 1):
     spent = budget(epsilon, seed)
-    measurement = method.measure(snapshot, None, spent, LocalEngine())
+    measurement = method.measure(PrivateSnapshot(snapshot, spent, LocalEngine()), None)
     graph = method.synthesise(
-        method.update(None, measurement), np.random.default_rng(0), LocalEngine()
+        method.update(None, measurement), None, np.random.default_rng(0), LocalEngine()
     )
     return graph, spent
 

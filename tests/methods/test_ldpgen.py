@@ -13,7 +13,8 @@ from scipy.cluster.vq import kmeans2
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.ldpgen import LDPGen, LDPGenMeasurement, LDPGenState, _blocks
+from psgraph.methods.ldpgen import GroupDegrees, LDPGen, LDPGenMeasurement, LDPGenState, _blocks
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.methods.steps.kmeans import _move, k_means
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -39,6 +40,11 @@ def random_snapshot(nodes: int, edges: int, seed: int = 0) -> Snapshot:
 # ---- counting and clustering ----
 
 
+def counted(snapshot: Snapshot, labels: np.ndarray, groups: int) -> np.ndarray:
+    query = GroupDegrees("degrees", labels, groups)
+    return query.answer(PrivateEdges(snapshot, ENGINE)).reshape(-1, groups)
+
+
 @given(st.integers(1, 20), st.integers(0, 60), st.integers(1, 5), st.integers(0, 99))
 def test_group_degrees_count_neighbours_in_each_group(nodes, edges, groups, seed):
     snapshot = random_snapshot(nodes, edges, seed)
@@ -47,7 +53,7 @@ def test_group_degrees_count_neighbours_in_each_group(nodes, edges, groups, seed
     for x, y in zip(snapshot.u.tolist(), snapshot.v.tolist(), strict=True):
         expected[x, labels[y]] += 1
         expected[y, labels[x]] += 1
-    assert (ENGINE.group_degrees(snapshot, labels, groups) == expected).all()
+    assert (counted(snapshot, labels, groups) == expected).all()
 
 
 def spread(points: np.ndarray, labels: np.ndarray) -> float:
@@ -99,7 +105,8 @@ def test_an_empty_cluster_starts_again_from_the_point_that_fits_worst():
 def test_half_for_each_phase_and_noise_of_that_scale(ldp_scale, sensitivity):
     used = budget("0.4")
     method = LDPGen(ldp_scale=ldp_scale)
-    measured = method.measure(Snapshot(Roster.range(3000), [], []), None, used, ENGINE)
+    empty = Snapshot(Roster.range(3000), [], [])
+    measured = method.measure(PrivateSnapshot(empty, used, ENGINE), None)
     assert [(c.epsilon, c.sensitivity) for c in used.trace] == [(Fraction(1, 5), sensitivity)] * 2
     q = np.exp(-0.2 / sensitivity)
     assert measured.noisy_group_degrees.var() == pytest.approx(2 * q / (1 - q) ** 2, rel=0.15)
@@ -109,7 +116,7 @@ def test_an_edge_counts_at_both_ends():
     """Which is why the scale of the local model is worth 2·ε only."""
     labels = np.zeros(4, dtype=np.int32)
     one, other = (
-        ENGINE.group_degrees(Snapshot(Roster.range(4), *ends), labels, 1)
+        counted(Snapshot(Roster.range(4), *ends), labels, 1)
         for ends in (([0], [1]), ([0, 2], [1, 3]))
     )
     assert np.abs(one - other).sum() == 2
@@ -211,7 +218,7 @@ def test_graphs_are_drawn_with_these_chances():
     rng, rounds = np.random.default_rng(6), 2000
     counts = np.zeros((10, 10))
     for _ in range(rounds):
-        graph = LDPGen().synthesise(state, rng, ENGINE)
+        graph = LDPGen().synthesise(state, None, rng, ENGINE)
         counts[graph.u, graph.v] += 1
     certain = (chances == 0) | (chances == 1)
     assert (counts[certain] == rounds * chances[certain]).all()

@@ -11,22 +11,24 @@ from hypothesis import strategies as st
 
 from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.private import PrivateEdges
 from psgraph.methods.psgraph.perturbation import (
     capped_degrees,
     fuse,
     measure_structure,
 )
+from psgraph.methods.queries import InnerDegrees, OuterDegrees, block_counts
 from psgraph.methods.steps.block_model import capped_community_edges
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
-from .streams import ENGINE, budget, hubs
+from .streams import ENGINE, asking, budget, hubs
 
 
 def test_budgets_and_sensitivities():
     money = budget("3")
     labels = np.array([0, 0, 1, 1], dtype=np.int32)
     snapshot = Snapshot(Roster.range(4), [0, 0], [1, 2])
-    measure_structure(snapshot, labels, money, ENGINE, epsilon=Fraction(1))
+    measure_structure(asking(snapshot, money), labels, epsilon=Fraction(1))
     assert money.spent == 1
     assert [(c.label, c.epsilon, c.sensitivity, c.shape, c.part) for c in money.trace] == [
         ("inner degrees", Fraction(1), 2, (4,), "inside communities"),
@@ -39,14 +41,14 @@ def test_with_plenty_of_epsilon_the_truth_comes_out():
     snapshot = hubs(50, 200, seed=1)
     labels = np.arange(50, dtype=np.int32) % 4
     inner, outer, between = measure_structure(
-        snapshot, labels, budget("4000000"), ENGINE, epsilon=Fraction(4_000_000)
+        asking(snapshot, "4000000"), labels, epsilon=Fraction(4_000_000)
     )
-    true_inner, true_outer = ENGINE.split_degrees(snapshot, labels)
-    assert np.array_equal(inner, true_inner)
-    assert np.array_equal(outer, true_outer)
-    counts = ENGINE.block_counts(snapshot, labels, 4, inside=False)
-    assert np.array_equal(between.cells, counts.cells)
-    assert np.array_equal(between.values, counts.counts)
+    edges = PrivateEdges(snapshot, ENGINE)
+    assert np.array_equal(inner, InnerDegrees(labels).answer(edges))
+    assert np.array_equal(outer, OuterDegrees(labels).answer(edges))
+    cells, counts = block_counts(edges, labels, 4, inside=False)
+    assert np.array_equal(between.cells, cells)
+    assert np.array_equal(between.values, counts)
     assert between.threshold == 0
 
 

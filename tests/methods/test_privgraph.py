@@ -14,6 +14,7 @@ from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.ldpgen import LDPGen
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.privgraph import PrivGraph, PrivGraphState, _rounded
 from psgraph.methods.steps.consistency import norm_sub, norm_sub_within
 from psgraph.methods.tmf import TmF
@@ -29,6 +30,10 @@ ENGINE = LocalEngine()
 
 def budget(epsilon: str = "1", seed: int = 0) -> Budget:
     return Budget(Fraction(epsilon), Sampler(RandomSource.seeded(seed)))
+
+
+def asking(snapshot: Snapshot, money: Budget) -> PrivateSnapshot:
+    return PrivateSnapshot(snapshot, money, ENGINE)
 
 
 def labels_of(*labels: int) -> np.ndarray:
@@ -90,7 +95,7 @@ def test_rounding_at_random_stays_within_one(value, seed):
 def test_a_third_for_each_part():
     used = budget("0.3")
     snapshot = Snapshot(Roster.range(60), range(59), range(1, 60))
-    PrivGraph().measure(snapshot, None, used, ENGINE)
+    PrivGraph().measure(asking(snapshot, used), None)
     assert [(c.label, c.epsilon, c.sensitivity, c.part) for c in used.trace] == [
         ("super-graph edges", Fraction(1, 10), 1, ""),
         ("community choice", Fraction(1, 10), 1, ""),
@@ -106,7 +111,7 @@ def test_a_graph_without_edges_takes_the_path_of_any_other():
     empty, one_edge = Snapshot(roster, [], []), Snapshot(roster, [5], [9])
     sizes = [
         [
-            int(method.measure(snapshot, None, budget("0.2", seed), ENGINE).labels.max()) + 1
+            int(method.measure(asking(snapshot, budget("0.2", seed)), None).labels.max()) + 1
             for seed in range(40)
         ]
         for snapshot in (empty, one_edge)
@@ -118,7 +123,7 @@ def test_a_graph_without_edges_takes_the_path_of_any_other():
 def test_noise_has_the_scale_that_is_charged():
     method = PrivGraph(supernode_size=200)
     snapshot = Snapshot(Roster.range(2000), [], [])
-    noisy = method.measure(snapshot, None, budget("0.6"), ENGINE).noisy_inner_degrees
+    noisy = method.measure(asking(snapshot, budget("0.6")), None).noisy_inner_degrees
     q = np.exp(-0.1)  # ε/3 over a sensitivity of 2
     assert noisy.var() == pytest.approx(2 * q / (1 - q) ** 2, rel=0.15)
 
@@ -136,7 +141,7 @@ def state(labels: np.ndarray, degrees, pairs, edges) -> PrivGraphState:
 def test_edges_between_communities_end_in_these_two():
     labels = labels_of(*[0] * 10, *[1] * 10, *[2] * 10)
     drawn = PrivGraph().synthesise(
-        state(labels, np.zeros(30), [(0, 1)], [40.0]), np.random.default_rng(1), ENGINE
+        state(labels, np.zeros(30), [(0, 1)], [40.0]), None, np.random.default_rng(1), ENGINE
     )
     assert drawn.edge_count == 40
     assert set(labels[drawn.u].tolist()) == {0}
@@ -150,7 +155,7 @@ def test_degrees_and_counts_come_out_on_average():
     rng, rounds = np.random.default_rng(3), 1500
     degrees, between = np.zeros(16), 0
     for _ in range(rounds):
-        graph = PrivGraph().synthesise(estimate, rng, ENGINE)
+        graph = PrivGraph().synthesise(estimate, None, rng, ENGINE)
         inside = labels[graph.u] == labels[graph.v]
         between += np.count_nonzero(~inside)
         degrees += np.bincount(graph.u[inside], minlength=16)
@@ -165,7 +170,7 @@ def test_degrees_and_counts_come_out_on_average():
 def test_estimates_stay_within_what_communities_allow(seed, nodes, epsilon):
     method = PrivGraph(supernode_size=5)
     snapshot = Snapshot(Roster.range(nodes), range(nodes - 1), range(1, nodes))
-    estimate = method.update(None, method.measure(snapshot, None, budget(epsilon, seed), ENGINE))
+    estimate = method.update(None, method.measure(asking(snapshot, budget(epsilon, seed)), None))
     sizes = np.bincount(estimate.labels, minlength=estimate.communities)
     assert (estimate.inner_degrees >= 0).all()
     assert (estimate.inner_degrees <= np.maximum(sizes[estimate.labels] - 1, 0)).all()

@@ -19,6 +19,7 @@ from scipy import stats
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.methods.privhrg import PrivHRG, dendrogram_walk
 from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
 from psgraph.methods.privhrg.dendrogram import (
@@ -42,6 +43,7 @@ from psgraph.methods.privhrg.dendrogram_walk import (
     walk_dendrogram,
 )
 from psgraph.methods.privhrg.generation import draw_edges
+from psgraph.methods.queries import adjacency
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -67,7 +69,7 @@ def snapshot_of(nodes: int, edges: list[tuple[int, int]]) -> Snapshot:
 
 
 def lists(nodes: int, edges: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    return LocalEngine().adjacency(snapshot_of(nodes, edges))
+    return adjacency(PrivateEdges(snapshot_of(nodes, edges), LocalEngine()))
 
 
 def random_edges(nodes: int, share: float, seed: int) -> list[tuple[int, int]]:
@@ -320,7 +322,6 @@ def test_blocks_are_those_of_the_recursion(nodes: int, seed: int, epsilon: Fract
     edges = random_edges(nodes, 0.2, seed)
     tree = some_tree(nodes, seed)
     blocks = find_blocks(tree, epsilon)
-    edges_across(blocks.layout, *lists(nodes, edges))
     bounds = np.stack([blocks.begin, blocks.middle, blocks.end], axis=1).tolist()
     found = [block_pairs(blocks.layout.order, *ends) for ends in bounds]
     assert Counter(found) == Counter(textbook_blocks(tree, tree.root, epsilon))
@@ -328,7 +329,9 @@ def test_blocks_are_those_of_the_recursion(nodes: int, seed: int, epsilon: Fract
     everyone = Counter(pair for block in found for pair in block)
     assert everyone == Counter(combinations(range(nodes), 2))
     assert pairs_in(blocks.begin, blocks.middle, blocks.end).tolist() == list(map(len, found))
-    assert blocks.edges().tolist() == [len(block & set(edges)) for block in found]
+    assert blocks.edges(*lists(nodes, edges)).tolist() == [
+        len(block & set(edges)) for block in found
+    ]
 
 
 # ---- drawing ----
@@ -382,7 +385,7 @@ def test_what_is_charged_and_what_is_said_of_it() -> None:
     for mcmc, lines in expected.items():
         budget = Budget(Fraction(2), sampler())
         method = PrivHRG(mcmc=mcmc)
-        method.measure(snapshot, None, budget, LocalEngine())
+        method.measure(PrivateSnapshot(snapshot, budget, LocalEngine()), None)
         assert [(c.mechanism, c.label, c.epsilon) for c in budget.trace] == lines
     caveat = PrivHRG().caveat
     assert caveat is not None
@@ -395,12 +398,13 @@ def test_without_noise_every_block_has_its_edges() -> None:
     edges = random_edges(200, 0.05, 4)
     method = PrivHRG(mcmc=False)
     budget = Budget(Fraction(10**4), sampler())
-    measurement = method.measure(snapshot_of(200, edges), None, budget, LocalEngine())
+    private = PrivateSnapshot(snapshot_of(200, edges), budget, LocalEngine())
+    measurement = method.measure(private, None)
     assert measurement.noisy_edges.sum() == len(edges)
     assert measurement.noisy_edges.size == 199  # no block is too small to be kept apart
     state = method.update(None, measurement)
     counts = [
-        method.synthesise(state, np.random.default_rng(seed), LocalEngine()).edge_count
+        method.synthesise(state, None, np.random.default_rng(seed), LocalEngine()).edge_count
         for seed in range(60)
     ]
     assert abs(np.mean(counts) - len(edges)) < 5 * np.std(counts) / math.sqrt(60)

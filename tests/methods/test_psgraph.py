@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method, find_method
+from psgraph.methods.private import PrivateEdges
 from psgraph.methods.psgraph import PSGraph, PSGraphMeasurement, PSGraphState
 from psgraph.methods.psgraph.perturbation import capped_degrees
+from psgraph.methods.queries import degrees
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
-from .streams import ENGINE, budget, hubs, step
+from .streams import ENGINE, asking, budget, hubs, step
 
 SWITCHES = st.fixed_dictionaries(
     {
@@ -59,10 +61,10 @@ def test_defined_on_every_stream(stream, switches, epsilon, seed):
     state = None
     for index, snapshot in enumerate(stream):
         money = budget(epsilon, seed=100 * seed + index)
-        measurement = method.measure(snapshot, state, money, ENGINE)
+        measurement = method.measure(asking(snapshot, money), state)
         assert money.remaining == 0
         state = method.update(state, measurement)
-        graph = method.synthesise(state, np.random.default_rng(seed), ENGINE)
+        graph = method.synthesise(state, None, np.random.default_rng(seed), ENGINE)
         nodes = len(snapshot.roster)
         assert graph.roster == snapshot.roster
         if switches["postprocess"]:
@@ -97,7 +99,7 @@ def test_extreme_graphs(snapshot, epsilon):
     state = None
     for seed in range(3):
         state = step(method, snapshot, state, epsilon=epsilon, seed=seed)
-        graph = method.synthesise(state, np.random.default_rng(seed), ENGINE)
+        graph = method.synthesise(state, None, np.random.default_rng(seed), ENGINE)
         assert graph.roster == snapshot.roster
 
 
@@ -107,7 +109,7 @@ def test_an_impossible_edge_count_is_clipped(noisy, edges):
     state = dataclasses.replace(
         step(method, hubs(10, 20, seed=1), epsilon="9"), noisy_edge_count=noisy
     )
-    assert method.synthesise(state, np.random.default_rng(1), ENGINE).edge_count == edges
+    assert method.synthesise(state, None, np.random.default_rng(1), ENGINE).edge_count == edges
 
 
 # ---- budgets ----
@@ -121,8 +123,8 @@ def test_the_epsilon_of_a_timestamp_is_split_as_in_the_paper(epsilon):
     snapshot = hubs(300, 900, seed=2)
     method = PSGraph(threshold=10**9)
     first, second = budget(epsilon), budget(epsilon)
-    state = method.update(None, method.measure(snapshot, None, first, ENGINE))
-    method.measure(snapshot, state, second, ENGINE)
+    state = method.update(None, method.measure(asking(snapshot, first), None))
+    method.measure(asking(snapshot, second), state)
     assert [(c.label, c.epsilon, c.sensitivity) for c in first.trace] == [
         ("edges", edge, 1),
         ("super-graph edges", rest / 4, 1),
@@ -147,16 +149,17 @@ def test_the_plan_is_what_happens(epsilon):
     planned = method.plan(WEventPrivacy(epsilon, window=1), nodes=300)
     traces = {}
     first, second = budget(epsilon), budget(epsilon)
-    state = method.update(None, method.measure(snapshot, None, first, ENGINE))
+    state = method.update(None, method.measure(asking(snapshot, first), None))
     traces["communities found again"] = first.trace
-    method.measure(snapshot, state, second, ENGINE)
+    method.measure(asking(snapshot, second), state)
     traces["communities kept"] = second.trace
     for case, trace in traces.items():
-        rows = [(row.label, row.epsilon, row.sensitivity) for row in planned if row.case == case]
-        drawn = [
-            (c.label, c.epsilon, c.sensitivity) for c in trace if c.mechanism == "discrete Laplace"
+        rows = [
+            (row.label, row.epsilon, row.sensitivity, row.noise)
+            for row in planned
+            if row.case == case
         ]
-        assert rows == drawn
+        assert rows == [(c.label, c.epsilon, c.sensitivity, c.mechanism) for c in trace]
 
 
 def test_neighbours_leave_the_same_trace():
@@ -165,7 +168,7 @@ def test_neighbours_leave_the_same_trace():
     traces = []
     for graph in (snapshot, fewer):
         money = budget("1", seed=3)
-        PSGraph().measure(graph, None, money, ENGINE)
+        PSGraph().measure(asking(graph, money), None)
         traces.append([(c.mechanism, c.label, c.epsilon, c.sensitivity) for c in money.trace])
     assert traces[0] == traces[1]
 
@@ -230,8 +233,8 @@ def test_there_must_be_communities_to_keep():
 def test_postprocessing_off_leaves_the_edge_count_free():
     state = run(PSGraph(), CALM, epsilon="2")[-1]
     rng = np.random.default_rng(1)
-    drawn = PSGraph(postprocess=False).synthesise(state, rng, ENGINE)
-    repaired = PSGraph().synthesise(state, np.random.default_rng(1), ENGINE)
+    drawn = PSGraph(postprocess=False).synthesise(state, None, rng, ENGINE)
+    repaired = PSGraph().synthesise(state, None, np.random.default_rng(1), ENGINE)
     assert repaired.edge_count == state.noisy_edge_count
     assert drawn.edge_count != state.noisy_edge_count
 
@@ -285,7 +288,7 @@ def test_fusion_off_takes_the_consistent_degrees():
     snapshot = CALM[0]
     method = PSGraph(fusion=False)
     state = step(method, snapshot)
-    drawn = method.measure(snapshot, state, budget("1", seed=8), ENGINE)
+    drawn = method.measure(asking(snapshot, seed=8), state)
     assert not drawn.found
     inner, outer = capped_degrees(
         norm_sub(drawn.noisy_inner_degrees), norm_sub(drawn.noisy_outer_degrees), drawn.labels
@@ -321,7 +324,7 @@ def test_fusion_follows_the_ids_when_the_roster_changes():
 
 
 def test_fusion_reduces_the_noise():
-    truth = ENGINE.split_degrees(CALM[0], np.zeros(400, dtype=np.int32))[0]
+    truth = degrees(PrivateEdges(CALM[0], ENGINE))
     errors = {}
     for fusion in (True, False):
         state = run(PSGraph(fusion=fusion), CALM * 2, epsilon="1", seed=40)[-1]
@@ -337,7 +340,7 @@ def test_synthesis_is_determined_by_state_and_seed():
     method = PSGraph()
     state = run(method, CALM[:2])[-1]
     one, same, other = (
-        method.synthesise(state, np.random.default_rng(seed), ENGINE) for seed in (1, 1, 2)
+        method.synthesise(state, None, np.random.default_rng(seed), ENGINE) for seed in (1, 1, 2)
     )
     assert one == same
     assert one != other
@@ -354,7 +357,7 @@ def test_measuring_is_determined_by_the_seed():
 def test_update_does_not_change_its_arguments():
     method = PSGraph()
     state = step(method, CALM[0])
-    drawn = method.measure(CALM[0], state, budget("1", seed=2), ENGINE)
+    drawn = method.measure(asking(CALM[0], seed=2), state)
 
     def frozen() -> list[bytes]:
         values = [*vars(state).values(), *vars(drawn).values()]
@@ -362,7 +365,7 @@ def test_update_does_not_change_its_arguments():
 
     before = frozen()
     method.update(state, drawn)
-    method.synthesise(state, np.random.default_rng(1), ENGINE)
+    method.synthesise(state, None, np.random.default_rng(1), ENGINE)
     assert frozen() == before
 
 

@@ -241,7 +241,7 @@ def test_a_snapshot_can_not_be_reached():
     assert "psgraph.engines.base" in modules
     forbidden = ("psgraph.graph", "psgraph.privacy", "psgraph.streams")
     assert not [name for name in modules if name.startswith(forbidden)]
-    assert "psgraph.graph" in reachable("psgraph.methods.psgraph.communities")  # it would show
+    assert "psgraph.graph" in reachable("psgraph.methods.steps.communities")  # it would show
 
 
 def test_no_argument_is_a_snapshot_or_a_budget():

@@ -18,8 +18,7 @@ from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.privhrg.dendrogram import Dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
-from psgraph.methods.tmf.linear_filter import UnprovenLinearFilter
-from psgraph.privacy.mechanism import per_edge
+from psgraph.methods.tmf import UnprovenLinearFilter
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
@@ -34,18 +33,18 @@ def adjacency(*edges):
 
 
 def test_noise_on_integers():
-    one = LaplaceCounts(np.array([3, 4]), per_edge(2))
-    assert one.distance(LaplaceCounts(np.array([4, 2]), per_edge(2))) == 3
-    assert LaplaceCount(3, per_edge(1)).distance(LaplaceCount(1, per_edge(1))) == 2
+    one = LaplaceCounts(np.array([3, 4]), 2)
+    assert one.distance(LaplaceCounts(np.array([4, 2]), 2)) == 3
+    assert LaplaceCount(3, 1).distance(LaplaceCount(1, 1)) == 2
     with pytest.raises(MethodError, match="values"):
-        one.distance(LaplaceCounts(np.array([3]), per_edge(2)))
+        one.distance(LaplaceCounts(np.array([3]), 2))
     with pytest.raises(MethodError, match="sensitivity"):
-        one.distance(LaplaceCounts(np.array([3, 4]), per_edge(1)))
+        one.distance(LaplaceCounts(np.array([3, 4]), 1))
 
 
 def test_sparse_counts():
     one = SparseLaplaceCounts(
-        np.array([1, 5]), np.array([2, 1]), 9, lambda _values, _often: 0.0, per_edge(1)
+        np.array([1, 5]), np.array([2, 1]), 9, lambda _values, _often: 0.0, 1
     )
     assert one.distance(replace(one, cells=np.array([1, 6]), counts=np.array([1, 1]))) == 3
     with pytest.raises(MethodError, match="size"):

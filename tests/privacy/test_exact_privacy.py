@@ -33,7 +33,6 @@ from psgraph.methods.psgraph.audit_cases import STRUCTURE
 from psgraph.methods.psgraph.perturbation import measure_structure
 from psgraph.methods.steps import communities
 from psgraph.methods.steps.communities import find_communities
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
@@ -136,7 +135,7 @@ def test_transcript_probabilities_add_up_to_one():
     graph = all_graphs(4)[0b101101]
     window = {"edges": [(k,) for k in range(-60, 70)]}
     distribution = explore(
-        lambda budget: budget.run(LaplaceCount(4, per_edge(1)), epsilon=Fraction(1), label="edges"),
+        lambda budget: budget.run(LaplaceCount(4, 1), epsilon=Fraction(1), label="edges"),
         epsilon=Fraction(1),
         window=lambda label, _size: window[label],
     )
@@ -372,7 +371,7 @@ def violated(run, nodes, *, epsilon=Fraction(2), terminal=EVERYTHING, window=BEY
 def test_mutant_degree_sensitivity_one(monkeypatch):
     run = measuring(PSGraph(supernode_size=2))
     assert not violated(run, 3)
-    monkeypatch.setattr(perturbation, "per_edge", lambda _amount: per_edge(1))
+    monkeypatch.setattr(perturbation, "per_edge", lambda _amount: 1)
     assert violated(run, 3)
     assert violated(structuring([0, 0, 0], epsilon=Fraction(2)), 3)  # inner degrees
     assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)  # outer degrees
@@ -450,7 +449,7 @@ def test_mutant_choice_kernel(monkeypatch, old, new):
 
 @pytest.mark.parametrize("mechanism", [LaplaceCounts, SparseLaplaceCounts])
 def test_mutant_noise_forgets_the_sensitivity(monkeypatch, mechanism):
-    mutant = mutated(mechanism.draw, "epsilon / self.sensitivity.amount", "2 * epsilon")
+    mutant = mutated(mechanism.draw, "epsilon / self.sensitivity", "2 * epsilon")
     monkeypatch.setattr(mechanism, "draw", mutant)
     assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)
 
@@ -461,14 +460,14 @@ def test_mutant_parts_that_overlap(monkeypatch):
         inner, outer = engine.split_degrees(snapshot, labels)
         between = engine.block_counts(snapshot, labels, number, inside=False)
         one, other = budget.parallel(epsilon, "inside", "between")
-        one.run(LaplaceCounts(inner + outer, per_edge(2)), epsilon=epsilon, label="inner degrees")
+        one.run(LaplaceCounts(inner + outer, 2), epsilon=epsilon, label="inner degrees")
         other.run(
             SparseLaplaceCounts(
                 between.cells,
                 between.counts,
                 size=between.size,
                 threshold=lambda _values, _how_often: 0.0,
-                sensitivity=per_edge(1),
+                sensitivity=1,
             ),
             epsilon=epsilon,
             label="community edges",

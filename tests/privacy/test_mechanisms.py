@@ -11,7 +11,7 @@ import pytest
 
 from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
 from psgraph.privacy.budget import Budget, Charge
-from psgraph.privacy.mechanism import Mechanism, Sensitivity, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
@@ -49,7 +49,7 @@ def budget(sampler) -> Budget:
 
 
 def count(budget: Budget, epsilon: Fraction, *, label: str = "edges", amount: int = 1) -> int:
-    return budget.run(LaplaceCount(7, per_edge(amount)), epsilon=epsilon, label=label)
+    return budget.run(LaplaceCount(7, amount), epsilon=epsilon, label=label)
 
 
 def sparse_counts(cell: int, value: object, *, size: int, amount: int = 1) -> SparseLaplaceCounts:
@@ -58,7 +58,7 @@ def sparse_counts(cell: int, value: object, *, size: int, amount: int = 1) -> Sp
         np.array([value]),
         size=size,
         threshold=lambda _values, _how_often: SECRET / 2,
-        sensitivity=per_edge(amount),
+        sensitivity=amount,
     )
 
 
@@ -153,12 +153,12 @@ def test_only_a_positive_fraction_buys_noise(budget, sampler, epsilon):
 @pytest.mark.parametrize("value", [1.5, True, "7", None, 10**30])
 def test_only_integers_are_measured(value):
     with pytest.raises(MethodError, match="only integers"):
-        LaplaceCount(value, per_edge(1))
+        LaplaceCount(value, 1)
 
 
 def test_floats_are_refused_in_vectors_too():
     with pytest.raises(MethodError, match="float64"):
-        LaplaceCounts(np.zeros(3), per_edge(1))
+        LaplaceCounts(np.zeros(3), 1)
     with pytest.raises(MethodError, match="float64"):
         sparse_counts(0, 0.5, size=3)
 
@@ -177,7 +177,7 @@ def test_a_sensitivity_for_another_unit_is_refused(budget, sampler):
 @pytest.mark.parametrize("amount", [0, -1])
 def test_a_sensitivity_is_at_least_one(amount):
     with pytest.raises(MethodError, match="at least 1"):
-        per_edge(amount)
+        amount
 
 
 @pytest.mark.parametrize("strength", [Fraction(0), Fraction(-1), Fraction(51, 100), Fraction(1)])
@@ -198,7 +198,7 @@ def test_only_mechanisms_can_be_run(budget, sampler):
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (6, 1), (1, 6), (0,), (0, 3)])
 def test_every_value_has_noise_of_its_own(budget, shape):
     values = np.full(shape, SECRET, dtype=np.int64)
-    noisy = budget.run(LaplaceCounts(values, per_edge(1)), epsilon=Fraction(1, 1000), label="x")
+    noisy = budget.run(LaplaceCounts(values, 1), epsilon=Fraction(1, 1000), label="x")
     assert noisy.shape == shape
     assert np.unique(noisy).size == values.size
     assert budget.trace[0].shape == shape
@@ -207,7 +207,7 @@ def test_every_value_has_noise_of_its_own(budget, shape):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
 def test_small_integers_do_not_wrap_around(budget, dtype):
     values = np.full(200, 100, dtype=dtype)
-    noisy = budget.run(LaplaceCounts(values, per_edge(1)), epsilon=Fraction(1, 500), label="x")
+    noisy = budget.run(LaplaceCounts(values, 1), epsilon=Fraction(1, 500), label="x")
     assert noisy.dtype == np.int64
     assert noisy.min() < -128
     assert noisy.max() > 255
@@ -215,7 +215,7 @@ def test_small_integers_do_not_wrap_around(budget, dtype):
 
 def test_no_private_value_stays_behind(budget):
     mechanisms = (
-        LaplaceCounts(np.full(5, SECRET, dtype=np.int64), per_edge(1)),
+        LaplaceCounts(np.full(5, SECRET, dtype=np.int64), 1),
         sparse_counts(SECRET, SECRET, size=SECRET + 1),
         choice(2),
     )
@@ -239,13 +239,13 @@ def test_no_private_value_stays_behind(budget):
         }
     for value, error in ((SECRET, BudgetExceeded), (float(SECRET), MethodError)):
         with pytest.raises(error) as caught:
-            budget.run(LaplaceCount(value, per_edge(1)), epsilon=ONE, label="d")
+            budget.run(LaplaceCount(value, 1), epsilon=ONE, label="d")
         assert str(SECRET) not in str(caught.value)
 
 
 def test_a_mechanism_does_not_print_its_private_values():
-    assert repr(LaplaceCount(SECRET, per_edge(1))) == "<LaplaceCount of shape (1,)>"
-    assert str(SECRET) not in repr(LaplaceCounts(np.array([SECRET]), per_edge(1)))
+    assert repr(LaplaceCount(SECRET, 1)) == "<LaplaceCount of shape (1,)>"
+    assert str(SECRET) not in repr(LaplaceCounts(np.array([SECRET]), 1))
     assert repr(Coin(SECRET)) == "<Coin of shape (1,)>"
 
     class Named(Coin):
@@ -265,7 +265,7 @@ class Coin(Mechanism[int]):
     private: int
     proven: bool = False  # a field here, so that a test can choose
     name, proof = "coin", "none"
-    sensitivity = per_edge(3)
+    sensitivity = 3
     shape = (1,)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> int:

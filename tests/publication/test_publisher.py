@@ -22,7 +22,7 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.publisher import Publisher
 
@@ -54,7 +54,7 @@ class CountingEdges(Method):
     def measure(self, snapshot, state, budget, engine):
         self.measured += 1
         count = budget.run(
-            LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
+            LaplaceCount(engine.edge_count(snapshot), 1),
             epsilon=budget.remaining,
             label="edges",
         )
@@ -63,7 +63,7 @@ class CountingEdges(Method):
     def update(self, state, measurement):
         return measurement
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state[0], [], [])
 
     def summary(self, state):
@@ -114,7 +114,7 @@ def test_a_method_can_not_spend_more_than_its_share():
 
     class Hungry(CountingEdges):
         def measure(self, snapshot, state, budget, engine):
-            return budget.run(LaplaceCount(1, per_edge(1)), epsilon=Fraction(1, 4), label="edges")
+            return budget.run(LaplaceCount(1, 1), epsilon=Fraction(1, 4), label="edges")
 
     refusals = {Greedy: MethodError, Forger: MethodError, Hungry: BudgetExceeded}
     for kind, error in refusals.items():
@@ -128,7 +128,7 @@ def test_a_method_can_not_spend_more_than_its_share():
 def test_a_share_that_is_not_used_is_booked_all_the_same():
     class Modest(CountingEdges):
         def measure(self, snapshot, state, budget, engine):
-            budget.run(LaplaceCount(1, per_edge(1)), epsilon=Fraction(1, 100), label="x")
+            budget.run(LaplaceCount(1, 1), epsilon=Fraction(1, 100), label="x")
             return snapshot.roster, 0
 
     publisher = Publisher(Modest(), GUARANTEE, seed=1)
@@ -139,7 +139,7 @@ def test_a_share_that_is_not_used_is_booked_all_the_same():
 @dataclass(frozen=True)
 class Guess(Mechanism[int]):
     name, proof, proven = "guess", "none", False
-    sensitivity = per_edge(1)
+    sensitivity = 1
     shape = (1,)
 
     def draw(self, sampler, epsilon):
@@ -183,7 +183,7 @@ def test_a_failure_while_measuring_leaves_no_mark():
 
 def test_a_changed_roster_is_refused():
     class Wanderer(CountingEdges):
-        def synthesise(self, state, rng, engine):
+        def synthesise(self, state, previous, rng, engine):
             return SyntheticGraph(Roster.range(3), [], [])
 
     with pytest.raises(MethodError, match="changed the roster"):
@@ -198,8 +198,8 @@ def test_the_certificate_says_it_all():
         release = publisher.publish(snapshot(time="2024-05-01"))
     content = json.loads(release.certificate.to_json())
     assert content["private"] is True
-    assert content["promise"] == GUARANTEE.promise
-    assert content["unit"] == "one edge of one snapshot"
+    assert content["promise"] == GUARANTEE.text
+    assert content["unit"] == GUARANTEE.unit.text
     assert (content["epsilon"], content["window"]) == ("1", 5)
     assert content["spent"]["timestamp"] == content["spent"]["window"] == "0.2"
     assert [line["label"] for line in content["spent"]["mechanisms"]] == [

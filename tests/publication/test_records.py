@@ -121,7 +121,9 @@ def test_a_state_goes_on_after_being_stored():
     stored = round_trip(state, *method.records)
     assert same(stored, state)
     assert same(measure(stored), measure(state))
-    graphs = [method.synthesise(each, np.random.default_rng(3), engine) for each in (stored, state)]
+    graphs = [
+        method.synthesise(each, None, np.random.default_rng(3), engine) for each in (stored, state)
+    ]
     assert graphs[0] == graphs[1]
 
 

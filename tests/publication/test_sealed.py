@@ -190,14 +190,16 @@ class TestTerms:
         class Newer(PSGraph):
             distribution_version = 2
 
-        with pytest.raises(TermsChanged, match=r"distribution_version +begun with 1, now 2"):
+        with pytest.raises(TermsChanged) as refusal:
             Publisher(Newer(), GUARANTEE, out=out)
+        assert refusal.value.changed == {"distribution_version": (1, 2)}
 
     def test_the_sampler_stays_the_one_it_was_begun_with(self, tmp_path: Path) -> None:
         out = tmp_path / "out"
         begin(out, noise="opendp").close()  # even before the first timestamp
-        with pytest.raises(TermsChanged, match=r"noise +begun with opendp, now exact"):
+        with pytest.raises(TermsChanged) as refusal:
             begin(out)
+        assert refusal.value.changed == {"noise": ("opendp", "exact")}
         for timestamp in range(2):
             with Publisher.resume(ledger_of(out)) as publisher:
                 certificate = publisher.publish(snapshot(timestamp)).certificate
@@ -206,8 +208,9 @@ class TestTerms:
     def test_a_seeded_ledger_takes_no_private_releases(self, tmp_path: Path) -> None:
         with begin(tmp_path / "out", seed=1) as publisher:
             publisher.publish(snapshot(0))
-        with pytest.raises(TermsChanged, match=r"1 \(for research\), now none \(private\)"):
+        with pytest.raises(TermsChanged) as refusal:
             begin(tmp_path / "out")
+        assert refusal.value.changed.keys() == {"seed"}
 
     def test_a_parameter_called_window_does_not_hide_the_window(self, tmp_path: Path) -> None:
         class Named(PSGraph):
@@ -215,8 +218,9 @@ class TestTerms:
                 return {"window": 7, "epsilon": "7"}
 
         Publisher(Named(), GUARANTEE, out=tmp_path / "out").close()
-        with pytest.raises(TermsChanged, match="window"):
+        with pytest.raises(TermsChanged) as refusal:
             Publisher(Named(), WEventPrivacy("1", window=4), out=tmp_path / "out")
+        assert refusal.value.changed == {"window": (3, 4)}
 
     @pytest.mark.parametrize("from_edges", [False, True])
     def test_the_way_to_obtain_the_roster_stays(self, tmp_path: Path, from_edges: bool) -> None:
@@ -227,10 +231,13 @@ class TestTerms:
         with begin(tmp_path / "out") as publisher:
             publisher.publish(first)
             for timestamp in (None, 0):
-                with pytest.raises(TermsChanged, match="roster"):
+                with pytest.raises(TermsChanged) as refusal:
                     publisher.publish(second, timestamp=timestamp)
-        with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged, match="roster"):
-            publisher.publish(second, timestamp=1)
+                assert refusal.value.changed.keys() == {"roster"}
+        with begin(tmp_path / "out") as publisher:
+            with pytest.raises(TermsChanged) as refusal:
+                publisher.publish(second, timestamp=1)
+            assert refusal.value.changed.keys() == {"roster"}
         with Publisher.resume(ledger_of(tmp_path / "out")) as publisher:
             publisher.publish(first)
 
@@ -238,10 +245,11 @@ class TestTerms:
         """Days in a stream of months would make a window of six months six days long."""
         with begin(tmp_path / "out") as publisher:
             publisher.publish(snapshot(0), times="months")
-            with pytest.raises(TermsChanged, match=r"begun with  months\n  now         days"):
+            with pytest.raises(TermsChanged) as refusal:
                 publisher.publish(snapshot(1), times="days")
+            assert refusal.value.changed == {"times": ("months", "days")}
             publisher.publish(snapshot(1))  # says nothing
-        with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged, match="days"):
+        with begin(tmp_path / "out") as publisher, pytest.raises(TermsChanged):
             publisher.publish(snapshot(2), timestamp=2, times="days")
         with Publisher.resume(ledger_of(tmp_path / "out")) as publisher:
             publisher.publish(snapshot(2), times="months")
@@ -385,7 +393,7 @@ class TestUnfinished:
 
     def test_nothing_is_shown_by_a_method_that_changes_the_roster(self, tmp_path: Path) -> None:
         class Careless(PSGraph):
-            def synthesise(self, state, rng, engine):  # type: ignore[no-untyped-def]
+            def synthesise(self, state, previous, rng, engine):  # type: ignore[no-untyped-def]
                 from psgraph.graph import SyntheticGraph
 
                 return SyntheticGraph(Roster.range(3), [0], [1])

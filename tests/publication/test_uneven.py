@@ -13,7 +13,6 @@ from psgraph.errors import BudgetError, BudgetExceeded, MethodError
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
@@ -51,13 +50,13 @@ class Bursts(Method[Count, Count]):
         if not budget.remaining:
             return Count(snapshot.roster, state.noisy_edges)
         count = budget.run(
-            LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
+            LaplaceCount(engine.edge_count(snapshot), 1),
             epsilon=budget.remaining,
             label="edges",
         )
         return Count(snapshot.roster, count)
 
-    def synthesise(self, state: Any, rng: Any, engine: Any) -> SyntheticGraph:
+    def synthesise(self, state: Any, previous: Any, rng: Any, engine: Any) -> SyntheticGraph:
         return SyntheticGraph(state.roster, [], [])
 
 

@@ -17,7 +17,7 @@ from psgraph.methods.privhrg import PrivHRG
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.testing import check_method
 from psgraph.testing.conformance import CHECKS
@@ -77,7 +77,7 @@ class Good(Method):
 
     def measure(self, snapshot, state, budget, engine):
         edges = budget.run(
-            LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
+            LaplaceCount(engine.edge_count(snapshot), 1),
             epsilon=budget.remaining * self.share,
             label="edges",
         )
@@ -87,13 +87,13 @@ class Good(Method):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
         return budget.run(
-            LaplaceCounts(degrees, per_edge(2)), epsilon=budget.remaining, label="degrees"
+            LaplaceCounts(degrees, 2), epsilon=budget.remaining, label="degrees"
         )
 
     def update(self, state, measurement):
         return measurement
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         weights = np.maximum(state.noisy_degrees, 0).astype(float)
         total = weights.sum()
         block = np.zeros(1 if total else 0, dtype=np.int32)
@@ -154,21 +154,21 @@ class DividesByEdges(Good):
 
 
 class NeedsTwoNodes(Good):
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         assert len(state.roster) >= 2, "too few nodes"
-        return super().synthesise(state, rng, engine)
+        return super().synthesise(state, previous, rng, engine)
 
 
 class KeepsTheFirstRoster(Good):
     def update(self, state, measurement):
         return measurement if state is None else changed(measurement, roster=state.roster)
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, [], [])
 
 
 class ReturnsASnapshot(Good):
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return Snapshot(state.roster, [], [])
 
 
@@ -182,14 +182,14 @@ class Thrifty(Good):
         everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
         degrees, _ = engine.split_degrees(snapshot, everyone)
         return budget.run(
-            LaplaceCounts(degrees, per_edge(2)), epsilon=budget.remaining / 2, label="degrees"
+            LaplaceCounts(degrees, 2), epsilon=budget.remaining / 2, label="degrees"
         )
 
 
 class Spendthrift(Good):
     def measure(self, snapshot, state, budget, engine):
         learned = super().measure(snapshot, state, budget, engine)
-        budget.run(LaplaceCount(1, per_edge(1)), epsilon=Fraction(1), label="more")
+        budget.run(LaplaceCount(1, 1), epsilon=Fraction(1), label="more")
         return learned
 
 
@@ -197,7 +197,7 @@ class Spendthrift(Good):
 class Guess(Mechanism[np.ndarray]):
     nodes: int
     name, proof, proven = "guess", "none", False
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     @property
     def shape(self):
@@ -242,7 +242,7 @@ class OwnNoise(Good):
 class BranchesOnTheEdges(Good):
     def _degrees(self, snapshot, budget, engine):
         if snapshot.u.size % 2:
-            budget.run(LaplaceCount(0, per_edge(1)), epsilon=budget.remaining / 2, label="degrees")
+            budget.run(LaplaceCount(0, 1), epsilon=budget.remaining / 2, label="degrees")
         return super()._degrees(snapshot, budget, engine)
 
     def plan(self, guarantee, *, nodes):
@@ -255,7 +255,7 @@ class BranchesOnTheEdges(Good):
 class OneNoiseForEachEdge(Good):
     def _degrees(self, snapshot, budget, engine):
         budget.run(
-            LaplaceCounts(np.ones(snapshot.u.size, dtype=np.int64), per_edge(1)),
+            LaplaceCounts(np.ones(snapshot.u.size, dtype=np.int64), 1),
             epsilon=budget.remaining / 2,
             label="edges again",
         )
@@ -286,7 +286,7 @@ class TellsTheEdges(Good):
         learned = super().measure(snapshot, state, budget, engine)
         return changed(learned, extra=0, noisy_degrees=snapshot.v[:1].astype(np.int64).copy())
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, [], [])
 
 
@@ -295,7 +295,7 @@ class KeepsTheSnapshot(Good):
         self.snapshot = snapshot
         return super().measure(snapshot, state, budget, engine)
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, self.snapshot.u, self.snapshot.v)
 
 
@@ -327,8 +327,8 @@ class UnknownRecord(Good):
 
 
 class OwnDice(Good):
-    def synthesise(self, state, rng, engine):
-        return super().synthesise(state, np.random.default_rng(), engine)
+    def synthesise(self, state, previous, rng, engine):
+        return super().synthesise(state, previous, np.random.default_rng(), engine)
 
 
 class PointsAtTheEdges(Good):

@@ -10,7 +10,6 @@ import pytest
 
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.testing import check_method
 
@@ -37,7 +36,7 @@ class Uneven(Method):
         return [NoisePlan("every timestamp", "edges", guarantee.epsilon / 2, 1)]
 
     def measure(self, snapshot, state, budget, engine, *, previous=None):
-        count = LaplaceCount(engine.edge_count(snapshot), per_edge(1))
+        count = LaplaceCount(engine.edge_count(snapshot), 1)
         kept = None if previous is None else self.kept(snapshot, previous, engine)
         noisy = budget.run(count, epsilon=budget.remaining - self.wasted, label="edges")
         return Counted(snapshot.roster, noisy, kept)
@@ -45,7 +44,7 @@ class Uneven(Method):
     def kept(self, snapshot, previous, engine):
         return None
 
-    def synthesise(self, state, rng, engine):
+    def synthesise(self, state, previous, rng, engine):
         none = np.zeros(0, dtype=np.int32)
         return SyntheticGraph(state.roster, none, none)
 

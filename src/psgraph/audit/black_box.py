@@ -27,9 +27,9 @@ from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.audit_cases import MechanismCase
 from psgraph.methods.base import Method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import CommunityChoices
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.mechanisms.top import LargestCells
@@ -50,7 +50,7 @@ NODES = 14
 
 
 def _laplace(values: list[int], *, sensitivity: int, copies: int) -> LaplaceCounts:
-    return LaplaceCounts(np.tile(np.array(values), (copies, 1)), per_edge(sensitivity))
+    return LaplaceCounts(np.tile(np.array(values), (copies, 1)), sensitivity)
 
 
 def _clipped(output: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ def _sparse_counts(_copies: int) -> MechanismCase:
             np.ones_like(cells),
             size=12,
             threshold=lambda _values, _often: 0.0,
-            sensitivity=per_edge(1),
+            sensitivity=1,
         )
         for cells in (_cells(), _cells(5))
     )
@@ -91,11 +91,9 @@ def _largest_cells(_copies: int) -> MechanismCase:
 
 
 def _community_choices(_copies: int) -> MechanismCase:
-    labels = np.array([0, 1, 1], dtype=np.int32)
-    pair = (
-        CommunityChoice(ENGINE.community_scores(_graph(3, edges), labels), labels)
-        for edges in ([(1, 2)], [(0, 1), (1, 2)])
-    )
+    choices = CommunityChoices(np.array([0, 1, 1], dtype=np.int32))
+    graphs = (_graph(3, edges) for edges in ([(1, 2)], [(0, 1), (1, 2)]))
+    pair = (choices.mechanism(choices.answer(PrivateEdges(graph, ENGINE))) for graph in graphs)
     return MechanismCase(tuple(pair), lambda chosen: tuple(chosen.tolist()))
 
 
@@ -192,7 +190,7 @@ def bound_phases(
             list(measured_stream(own, stream[:1], guarantee, ENGINE, recorder))
             spent = Fraction(0)
             for call in recorder.transcripts[0].calls:
-                if call.mechanism is None:
+                if call.query is None:
                     continue
                 spent += call.epsilon
                 charged[call.facts[1]] = min(
@@ -244,9 +242,9 @@ def bound_stream(
     while done < runs and time.process_time() < until:
         for number, (side, stream) in enumerate(zip(sides, streams, strict=True)):
             edges, joined, seed = 0, 0, 2 * done + number
-            recorder = Recorder(seed=seed)
+            recorder, graph = Recorder(seed=seed), None
             for measured in measured_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
-                graph = synthesised(own, measured, ENGINE)
+                graph = synthesised(own, measured, graph, ENGINE)
                 edges += graph.u.size
                 joined += int(((graph.u == 0) & (graph.v == 1)).sum())
             side.append((joined, min(edges // (4 * window), 8)))

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -192,8 +193,15 @@ def _interpreted_choice(script: Script) -> Iterator[None]:
 class _Scripted(Budget):
     """The real mechanisms with scripted outputs. The script is in the sampler's place."""
 
-    def run(self, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str) -> Any:
-        script, real = self._sampler, super().run
+    def run(
+        self,
+        mechanism: Mechanism[Any],
+        *,
+        epsilon: Fraction,
+        label: str,
+        sensitivity: int | None = None,
+    ) -> Any:
+        script, real = self._sampler, partial(super().run, sensitivity=sensitivity)
         assert isinstance(script, Script)
         if isinstance(mechanism, CommunityChoice):
             with _interpreted_choice(script):

@@ -23,7 +23,7 @@ from psgraph.privacy import budget as budget_module
 from psgraph.privacy import randomness
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -56,7 +56,7 @@ class _Probe(Mechanism[int]):
     name = "probe"
     proof = ""
     shape = (1,)
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     def __init__(self, budget: Any) -> None:
         self.budget, self.seen = budget, Fraction(-1)
@@ -137,7 +137,7 @@ def _rates_are_rounded_down() -> str | None:
 
 def _noise_comes_from_the_source() -> str | None:
     """Equal words give equal noise; different words give different noise."""
-    counts = LaplaceCounts(np.zeros(64, dtype=np.int64), per_edge(1))
+    counts = LaplaceCounts(np.zeros(64, dtype=np.int64), 1)
     draws = [
         counts.draw(Sampler(RandomSource.seeded(seed)), ONE / 8).tobytes() for seed in (1, 1, 2)
     ]
@@ -147,13 +147,11 @@ def _noise_comes_from_the_source() -> str | None:
 
 
 def _noise_is_integer() -> str | None:
-    drawn = LaplaceCounts(np.zeros(8, dtype=np.int64), per_edge(1)).draw(
-        Sampler(RandomSource.seeded(1)), ONE
-    )
+    drawn = LaplaceCounts(np.zeros(8, dtype=np.int64), 1).draw(Sampler(RandomSource.seeded(1)), ONE)
     if drawn.dtype.kind != "i":
         return "noisy counts are not integers"
     try:
-        LaplaceCounts(np.zeros(3), per_edge(1))  # type: ignore[arg-type]
+        LaplaceCounts(np.zeros(3), 1)  # type: ignore[arg-type]
     except PsgraphError:
         return None
     return "a float can be measured"

@@ -17,12 +17,12 @@ from psgraph.audit.enumeration import compare, explore, extremes
 from psgraph.audit.neighbours import all_graphs, neighbouring_pairs
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Snapshot
-from psgraph.methods.audit_cases import Phase, SmallMechanism
+from psgraph.methods.audit_cases import Phase
 from psgraph.methods.base import Method
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
+from psgraph.methods.queries import CommunityChoices, EdgeCount
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.privacy.query import Query
 
 __all__ = ["KERNEL", "broken_phases", "phase_loss"]
 
@@ -48,13 +48,17 @@ def broken_phases(methods: Sequence[Method[Any, Any]] = ()) -> list[str]:
     return found
 
 
-def phase_loss(phase: Phase | SmallMechanism) -> tuple[float, float]:
+def phase_loss(phase: Phase | Query[Any]) -> tuple[float, float]:
     """Return the exact loss of a phase, and by how much it exceeds the charge."""
-    if isinstance(phase, SmallMechanism):
-        return _distance_loss(phase)
+    if isinstance(phase, Query):
+        return _query_loss(phase)
+
+    def run(graph: Snapshot, budget: Budget) -> None:
+        phase.run(PrivateSnapshot(graph, budget, ENGINE))
+
     distributions = [
         explore(
-            partial(phase.run, graph),
+            partial(run, graph),
             epsilon=phase.epsilon,
             window=extremes(-1, 6),
             terminal=phase.terminal,
@@ -68,29 +72,25 @@ def phase_loss(phase: Phase | SmallMechanism) -> tuple[float, float]:
     return worst.loss, worst.excess
 
 
-def _distance_loss(case: SmallMechanism) -> tuple[float, float]:
-    """The loss at ε = 1 by the mechanism's own distance, in multiples of its sensitivity."""
-    drawn = [case.make(graph) for graph in all_graphs(4)]
-    loss = max(
-        drawn[one].distance(drawn[other]) / drawn[one].sensitivity.amount
-        for one, other in neighbouring_pairs(4)
-    )
+def _query_loss(query: Query[Any]) -> tuple[float, float]:
+    """The loss at ε = 1: the largest distance between answers, in stated sensitivities."""
+    drawn = [query.mechanism(query.answer(PrivateEdges(graph, ENGINE))) for graph in all_graphs(4)]
+    distance = max(drawn[one].distance(drawn[other]) for one, other in neighbouring_pairs(4))
+    loss = distance / query.sensitivity
     return loss, loss - 1.0
 
 
-def _edge_count(snapshot: Snapshot, budget: Budget) -> None:
-    count = LaplaceCount(ENGINE.edge_count(snapshot), per_edge(1))
-    budget.run(count, epsilon=budget.epsilon, label="edges")
+def _ask(query: Query[Any], private: PrivateSnapshot) -> None:
+    private.ask(query, epsilon=private.epsilon)
 
 
-def _choice(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:
+def _choice(*labels: int) -> Phase:
     before = np.array(labels, dtype=np.int32)
-    choice = CommunityChoice(ENGINE.community_scores(snapshot, before), before)
-    budget.run(choice, epsilon=budget.epsilon, label="choice")
+    return Phase(partial(_ask, CommunityChoices(before)), Fraction(4))
 
 
 KERNEL: Mapping[str, Phase] = {
-    "edge count": Phase(_edge_count, Fraction(2)),
-    "community choice from singletons": Phase(partial(_choice, [0, 1, 2]), Fraction(4)),
-    "community choice from two communities": Phase(partial(_choice, [0, 1, 1]), Fraction(4)),
+    "edge count": Phase(partial(_ask, EdgeCount()), Fraction(2)),
+    "community choice from singletons": _choice(0, 1, 2),
+    "community choice from two communities": _choice(0, 1, 1),
 }

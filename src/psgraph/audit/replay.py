@@ -1,12 +1,12 @@
 """Gray-box replay: two neighbouring streams, one transcript.
 
 The method runs on a stream, then on a neighbour with every mechanism's output forced to that of
-the first run. If the method reads private edges only through mechanisms, and each states its
+the first run. If the method reads private edges only through queries, and each states its
 sensitivity correctly, then
 
-* both runs request the same ε, and call the same mechanisms with the same ε, sensitivities and
-  shapes in the same order;
-* the private values inside each call are no further apart than its sensitivity;
+* both runs request the same ε, and ask the same queries with the same ε, sensitivities and shapes
+  in the same order;
+* the exact answers of each query are no further apart than its stated sensitivity;
 * measurements, states and synthetic graphs are equal;
 * what the calls lose together stays within what the differing timestamps were charged, and what
   is charged within ε in every window.
@@ -125,7 +125,7 @@ def replay(
     _same_results(one, other)
     _within_window(other.spent, guarantee)
     for timestamp, transcript in enumerate(other.transcripts):
-        _within_sensitivity(method, pair, timestamp, other.transcripts)
+        _within_sensitivity(pair, timestamp, other.transcripts)
         if composed(other.traces[timestamp]) > transcript.granted:
             raise Divergence("charge", f"timestamp {timestamp} draws more than it is charged")
     loss = sum((transcript.loss for transcript in other.transcripts), start=Fraction(0))
@@ -143,19 +143,25 @@ def _run(
 ) -> _Run:
     own, engine = copy.deepcopy(method), LocalEngine()
     run = _Run(recorder.transcripts, [], [], [])
+    graph: SyntheticGraph | None = None
     for measured in measured_stream(own, stream, guarantee, engine, recorder):
         run.spent.append(measured.spent)
         run.traces.append(measured.charges)
-        graph = synthesised(own, measured, engine)
+        graph = synthesised(own, measured, graph, engine)
         run.results.append((measured.measurement, measured.state, graph))
     recorder.check_complete()
     return run
 
 
-def synthesised(method: Method[Any, Any], measured: Measured, engine: Engine) -> SyntheticGraph:
-    """Draw the synthetic graph of a measured timestamp, from its seed."""
+def synthesised(
+    method: Method[Any, Any],
+    measured: Measured,
+    previous: SyntheticGraph | None,
+    engine: Engine,
+) -> SyntheticGraph:
+    """Draw the synthetic graph of a measured timestamp from its seed, given the one before."""
     rng = np.random.Generator(np.random.PCG64(measured.seed))
-    return method.synthesise(measured.state, rng, engine)
+    return method.synthesise(measured.state, previous, rng, engine)
 
 
 def _same_results(one: _Run, other: _Run) -> None:
@@ -193,18 +199,18 @@ def _within_window(spent: list[Fraction], guarantee: WEventPrivacy) -> None:
             raise Divergence("window", f"the window from timestamp {start} spends more than ε")
 
 
-def _within_sensitivity(
-    method: Method[Any, Any], pair: Neighbours, timestamp: int, transcripts: list[Transcript]
-) -> None:
-    """Each call changes by at most its sensitivity for every differing snapshot it can read."""
-    readable = {timestamp}
-    if method.remembers_snapshot and timestamp and transcripts[timestamp - 1].reserves:
-        readable.add(timestamp - 1)
-    differing = len(readable & pair.differing)
+def _within_sensitivity(pair: Neighbours, timestamp: int, transcripts: list[Transcript]) -> None:
+    """Each answer changes by at most what its query states, for every differing snapshot it reads.
+
+    A query may read the timestamp before if it states so and that timestamp has reserved for it.
+    """
     for call in transcripts[timestamp].calls:
-        if call.mechanism is None:
+        if call.query is None:
             continue
-        allowed = differing * call.mechanism.sensitivity.amount
+        readable = {timestamp}
+        if call.query.reads_previous and timestamp and transcripts[timestamp - 1].reserves:
+            readable.add(timestamp - 1)
+        allowed = len(readable & pair.differing) * call.sensitivity
         if call.distance > allowed:
             raise Divergence(
                 "sensitivity",

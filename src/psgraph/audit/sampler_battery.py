@@ -25,7 +25,6 @@ from psgraph.methods.audit_cases import (
     noisy_counts,
 )
 from psgraph.methods.base import Method
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts, noise_histogram
 from psgraph.privacy.mechanisms.top import LargestCells
@@ -111,7 +110,7 @@ def _cases() -> Mapping[str, SamplerCase]:
     scores = Scores(0, _cells(0, 1, 2, 3), *np.array([[1, 0, 0], [2, 1, 1]], np.int32))
     choice = CommunityChoice([scores], np.array([0, 1, 1], np.int32))
     sparse = SparseLaplaceCounts(
-        _cells(1), _cells(2), size=3, threshold=lambda _v, _o: 0.0, sensitivity=per_edge(1)
+        _cells(1), _cells(2), size=3, threshold=lambda _v, _o: 0.0, sensitivity=1
     )
     return {
         "uniform order": SamplerCase(

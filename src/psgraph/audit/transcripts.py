@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.base import Engine
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
-from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.query import Query
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication import measuring
@@ -33,10 +35,14 @@ __all__ = [
     "Call",
     "Divergence",
     "ListeningBudget",
+    "ListeningSnapshot",
     "Recorder",
     "Transcript",
     "measured_stream",
 ]
+
+
+Output = TypeVar("Output")
 
 
 class Divergence(Exception):
@@ -55,16 +61,20 @@ class Divergence(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One call on a budget.
+    """One call: a query, a reservation, a split or a draw without data.
 
     Attributes
     ----------
     facts
         Everything public about it: what was called, and with which public arguments.
+    query
+        The query; None for calls that depend on no data.
     mechanism
-        What was drawn from, with its private values; None for draws that depend on no data.
+        What was drawn from, with its private values; None for calls that depend on no data.
     epsilon
         What it cost.
+    sensitivity
+        How far one unit can move the exact answer, as the query states.
     output
         What came out.
     distance
@@ -72,9 +82,11 @@ class Call:
     """
 
     facts: tuple[Any, ...]
-    mechanism: Mechanism[Any] | None
-    epsilon: Fraction
     output: Any
+    query: Query[Any] | None = None
+    mechanism: Mechanism[Any] | None = None
+    epsilon: Fraction = Fraction(0)
+    sensitivity: int = 1
     distance: int = 0
 
 
@@ -90,16 +102,16 @@ class Transcript:
         """The privacy loss between the two runs, at most: ε · distance/sensitivity, added up."""
         return sum(
             (
-                call.epsilon * call.distance / call.mechanism.sensitivity.amount
+                call.epsilon * call.distance / call.sensitivity
                 for call in self.calls
-                if call.mechanism is not None
+                if call.query is not None
             ),
             start=Fraction(0),
         )
 
     @property
     def reserves(self) -> bool:
-        """Whether part of it pays for a query of the next timestamp."""
+        """Whether it pays for a query of the next timestamp."""
         return any(call.facts[0] == "reserve" for call in self.calls)
 
 
@@ -120,42 +132,42 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hand out budgets that record or force, wherever a publication makes one."""
+        """Hand out budgets and snapshots that record or force, where a publication makes them."""
         names = vars(measuring)
-        real, names["Budget"] = names["Budget"], self.budget
+        real = {name: names[name] for name in ("Budget", "PrivateSnapshot")}
+        names.update(Budget=self.budget, PrivateSnapshot=ListeningSnapshot)
         try:
             yield
         finally:
-            names["Budget"] = real
+            names.update(real)
 
     def budget(
         self,
         epsilon: Fraction,
         sampler: Sampler,
         *,
-        unit: str = ONE_EDGE,
         spending: Accountant | None = None,
     ) -> Budget:
-        """A budget for the next timestamp."""
+        """Return a budget for the next timestamp."""
         del sampler  # left untouched, so that later draws of the publication are the same
         number = len(self.transcripts)
         self.transcripts.append(Transcript(epsilon))
         if self._forced is not None and self._forced[number].granted != epsilon:
             raise Divergence("request", "the requested ε depends on the edges")
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
-        return ListeningBudget(self, epsilon, own, unit=unit, spending=spending)
+        return ListeningBudget(self, epsilon, own, spending=spending)
 
-    def run(self, mechanism: Mechanism[Any], facts: tuple[Any, ...], epsilon: Fraction) -> Any:
-        """Record what a mechanism draws, or compare it with the recorded one and return that."""
+    def forced(self, facts: tuple[Any, ...], mechanism: Mechanism[Any]) -> Call | None:
+        """Compare an answer with the recorded one and return that; None while recording."""
         if (recorded := self._next(facts)) is None:
             return None
         assert recorded.mechanism is not None
         distance = mechanism.distance(recorded.mechanism)
-        self.add(Call(facts, mechanism, epsilon, recorded.output, distance))
+        self.add(replace(recorded, mechanism=mechanism, distance=distance))
         return recorded
 
     def free(self, facts: tuple[Any, ...]) -> Call | None:
-        """The recorded draw that depends on no data; None while recording."""
+        """Return the recorded draw that depends on no data; None while recording."""
         recorded = self._next(facts)
         if recorded is not None:
             self.add(recorded)
@@ -214,37 +226,49 @@ class ListeningBudget(Budget):
         epsilon: Fraction,
         sampler: Sampler,
         *,
-        unit: str = ONE_EDGE,
         spending: Accountant | None = None,
         whole: ListeningBudget | None = None,
         part: str = "",
     ) -> None:
-        super().__init__(epsilon, sampler, unit=unit, spending=spending)
+        super().__init__(epsilon, sampler, spending=spending)
+        self.query: Query[Any] | None = None
         self._recorder, self._whole, self._part = recorder, whole, part
         if whole is not None:
             self._split = (*whole._split, whole._splits - 1)
 
-    def run(self, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str) -> Any:
+    def run(
+        self,
+        mechanism: Mechanism[Any],
+        *,
+        epsilon: Fraction,
+        label: str,
+        sensitivity: int | None = None,
+    ) -> Any:
+        query = self.query
+        if query is None:
+            raise Divergence("queries", f"{label!r} is drawn without a query")
+        moves = query.sensitivity_for(self.unit)
         facts = (
-            "run",
+            "ask",
             label,
+            type(query).__name__,
             type(mechanism).__name__,
-            getattr(mechanism, "name", ""),
             epsilon,
-            mechanism.sensitivity,
+            (mechanism.sensitivity, sensitivity, moves),
             tuple(mechanism.shape),
             self._part,
         )
-        recorded = self._recorder.run(mechanism, facts, epsilon)
+        recorded = self._recorder.forced(facts, mechanism)
         if recorded is not None:
-            return super().run(_Forced(mechanism, recorded.output), epsilon=epsilon, label=label)
-        output = super().run(mechanism, epsilon=epsilon, label=label)
-        self._recorder.add(Call(facts, mechanism, epsilon, output))
+            mechanism = _Forced(mechanism, recorded.output)
+            return super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+        output = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+        self._recorder.add(Call(facts, output, query, mechanism, epsilon, moves))
         return output
 
-    def reserve(self, epsilon: Fraction, *, label: str) -> None:
+    def reserve(self, epsilon: Fraction, *, label: str, sensitivity: int = 1) -> None:
         self._free(("reserve", label, epsilon, self._part), lambda: None)
-        super().reserve(epsilon, label=label)
+        super().reserve(epsilon, label=label, sensitivity=sensitivity)
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         self._free(("parallel", epsilon, parts, self._part), lambda: None)
@@ -255,7 +279,6 @@ class ListeningBudget(Budget):
                 self._recorder,
                 epsilon,
                 self._sampler,
-                unit=self.unit,
                 spending=self.spending,
                 whole=self,
                 part=f"{self._part} / {name}" if self._part else name,
@@ -284,13 +307,25 @@ class ListeningBudget(Budget):
         if recorded is not None:
             return recorded.output
         output = draw()
-        self._recorder.add(Call(facts, None, Fraction(0), output))
+        self._recorder.add(Call(facts, output))
         return output
 
     def _record(self, charge: Any) -> None:
         super()._record(charge)
         if self._whole is not None:
             self._whole._record(charge)
+
+
+class ListeningSnapshot(PrivateSnapshot):
+    """A private snapshot that says which query its budget is charged for."""
+
+    def ask(self, query: Query[Output], *, epsilon: Fraction) -> Output:
+        budget: Any = self._budget
+        budget.query = query
+        try:
+            return super().ask(query, epsilon=epsilon)
+        finally:
+            budget.query = None
 
 
 def measured_stream(
@@ -313,4 +348,4 @@ def measured_stream(
             measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
             accountant, state = accountant.record(measured.spent), measured.state
             yield measured
-            previous = snapshot
+            previous = Previous.of(snapshot, measured.charges)

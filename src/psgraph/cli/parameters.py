@@ -101,5 +101,5 @@ def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Met
     except InvalidArgument as error:
         raise click.UsageError(f"--set for method {name!r}: {error}") from None
     for row in method.plan(guarantee, nodes=1):
-        Sampler.rounded_rate(row.epsilon / row.sensitivity)
+        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
     return method

@@ -115,8 +115,8 @@ def _show(plan: Plan) -> None:
                 row.label,
                 row.described,
                 brief(row.epsilon),
-                str(row.sensitivity),
-                significant(row.scale),
+                "" if row.sensitivity is None else str(row.sensitivity),
+                row.noise if row.scale is None else significant(row.scale),
             )
             for row in plan.rows
             if row.case == case

@@ -23,7 +23,6 @@ from psgraph.cli.shared import (
     json_option,
     source_options,
 )
-from psgraph.errors import exact_decimal
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["command"]
@@ -123,8 +122,7 @@ def command(
                 "edges": tally.edges,
                 "repartitions": tally.repartitions,
                 "seconds": tally.seconds,
-                "epsilon": exact_decimal(epsilon),
-                "window": window,
+                **guarantee.to_dict(),
                 "window_in_time": window_in_time(window, tally.times, tally.names),
                 "held_back": tally.held_back,
                 "out": str(out),

@@ -78,8 +78,7 @@ def command(ledger: Path, source: Source, engine: EngineChoice, as_json: bool) -
                 "edges": tally.edges,
                 "repartitions": tally.repartitions,
                 "seconds": tally.seconds,
-                "epsilon": exact_decimal(certificate.guarantee.epsilon),
-                "window": certificate.guarantee.window,
+                **certificate.guarantee.to_dict(),
                 "window_in_time": window_in_time(
                     certificate.guarantee.window, tally.times, tally.names
                 ),

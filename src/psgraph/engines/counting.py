@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from psgraph._runtime.adjacency import adjacency
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
+from psgraph.graph.kind import triangular_cell
 
 __all__ = [
     "add_block_counts",
@@ -20,8 +19,6 @@ __all__ = [
     "community_counts",
     "run_lengths",
 ]
-
-Whole = int | np.integer[Any]
 
 
 @kernel
@@ -62,25 +59,12 @@ def add_group_degrees(u: Positions, v: Positions, labels: Positions, degrees: In
 
 
 @kernel
-def _cell(a: Whole, b: Whole, blocks: int, inside: bool) -> Whole:
-    """The number of a pair of blocks (see `pairs`); −1 for one that is left out."""
-    if a > b:
-        a, b = b, a
-    if not inside:
-        if a == b:
-            return -1
-        b -= 1
-        blocks -= 1
-    return a * blocks - a * (a - 1) // 2 + (b - a)
-
-
-@kernel
 def add_block_counts(
     u: Positions, v: Positions, labels: Positions, blocks: int, inside: bool, counts: Integers
 ) -> None:
     """Count edges per cell, for a number of cells that may be written down."""
     for edge in range(u.size):
-        cell = _cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
+        cell = triangular_cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
         if cell >= 0:
             counts[cell] += 1
 
@@ -93,7 +77,7 @@ def block_keys(
     keys = np.empty(u.size, dtype=np.int64)
     found = 0
     for edge in range(u.size):
-        cell = _cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
+        cell = triangular_cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
         if cell >= 0:
             keys[found] = cell
             found += 1

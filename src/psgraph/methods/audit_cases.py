@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from psgraph.graph import Snapshot
-from psgraph.privacy.budget import Budget
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.query import Query
 from psgraph.privacy.samplers import Sampler
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "Phase",
     "Probabilities",
     "SamplerCase",
-    "SmallMechanism",
     "laplace_noise",
     "noisy_counts",
     "normalised",
@@ -41,29 +40,16 @@ class Phase:
     Attributes
     ----------
     run
-        Runs the step on a snapshot, under a budget.
+        Asks the queries of the step.
     epsilon
         What it costs, and what the budget holds.
     terminal
         Labels of outputs that no later output depends on: their worst case has a closed form.
     """
 
-    run: Callable[[Snapshot, Budget], Any]
+    run: Callable[[PrivateSnapshot], Any]
     epsilon: Fraction
     terminal: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class SmallMechanism:
-    """A mechanism whose distance between neighbours is computed on all graphs of four nodes.
-
-    Attributes
-    ----------
-    make
-        The mechanism of a snapshot.
-    """
-
-    make: Callable[[Snapshot], Mechanism[Any]]
 
 
 @dataclass(frozen=True)
@@ -111,14 +97,15 @@ class AuditCases:
     Attributes
     ----------
     phases
-        Enumerated exactly: the loss must not exceed the charge.
+        Enumerated exactly: the loss must not exceed the charge. Of a query, the distance between
+        its answers on all graphs of four nodes must not exceed its stated sensitivity.
     samplers
         Tested for goodness of fit.
     mechanisms
         Bounded from many draws; called with the number of draws wanted.
     """
 
-    phases: Mapping[str, Phase | SmallMechanism] = field(default_factory=dict)
+    phases: Mapping[str, Phase | Query[Any]] = field(default_factory=dict)
     samplers: Mapping[str, SamplerCase] = field(default_factory=dict)
     mechanisms: Mapping[str, Callable[[int], MechanismCase]] = field(default_factory=dict)
 

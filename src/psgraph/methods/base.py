@@ -1,11 +1,12 @@
 """The protocol every method follows, and how methods are found.
 
-A method has three steps. Only `measure` sees private edges, and it releases values only through the
-budget it is handed; `update` and `synthesise` see what was released and can be repeated at will::
+A method has three steps. No step holds a private edge: `measure` is handed something to ask, and
+what comes back is noisy. `update` and `synthesise` see what was released and can be repeated at
+will::
 
-    measurement = method.measure(snapshot, state, budget, engine)   # private edges → noisy values
+    measurement = method.measure(private, state)                    # queries → noisy values
     state       = method.update(state, measurement)                 # noisy values + past → estimate
-    graph       = method.synthesise(state, rng, engine)             # estimate → synthetic graph
+    graph       = method.synthesise(state, previous, rng, engine)   # estimate → synthetic graph
 
 The constructor takes public parameters only. Measurements and states are frozen dataclasses:
 nothing in them may be changed, nothing in them is private, and `psgraph.publication.records` can
@@ -21,34 +22,35 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, MethodError, exact_decimal
-from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.graph import SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Budget, Charge
+from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.query import Counted, Query
+from psgraph.privacy.unit import Edge, Unit
 
 __all__ = [
     "Caveat",
     "Method",
     "NoisePlan",
     "Parameter",
-    "Unit",
     "check_caveat",
     "find_method",
-    "measure_with",
     "method_names",
     "register_method",
 ]
 
 Parameter = str | int | bool
-Unit = Literal["", "edges", "degree"]
 Measurement = TypeVar("Measurement")
 State = TypeVar("State")
 
@@ -65,28 +67,73 @@ class NoisePlan:
     label
         What the trace calls it.
     epsilon, sensitivity
-        What it costs, and how much one edge moves it.
+        What it costs, and how much one unit of the guarantee moves it; None where that depends on
+        values that are still to be released.
     subject
         What one noisy value is about, such as ``"a node's inner degree"``.
-    unit
+    counts
         What one noisy value counts, if it is one of the two quantities that every graph has:
         ``"edges"`` for all edges of the graph, ``"degree"`` for the edges of one node. Several
-        rows of one case with the same unit are parts of it and add up.
-    parts
-        How many noisy values of this row add up to one of its unit.
+        rows of one case that count the same add up to it.
+    terms
+        How many noisy values of this row add up to what it counts.
+    noise
+        The mechanism.
+    at_least
+        Whether `epsilon` is a lower bound: the row also gets what others leave over.
     """
 
     case: str
     label: str
     epsilon: Fraction
-    sensitivity: int
+    sensitivity: int | None
     subject: str = ""
-    unit: Unit = ""
-    parts: int = 1
+    counts: Counted = ""
+    terms: int = 1
+    noise: str = LaplaceCounts.name
+    at_least: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        case: str,
+        query: Query[Any] | type[Query[Any]],
+        epsilon: Fraction,
+        *,
+        unit: Unit | None = None,
+        terms: int = 1,
+    ) -> NoisePlan:
+        """Return the row of a query, from what the query states.
+
+        A query whose statement depends on no field may be given as its class.
+
+        >>> from psgraph.methods.queries import Degrees
+        >>> NoisePlan.of("every timestamp", Degrees, Fraction(1, 2)).scale
+        4.0
+        """
+        stated = query.sensitivity
+        sensitivity = stated * (unit or Edge()).edges if isinstance(stated, int) else None
+        if not isinstance(query, type):
+            sensitivity = query.sensitivity_for(unit or Edge())
+        return cls(
+            case,
+            query.label,
+            epsilon,
+            sensitivity,
+            query.subject,
+            query.counts,
+            terms,
+            query.noise,
+        )
 
     @property
-    def scale(self) -> float:
-        """The scale of the Laplace noise, which is its mean absolute value."""
+    def scale(self) -> float | None:
+        """The scale of the Laplace noise, which is its mean absolute value; None for other noise.
+
+        Also None where the sensitivity depends on values that are still to be released.
+        """
+        if self.noise != LaplaceCounts.name or self.sensitivity is None:
+            return None
         return float(self.sensitivity / self.epsilon)
 
     @property
@@ -99,9 +146,10 @@ class NoisePlan:
             "case": self.case,
             "label": self.label,
             "subject": self.described,
-            "unit": self.unit,
+            "unit": self.counts,
             "epsilon": exact_decimal(self.epsilon),
             "sensitivity": self.sensitivity,
+            "mechanism": self.noise,
             "noise_scale": self.scale,
         }
 
@@ -135,15 +183,22 @@ class Method(ABC, Generic[Measurement, State]):
         The name it is registered under.
     records
         The dataclasses its measurements and states are made of, for reading them back.
-    remembers_snapshot
-        Whether `measure` also takes the snapshot of the timestamp before, as the keyword
-        `previous`; None at the first timestamp and after a restart. What it reads there must be
-        charged there: see `Budget.reserve`.
+    queries
+        The kinds of queries `measure` asks: for the documentation and the auditor, and so that
+        the publisher knows whether one of them reads the timestamp before.
+    kinds
+        Names of the kinds of graphs it publishes. A stream of another kind is refused before
+        anything is read.
+    units
+        The units of privacy it can be run under; a guarantee with another one is refused.
+    grows_from_release
+        Whether `synthesise` takes the release of the timestamp before. It is public; a publisher
+        reads it from its files, or makes it again.
     needs_all_edges
-        Whether `measure` holds all edges of a snapshot in memory on one machine, instead of
-        asking an engine for sums over parts of them. Publishing from a store says so first.
+        Whether measuring or drawing takes all edges of a graph in the memory of one machine,
+        instead of sums over parts of them. Publishing from a store says so first.
     distribution_version
-        Incremented when ledgers begun with an earlier version of the method must not be
+        Incremented when ledgers started with an earlier version of the method must not be
         continued, because what they hold would be read as something else; they are refused. A
         change that keeps the promise, and reads old measurements and states as they were meant,
         leaves it alone: sealed values stay sealed, and later timestamps are measured by the new
@@ -153,13 +208,21 @@ class Method(ABC, Generic[Measurement, State]):
     name: ClassVar[str]
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
-    remembers_snapshot: ClassVar[bool] = False
+    queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
+    kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
+    units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
+    grows_from_release: ClassVar[bool] = False
     needs_all_edges: ClassVar[bool] = False
 
     @property
     def caveat(self) -> Caveat | None:
         """How the privacy it provides differs from what it is charged; None if it does not."""
         return None
+
+    @classmethod
+    def reads_previous(cls) -> bool:
+        """Return whether a query reads the snapshot of the timestamp before."""
+        return any(query.reads_previous for query in cls.queries)
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the public parameters, as they are written in the certificate."""
@@ -208,10 +271,8 @@ class Method(ABC, Generic[Measurement, State]):
         return []
 
     @abstractmethod
-    def measure(
-        self, snapshot: Snapshot, state: State | None, budget: Budget, engine: Engine
-    ) -> Measurement:
-        """Learn noisy values from one snapshot. `state` is None at the first timestamp."""
+    def measure(self, private: PrivateSnapshot, state: State | None) -> Measurement:
+        """Ask queries of one snapshot. `state` is None at the first timestamp."""
 
     def update(self, state: State | None, measurement: Measurement) -> State:
         """Combine a measurement with the past; by default the measurement is the state."""
@@ -219,27 +280,32 @@ class Method(ABC, Generic[Measurement, State]):
         return cast("State", measurement)
 
     @abstractmethod
-    def synthesise(self, state: State, rng: np.random.Generator, engine: Engine) -> SyntheticGraph:
-        """Draw a graph."""
+    def synthesise(
+        self,
+        state: State,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
+    ) -> SyntheticGraph:
+        """Draw a graph.
+
+        Parameters
+        ----------
+        state
+            After this timestamp.
+        previous
+            The release of the timestamp before, for a method with `grows_from_release`; None for
+            others, and at the first timestamp.
+        rng
+            Random numbers from the sealed seed: the only source of random choices here.
+        engine
+            Where edge-sized work runs.
+        """
 
     def summary(self, state: State) -> Mapping[str, Any]:
         """Released facts worth a column in a table; by default none."""
         del state
         return {}
-
-
-def measure_with(
-    method: Method[Measurement, State],
-    snapshot: Snapshot,
-    state: State | None,
-    budget: Budget,
-    engine: Engine,
-    *,
-    previous: Snapshot | None,
-) -> Measurement:
-    """Call `measure`, with the snapshot before if the method asks for it."""
-    known: dict[str, Any] = {"previous": previous} if method.remembers_snapshot else {}
-    return method.measure(snapshot, state, budget, engine, **known)
 
 
 def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
@@ -273,7 +339,7 @@ _REGISTERED: dict[str, type[Method[Any, Any]]] = {}
 def register_method(method: type[Method[Any, Any]]) -> None:
     """Make a class known under its name in this process, as an installed plug-in is.
 
-    A ledger that was begun with it can be resumed then. Refuses a name that is taken.
+    A ledger that was started with it can be resumed then. Refuses a name that is taken.
     """
     name = method.name
     if name in method_names() and find_method(name) is not method:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Labels
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.timing import phase
+from psgraph.engines import counting
 from psgraph.engines.base import Blocks, Engine
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.engines.running import Job
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.parts import Pairs
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.methods.steps.kmeans import k_means
 from psgraph.methods.steps.seeds import synthesis_seed
-from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.query import CountsQuery
 
 __all__ = ["LDPGen", "LDPGenMeasurement", "LDPGenState"]
 
@@ -60,6 +62,38 @@ class LDPGenState:
     labels: Labels
     clusters: Labels
     mean_degrees: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupDegrees(CountsQuery):
+    """Every node's neighbours in each group, node by node.
+
+    Privacy: one edge moves one entry of each of its two ends by 1; `labels` are public or
+    released. `sensitivity` is 2, or 1 for the noise of the local model, which provides 2·ε only.
+    """
+
+    label: str
+    labels: Labels
+    groups: int
+    sensitivity: int = 2
+
+    proof = "proofs/ldpgen.md"
+    subject = "a node's number of neighbours in a group"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return (nodes * self.groups,)
+
+    def answer(self, edges: PrivateEdges) -> Integers:
+        job = Job(_add_group_degrees, edges.parts.edges(), (self.labels, self.groups))
+        (degrees,) = edges.engine.sum(job, sizes=(self.labels.size * self.groups,))
+        return degrees
+
+
+def _add_group_degrees(
+    read: Callable[[], Pairs], labels: Labels, groups: int, degrees: Integers
+) -> None:
+    part = read()
+    counting.add_group_degrees(part.u, part.v, labels, degrees.reshape(labels.size, groups))
 
 
 class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
@@ -110,6 +144,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
 
     name = "ldpgen"
     records = (LDPGenMeasurement, LDPGenState)
+    queries = (GroupDegrees,)
 
     def __init__(
         self,
@@ -133,64 +168,42 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     def _sensitivity(self) -> int:
         return 1 if self.ldp_scale else 2
 
+    def _query(self, label: str, labels: Labels, groups: int) -> GroupDegrees:
+        return GroupDegrees(label, labels, groups, sensitivity=self._sensitivity)
+
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes
-        case, subject = "every timestamp", "a node's number of neighbours in a group"
+        case, nobody = "every timestamp", np.empty(0, dtype=np.int32)
         first, second = _split(guarantee.per_timestamp)
         groups = self.first_groups
         return [
-            NoisePlan(
-                case,
-                FIRST,
-                first,
-                self._sensitivity,
-                subject,
-                unit="degree",
-                parts=groups,
+            replace(
+                NoisePlan.of(case, self._query(FIRST, nobody, groups), first, terms=groups),
+                counts="degree",
             ),
-            NoisePlan(case, SECOND, second, self._sensitivity, subject),
+            NoisePlan.of(case, self._query(SECOND, nobody, groups), second),
         ]
 
-    def measure(
-        self, snapshot: Snapshot, state: LDPGenState | None, budget: Budget, engine: Engine
-    ) -> LDPGenMeasurement:
+    def measure(self, private: PrivateSnapshot, state: LDPGenState | None) -> LDPGenMeasurement:
         """Measure neighbour counts with noise, twice.
 
         Privacy: all of the budget for one edge (twice as much with `ldp_scale`), half in each
         phase. The second phase depends on the first through noisy values. proofs/ldpgen.md.
         """
         del state  # timestamps are independent
-        first_epsilon, second_epsilon = _split(budget.remaining)
-        nodes = len(snapshot.roster)
-        random_groups = (budget.random_order(nodes) % self.first_groups).astype(np.int32)
+        first_epsilon, second_epsilon = _split(private.remaining)
+        nodes = len(private.roster)
+        random_groups = (private.random_order(nodes) % self.first_groups).astype(np.int32)
         with phase("perturbation"):
-            noisy = self._noisy_group_degrees(
-                snapshot, random_groups, self.first_groups, budget, engine, first_epsilon, FIRST
-            )
+            query = self._query(FIRST, random_groups, self.first_groups)
+            noisy = private.ask(query, epsilon=first_epsilon).reshape(-1, self.first_groups)
         with phase("communities"):
             groups = self._groups(noisy, first_epsilon)
-            labels = k_means(noisy, groups, iterations=ITERATIONS, seed=budget.random_seed())
+            labels = k_means(noisy, groups, iterations=ITERATIONS, seed=private.random_seed())
         with phase("perturbation"):
-            noisy = self._noisy_group_degrees(
-                snapshot, labels, groups, budget, engine, second_epsilon, SECOND
-            )
-        return LDPGenMeasurement(snapshot.roster, groups, labels, noisy, budget.random_seed())
-
-    def _noisy_group_degrees(
-        self,
-        snapshot: Snapshot,
-        labels: Labels,
-        groups: int,
-        budget: Budget,
-        engine: Engine,
-        epsilon: Fraction,
-        label: str,
-    ) -> NDArray[np.int64]:
-        degrees = engine.group_degrees(snapshot, labels, groups).reshape(-1)
-        noisy = budget.run(
-            LaplaceCounts(degrees, per_edge(self._sensitivity)), epsilon=epsilon, label=label
-        )
-        return noisy.reshape(-1, groups)
+            query = self._query(SECOND, labels, groups)
+            noisy = private.ask(query, epsilon=second_epsilon).reshape(-1, groups)
+        return LDPGenMeasurement(private.roster, groups, labels, noisy, private.random_seed())
 
     def _groups(self, noisy: NDArray[np.int64], epsilon: Fraction) -> int:
         """Return k₁, the number of groups at which a count is about as large as its noise."""
@@ -219,8 +232,13 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         )
 
     def synthesise(
-        self, state: LDPGenState, rng: np.random.Generator, engine: Engine
+        self,
+        state: LDPGenState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
+        del previous
         with phase("reconstruction"):
             parts = engine.sample(*_blocks(state), seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,24 +13,27 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine, PairCounts
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_choice, checked_integer
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import (
+    CommunityChoices,
+    CommunityEdges,
+    InnerDegrees,
+    SuperGraphEdges,
+)
 from psgraph.methods.steps.block_model import block_count, capped_community_edges, inside_blocks
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
-    division_epsilons,
+    division_plan,
     find_communities,
-    super_graph_plan,
 )
-from psgraph.methods.steps.consistency import norm_sub_threshold, norm_sub_within
+from psgraph.methods.steps.consistency import norm_sub_within
 from psgraph.methods.steps.seeds import synthesis_seed
-from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCounts
-from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PrivGraph", "PrivGraphMeasurement", "PrivGraphState"]
 
@@ -101,6 +104,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
 
     name = "privgraph"
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
+    queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 
     def __init__(
         self,
@@ -114,20 +118,15 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes
         case, split = "every timestamp", _split(guarantee.per_timestamp)
-        super_graph, _ = division_epsilons(split.communities)
-        between = "the edges between two communities"
         return [
-            super_graph_plan(case, super_graph),
-            NoisePlan(case, "inner degrees", split.structure, 2, "a node's inner degree"),
-            NoisePlan(case, "community edges", split.structure, 1, between),
+            *division_plan(case, split.communities),
+            # Outer degrees are not measured, so no row counts the degree of a node.
+            replace(NoisePlan.of(case, InnerDegrees, split.structure), counts=""),
+            NoisePlan.of(case, CommunityEdges, split.structure),
         ]
 
     def measure(
-        self,
-        snapshot: Snapshot,
-        state: PrivGraphState | None,
-        budget: Budget,
-        engine: Engine,
+        self, private: PrivateSnapshot, state: PrivGraphState | None
     ) -> PrivGraphMeasurement:
         """Communities, then degrees inside and edge counts between them.
 
@@ -135,39 +134,23 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         the rest, where an edge moves two degrees by 1 or one count by 1. proofs/privgraph.md.
         """
         del state  # timestamps are independent
-        split = _split(budget.remaining)
+        split = _split(private.remaining)
         with phase("communities"):
             labels = find_communities(
-                snapshot,
-                budget,
-                engine,
+                private,
                 epsilon=split.communities,
                 supernode_size=self.supernode_size,
                 strength=STRENGTHS[self.choice_constant],
             )
         with phase("perturbation"):
             epsilon = split.structure
-            inside, between = budget.parallel(epsilon, "inside communities", "between communities")
-            inner_degrees, _ = engine.split_degrees(snapshot, labels)
-            noisy_inner_degrees = inside.run(
-                LaplaceCounts(inner_degrees, per_edge(2)), epsilon=epsilon, label="inner degrees"
-            )
-            community_edges = engine.block_counts(
-                snapshot, labels, block_count(labels), inside=False
-            )
-            noisy_community_edges = between.run(
-                SparseLaplaceCounts(
-                    community_edges.cells,
-                    community_edges.counts,
-                    size=community_edges.size,
-                    threshold=norm_sub_threshold,
-                    sensitivity=per_edge(1),
-                ),
-                epsilon=epsilon,
-                label="community edges",
+            inside, between = private.parallel(epsilon, "inside communities", "between communities")
+            noisy_inner_degrees = inside.ask(InnerDegrees(labels), epsilon=epsilon)
+            noisy_community_edges = between.ask(
+                CommunityEdges(labels, block_count(labels)), epsilon=epsilon
             )
         return PrivGraphMeasurement(
-            snapshot.roster, labels, noisy_inner_degrees, noisy_community_edges
+            private.roster, labels, noisy_inner_degrees, noisy_community_edges
         )
 
     def update(
@@ -183,8 +166,13 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         return PrivGraphState(measurement.roster, labels, inner_degrees, (a, b), edges)
 
     def synthesise(
-        self, state: PrivGraphState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PrivGraphState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
+        del previous
         with phase("reconstruction"):
             inside = inside_blocks(state.inner_degrees, state.labels)
             counts = _rounded(state.community_edges, rng)

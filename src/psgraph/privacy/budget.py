@@ -1,8 +1,7 @@
 """A budget for one timestamp: it runs mechanisms, charges for them and keeps a trace.
 
-A method is handed a `Budget`. Noise costs epsilon, so a method that releases private values
-through mechanisms alone can't reveal more than it was allowed to. (A method is still trusted
-code: it holds the snapshot while it measures.)
+Methods don't hold a budget: they ask queries (`psgraph.methods.private`), and each query runs one
+mechanism here.
 
 Composition is explicit: calls on one budget are sequential and add up; `Budget.parallel` makes
 budgets for parts of the edge set that don't overlap, of which only the largest counts.
@@ -16,15 +15,19 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from psgraph._runtime.arrays import Integers
-from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch, exact_decimal
+from psgraph.errors import BudgetExceeded, MethodError, exact_decimal
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
+from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.unit import Unit
 
-__all__ = ["Budget", "Charge", "PartBudget"]
+__all__ = ["RESERVED", "Budget", "Charge", "PartBudget"]
 
 Result = TypeVar("Result")
+
+RESERVED = "reserved"
+"""What the trace has instead of a mechanism where a later query is paid for."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +84,17 @@ class Budget:
         What may be spent.
     sampler
         Where noise comes from.
-    unit
-        What is protected; mechanisms must state their sensitivity for it.
     spending
-        The public history of spends before this timestamp; by default none, in a window of one.
+        The guarantee, which names the unit that is protected, and the public history of spends
+        before this timestamp; by default one edge, and none, in a window of one.
 
     Examples
     --------
-    >>> from psgraph.privacy.mechanism import per_edge
     >>> from psgraph.privacy.mechanisms.laplace import LaplaceCount
     >>> from psgraph.privacy.randomness import RandomSource
     >>> budget = Budget(Fraction(1), Sampler(RandomSource.seeded(5)))
     >>> noisy_edge_count = budget.run(
-    ...     LaplaceCount(120, per_edge(1)), epsilon=Fraction(1, 4), label="edges"
+    ...     LaplaceCount(120, 1), epsilon=Fraction(1, 4), label="edges"
     ... )
     >>> budget.remaining
     Fraction(3, 4)
@@ -106,10 +107,9 @@ class Budget:
         epsilon: Fraction,
         sampler: Sampler,
         *,
-        unit: str = ONE_EDGE,
         spending: Accountant | None = None,
     ) -> None:
-        self.epsilon, self.unit = epsilon, unit
+        self.epsilon = epsilon
         self.spending = spending or Accountant(WEventPrivacy(epsilon, window=1))
         self.spent = Fraction(0)
         self._sampler = sampler
@@ -122,6 +122,11 @@ class Budget:
         return f"Budget({exact_decimal(self.remaining)} of {exact_decimal(self.epsilon)} left)"
 
     @property
+    def unit(self) -> Unit:
+        """What is protected."""
+        return self.spending.guarantee.unit
+
+    @property
     def remaining(self) -> Fraction:
         """What may still be spent."""
         return self.epsilon - self.spent
@@ -131,55 +136,67 @@ class Budget:
         """Every mechanism call so far, in order."""
         return tuple(self._trace)
 
-    def run(self, mechanism: Mechanism[Result], *, epsilon: Fraction, label: str) -> Result:
+    def run(
+        self,
+        mechanism: Mechanism[Result],
+        *,
+        epsilon: Fraction,
+        label: str,
+        sensitivity: int | None = None,
+    ) -> Result:
         """Charge for a mechanism, add it to the trace and return what it draws.
 
         Parameters
         ----------
         mechanism
-            What to draw from. It must state its sensitivity for the unit of this budget.
+            What to draw from; it states its sensitivity to one edge.
         epsilon
             What it costs: a positive fraction, at most what remains.
         label
             What is measured, for the trace.
+        sensitivity
+            How far one unit moves what is measured; by default the sensitivity to one edge times
+            the edges of the unit.
 
         Notes
         -----
-        Privacy: `epsilon` for the unit, if the mechanism keeps what its proof note states. The
-        charge is booked before anything is drawn, so nothing is drawn that was not paid for.
+        Privacy: `epsilon` for the unit, if the mechanism keeps what its proof note states for one
+        edge: it draws with ε divided by how many times further a unit moves the answer than an
+        edge does. The charge is booked before anything is drawn, so nothing is drawn that was not
+        paid for. proofs/w-event-composition.md.
         """
         if not isinstance(mechanism, Mechanism):
             raise MethodError(f"{label}: a {type(mechanism).__name__} is not a mechanism")
-        sensitivity = mechanism.sensitivity
-        if sensitivity.unit != self.unit:
-            raise UnitMismatch(
-                f"{label}: the sensitivity is stated for {sensitivity.unit!r}, "
-                f"but this budget protects {self.unit!r}"
-            )
+        of_an_edge = mechanism.sensitivity
+        of_a_unit = self.unit.edges * of_an_edge if sensitivity is None else sensitivity
+        if of_an_edge < 1 or of_a_unit < 1:
+            raise MethodError(f"{label}: a sensitivity must be at least 1")
         self._take(epsilon, label)
         self._record(
             Charge(
                 mechanism=mechanism.name,
                 label=label,
                 epsilon=epsilon,
-                sensitivity=sensitivity.amount,
+                sensitivity=of_a_unit,
                 shape=tuple(mechanism.shape),
                 part=self._part,
                 proven=mechanism.proven,
                 split=self._numbered(),
             )
         )
-        return mechanism.draw(self._sampler, epsilon)
+        return mechanism.draw(self._sampler, epsilon * of_an_edge / of_a_unit)
 
-    def reserve(self, epsilon: Fraction, *, label: str) -> None:
-        """Charge this timestamp for a query of a later one that will read this snapshot too.
+    def reserve(self, epsilon: Fraction, *, label: str, sensitivity: int = 1) -> None:
+        """Charge this timestamp for a query of the next one that will read this snapshot too.
 
-        Privacy: the later query pays for one edge of its own snapshot, this charge pays for one
-        edge of this one. The reservation must be made on a schedule that is public or already
+        Privacy: the later query pays for one unit of its own snapshot, this charge pays for one
+        unit of this one. The reservation must be made on a schedule that is public or already
         released. proofs/psgraph-plus.md.
         """
         self._take(epsilon, label)
-        self._record(Charge("reserved", label, epsilon, 1, (), self._part, split=self._numbered()))
+        self._record(
+            Charge(RESERVED, label, epsilon, sensitivity, (), self._part, split=self._numbered())
+        )
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         """Return budgets of `epsilon` each for parts of the edge set that have no edge in common.
@@ -209,11 +226,15 @@ class Budget:
 
     # ---- bookkeeping ----
 
-    def _take(self, epsilon: Fraction, label: str) -> None:
+    def check(self, epsilon: Fraction, label: str) -> None:
+        """Refuse a charge that is not a positive fraction or exceeds what remains."""
         if not isinstance(epsilon, Fraction) or epsilon <= 0:
             raise MethodError(f"{label}: epsilon must be a positive Fraction, not {epsilon!r}")
         if epsilon > self.remaining:
             raise BudgetExceeded(requested=epsilon, remaining=self.remaining, what=label)
+
+    def _take(self, epsilon: Fraction, label: str) -> None:
+        self.check(epsilon, label)
         self.spent += epsilon
 
     def _numbered(self) -> tuple[int, ...]:
@@ -227,7 +248,7 @@ class PartBudget(Budget):
     """The budget of one part; its charges also go into the trace of the whole."""
 
     def __init__(self, epsilon: Fraction, whole: Budget, name: str) -> None:
-        super().__init__(epsilon, whole._sampler, unit=whole.unit, spending=whole.spending)
+        super().__init__(epsilon, whole._sampler, spending=whole.spending)
         self._whole = whole
         self._part = f"{whole._part} / {name}" if whole._part else name
         self._split = (*whole._split, whole._splits - 1)

@@ -6,15 +6,19 @@ import math
 import numbers
 import operator
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any
 
 from psgraph.errors import BudgetError, exact_decimal
+from psgraph.privacy.unit import Edge, Unit
 
 __all__ = [
     "ONE_EDGE",
     "EpsilonLike",
+    "PureEpsilon",
     "WEventPrivacy",
     "exact_epsilon",
     "exact_fraction",
@@ -23,8 +27,8 @@ __all__ = [
 
 EpsilonLike = str | int | float | Fraction | Decimal
 
-ONE_EDGE = "one edge of one snapshot"
-"""The unit of privacy inside a timestamp: neighbouring snapshots differ in one edge."""
+_EDGE = Edge()
+ONE_EDGE = _EDGE.text
 
 
 def exact_epsilon(value: EpsilonLike, *, name: str = "epsilon") -> Fraction:
@@ -102,16 +106,38 @@ def round_down(value: Fraction, *, denominator: int, largest: int) -> tuple[int,
 
 
 @dataclass(frozen=True)
+class PureEpsilon:
+    """The loss of pure differential privacy, the only one there is today.
+
+    Losses of several releases add up, and k steps between neighbours lose k times as much.
+    Another loss, such as that of approximate or zero-concentrated privacy, would be a second type
+    beside this one.
+    """
+
+    epsilon: Fraction
+
+    @property
+    def text(self) -> str:
+        """What the loss bounds, in words."""
+        return (
+            "changes the probability of any result by a factor of at most "
+            f"exp({exact_decimal(self.epsilon)})"
+        )
+
+
+@dataclass(frozen=True)
 class WEventPrivacy:
-    """Over any `window` consecutive timestamps, all releases together are ε-edge private.
+    """Over any `window` consecutive timestamps, all releases together are ε-private for the unit.
 
     Parameters
     ----------
     epsilon
         The privacy budget of a window: text such as ``"1"`` or ``"1/3"``, a `Fraction`, a
-        `Decimal`, an integer or a float (read by its shortest decimal form).
+        `Decimal`, an integer or a float (its shortest decimal form counts).
     window
         w, the number of consecutive timestamps the budget is for.
+    unit
+        What one step between neighbours changes at each of these timestamps; by default an edge.
 
     Examples
     --------
@@ -120,12 +146,17 @@ class WEventPrivacy:
     Fraction(1, 5)
     >>> print(guarantee)
     ε-edge differential privacy with ε = 1 over any 5 consecutive timestamps
+    >>> guarantee.to_dict()
+    {'unit': 'one edge of one snapshot', 'epsilon': '1', 'window': 5}
+    >>> WEventPrivacy.from_dict(guarantee.to_dict()) == guarantee
+    True
     """
 
     epsilon: Fraction
     window: int
+    unit: Unit
 
-    def __init__(self, epsilon: EpsilonLike, window: int) -> None:
+    def __init__(self, epsilon: EpsilonLike, window: int, unit: Unit = _EDGE) -> None:
         object.__setattr__(self, "epsilon", exact_epsilon(epsilon))
         try:
             whole = 0 if isinstance(window, bool) else operator.index(window)
@@ -134,6 +165,9 @@ class WEventPrivacy:
         if whole < 1:
             raise BudgetError(f"window must be an integer of at least 1, not {window!r}")
         object.__setattr__(self, "window", whole)
+        if not isinstance(unit, Unit):
+            raise BudgetError(f"unit must be a unit of privacy such as Edge(), not {unit!r}")
+        object.__setattr__(self, "unit", unit)
 
     @property
     def per_timestamp(self) -> Fraction:
@@ -141,24 +175,41 @@ class WEventPrivacy:
         return self.epsilon / self.window
 
     @property
-    def promise(self) -> str:
+    def loss(self) -> PureEpsilon:
+        """What a window may lose."""
+        return PureEpsilon(self.epsilon)
+
+    @property
+    def text(self) -> str:
         """The guarantee in one sentence."""
-        epsilon = exact_decimal(self.epsilon)
         if self.window == 1:
-            releases, changed = "Each release satisfies", "one edge more or less"
+            releases, when = "Each release satisfies", ""
         else:
             releases = (
                 f"Over any {self.window} consecutive timestamps all releases together satisfy"
             )
-            changed = "one edge more or less at each of these timestamps"
+            when = " at each of these timestamps"
         return (
-            f"{releases} ε-edge differential privacy with ε = {epsilon}: {changed} "
-            f"changes the probability of any result by a factor of at most exp({epsilon})."
+            f"{releases} {self.unit.privacy} with ε = {exact_decimal(self.epsilon)}: "
+            f"{self.unit.change(when)} {self.loss.text}."
         )
 
     def __str__(self) -> str:
         plural = "timestamp" if self.window == 1 else "consecutive timestamps"
         return (
-            f"ε-edge differential privacy with ε = {exact_decimal(self.epsilon)} over any "
+            f"{self.unit.privacy} with ε = {exact_decimal(self.epsilon)} over any "
             f"{self.window} {plural}"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return unit, ε and w for machines: the same keys in certificates and in every command."""
+        return {
+            **self.unit.to_dict(),
+            "epsilon": exact_decimal(self.epsilon),
+            "window": self.window,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> WEventPrivacy:
+        """The inverse of `to_dict`; ignores other keys. A `ValueError` for an unknown unit."""
+        return cls(content["epsilon"], content["window"], Unit.from_dict(content))

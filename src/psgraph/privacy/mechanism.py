@@ -1,15 +1,15 @@
 """What a mechanism is: the only way out for a private value.
 
-A mechanism holds private values and draws a noisy result from them. It states the unit it
-protects, its sensitivity and the note that proves it; `Budget.run` charges for it, leaves a trace
-and lets it draw. psgraph's own are in `psgraph.privacy.mechanisms` and beside the methods that use
-them; a plug-in brings its own by subclassing `Mechanism`.
+A mechanism holds the exact answer to a query and draws a noisy result from it. It states its
+sensitivity to one edge and the note that proves it; `Budget.run` charges for it, leaves a trace and
+lets it draw. psgraph's own are in `psgraph.privacy.mechanisms` and beside the methods that use
+them; a plug-in brings its own by subclassing `Mechanism`, and a `Query` that builds it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -18,38 +18,16 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import MethodError
-from psgraph.privacy.guarantee import ONE_EDGE
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Mechanism", "Sensitivity", "changed_cells", "changed_edges", "per_edge"]
+__all__ = ["Mechanism", "changed_cells", "changed_edges"]
 
 
 Output = TypeVar("Output", covariant=True)
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """How far (in the L1 norm) a value can move when one `unit` is added or removed."""
-
-    amount: int
-    unit: str
-
-    def __post_init__(self) -> None:
-        if self.amount < 1:
-            raise MethodError(f"a sensitivity must be at least 1, not {self.amount}")
-
-
-def per_edge(amount: int) -> Sensitivity:
-    """A sensitivity stated for one edge of one snapshot.
-
-    >>> per_edge(2)
-    Sensitivity(amount=2, unit='one edge of one snapshot')
-    """
-    return Sensitivity(amount, ONE_EDGE)
-
-
 class Mechanism(ABC, Generic[Output]):
-    """A randomised function of private values that is ε-private for its unit.
+    """A randomised function of private values that is ε-private for one edge.
 
     A subclass is a frozen dataclass: its fields are the private values and public settings, and
     it checks them in ``__post_init__``. The exponential mechanism over a million candidates and
@@ -60,7 +38,7 @@ class Mechanism(ABC, Generic[Output]):
     name
         What the trace and the certificate call it, such as ``"discrete Laplace"``.
     sensitivity
-        How much one unit moves what is measured; a class attribute or a field.
+        How much one edge moves what is measured; a class attribute or a field.
     proof
         The note that proves ε-privacy, or says what is missing.
     proven
@@ -71,6 +49,7 @@ class Mechanism(ABC, Generic[Output]):
     --------
     A mechanism of a plug-in, randomised response on one bit:
 
+    >>> from dataclasses import dataclass
     >>> from psgraph.privacy.budget import Budget
     >>> from psgraph.privacy.randomness import RandomSource
     >>> @dataclass(frozen=True)
@@ -78,7 +57,7 @@ class Mechanism(ABC, Generic[Output]):
     ...     bit: bool
     ...     name = "randomised response"
     ...     proof = "noisy-bit.md"
-    ...     sensitivity = per_edge(1)
+    ...     sensitivity = 1
     ...
     ...     @property
     ...     def shape(self):
@@ -96,7 +75,7 @@ class Mechanism(ABC, Generic[Output]):
     name: ClassVar[str]
     proof: ClassVar[str]
     proven: ClassVar[bool] = True
-    sensitivity: Sensitivity
+    sensitivity: int
 
     @property
     @abstractmethod
@@ -107,7 +86,7 @@ class Mechanism(ABC, Generic[Output]):
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Output:
         """The noisy result, with all randomness from `sampler`. Called by `Budget.run` only.
 
-        Privacy: `epsilon` for the unit of `sensitivity`, as `proof` shows.
+        Privacy: `epsilon` for one edge, as `proof` shows.
         """
 
     def distance(self, other: Self) -> int:

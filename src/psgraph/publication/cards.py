@@ -117,8 +117,8 @@ def plan_card(plan: Plan) -> str:
             row.case,
             row.described,
             exact_decimal(row.epsilon),
-            str(row.sensitivity),
-            significant(row.scale),
+            "" if row.sensitivity is None else str(row.sensitivity),
+            row.noise if row.scale is None else significant(row.scale),
         )
         for row in plan.rows
     ]

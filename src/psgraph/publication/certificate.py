@@ -14,7 +14,7 @@ from psgraph.errors import VerificationFailed, exact_decimal
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import Charge
-from psgraph.privacy.guarantee import ONE_EDGE, WEventPrivacy, exact_fraction
+from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.publication.promise import Promise
 
 __all__ = ["Certificate", "Release"]
@@ -82,9 +82,7 @@ class Certificate:
         """The certificate as plain values, exact numbers as text."""
         return {
             **self.promise.to_dict(),
-            "unit": ONE_EDGE,
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "timestamp": self.timestamp,
             "time": self.time,
             "spent": {
@@ -150,7 +148,7 @@ class Certificate:
             certificate = cls(
                 timestamp=content["timestamp"],
                 time=content["time"],
-                guarantee=WEventPrivacy(content["epsilon"], content["window"]),
+                guarantee=WEventPrivacy.from_dict(content),
                 charges=tuple(Charge.from_dict(charge) for charge in spent["mechanisms"]),
                 spent=exact_fraction(spent["timestamp"]),
                 window_spent=exact_fraction(spent["window"]),

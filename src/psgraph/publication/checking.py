@@ -6,10 +6,11 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from psgraph.errors import DataError, InvalidArgument, TermsChanged
+from psgraph.errors import DataError, InvalidArgument, TermsChanged, UnitMismatch
 from psgraph.graph import Graph, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Edge, Unit
 from psgraph.streams.statements import continues
 
 __all__ = [
@@ -19,11 +20,12 @@ __all__ = [
     "check_snapshot",
     "check_stream",
     "check_times",
+    "check_unit",
 ]
 
 _ROSTERS = {
     "given": "a roster given from outside",
-    "edges": "rosters read off the edges",
+    "edges": "rosters taken from the edges",
     "nodes": "the nodes of its graphs, declared public",
 }
 
@@ -48,6 +50,18 @@ def check_arguments(
             "Give an object such as psgraph.PSGraph()."
         )
     check_guarantee(guarantee)
+    check_unit(method, guarantee)
+
+
+def check_unit(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
+    """Refuse a guarantee for a unit that the method does not support."""
+    supported: tuple[type[Unit], ...] = getattr(method, "units", (Edge,))
+    if not isinstance(guarantee.unit, supported):
+        known = ", ".join(f"{unit.__name__}(…)" for unit in supported)
+        raise UnitMismatch(
+            f"method {method.name!r} cannot protect {guarantee.unit.text}\n"
+            f"Choose another method, or one of the units it supports: {known}."
+        )
 
 
 def check_guarantee(guarantee: WEventPrivacy) -> None:
@@ -75,7 +89,7 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
     Parameters
     ----------
     kind
-        The kind of roster the stream was begun with; None before the first timestamp.
+        The kind of roster the stream was started with; None before the first timestamp.
     """
     if not isinstance(snapshot, Snapshot):
         raise InvalidArgument(
@@ -89,24 +103,26 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
     found = snapshot.roster.declared
     if kind is not None and kind != found:
         raise TermsChanged(
-            f"this stream was begun with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"
-            "That changes what is public about the nodes. Continue as before, or begin a new "
-            "ledger."
+            f"this stream was started with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"
+            "That changes what is public about the nodes. Continue as before, or start a new "
+            "ledger.",
+            changed={"roster": (kind, found)},
         )
 
 
 def check_times(stated: str | None, before: str | None) -> None:
-    """Refuse a stream whose times come from elsewhere than those before.
+    """Refuse a stream whose times have a different source than before.
 
     A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
     """
     if stated is not None and before is not None and not continues(stated, before):
         raise TermsChanged(
-            "the times of this stream come from elsewhere than those before:\n"
-            f"  begun with  {before}\n"
-            f"  now         {stated}\n"
+            "the source of this stream's times has changed:\n"
+            f"  started with  {before}\n"
+            f"  now           {stated}\n"
             "That changes how long a window is, or what is public about the times. Continue as "
-            "before, or begin a new ledger."
+            "before, or start a new ledger.",
+            changed={"times": (before, stated)},
         )
 
 

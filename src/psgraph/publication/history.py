@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from psgraph.errors import OutOfOrder
-from psgraph.graph import Snapshot
+from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -128,6 +128,9 @@ class History(Protocol):
     def measurement_of(self, timestamp: int, classes: Iterable[type]) -> Any:
         """What the method learned at a sealed timestamp."""
 
+    def roster(self, digest: str) -> Roster | None:
+        """A roster by its digest."""
+
     def close(self) -> None:
         """Release the file."""
 
@@ -199,6 +202,10 @@ class MemoryHistory:
     def measurement_of(self, timestamp: int, classes: Iterable[type]) -> Any:
         del classes
         self._refuse(timestamp)
+
+    def roster(self, digest: str) -> Roster | None:
+        del digest
+        return None
 
     def close(self) -> None:
         pass

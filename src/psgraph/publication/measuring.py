@@ -9,7 +9,8 @@ from psgraph._version import __version__
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError
 from psgraph.graph import Snapshot
-from psgraph.methods.base import Method, check_caveat, measure_with
+from psgraph.methods.base import Method, check_caveat
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.publication.history import Measured
@@ -49,11 +50,11 @@ class Measuring:
         accountant: Accountant,
         *,
         times: str | None,
-        previous: Snapshot | None = None,
+        previous: Previous | None = None,
     ) -> Measured:
         """Measure the next timestamp. The result must be sealed before anything is shown.
 
-        `previous` is the snapshot of the timestamp before, for methods that read two.
+        `previous` is the timestamp before, for queries that read two snapshots.
 
         Privacy: ε of what the accountant granted, for one edge; all of it is charged, whether or
         not the method spends it. The request depends on released values only.
@@ -65,9 +66,8 @@ class Measuring:
         if self._seed is not None:
             self._sampler = make_sampler(self._noise, self._seed, timestamp)
         budget = Budget(allowance, self._sampler, spending=accountant)
-        measurement = measure_with(
-            self._method, snapshot, state, budget, self._engine, previous=previous
-        )
+        private = PrivateSnapshot(snapshot, budget, self._engine, previous=previous)
+        measurement = self._method.measure(private, state)
         if budget.spent > allowance:
             raise MethodError(f"method {self._method.name!r} spent more than it was allowed")
         check_caveat(self._method, budget.trace)

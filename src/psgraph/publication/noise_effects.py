@@ -13,13 +13,13 @@ improve them. How good the releases will be is for a rehearsal to show (`psgraph
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot, log, sqrt
 from typing import Any
 
-from psgraph.errors import exact_decimal
-from psgraph.methods.base import NoisePlan, Unit
+from psgraph.methods.base import NoisePlan
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.query import Counted
 
 __all__ = ["Effects", "Range", "effects_of", "nearby"]
 
@@ -52,8 +52,7 @@ class Effects:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "smallest_degree": _listed(self.degree),
             "edge_count_error": _listed(self.edge_error),
         }
@@ -65,7 +64,7 @@ def effects_of(
     """Return what the rows of a plan mean for a graph of this size.
 
     >>> guarantee = WEventPrivacy("1", window=1)
-    >>> row = NoisePlan("always", "degrees", guarantee.epsilon, 2, unit="degree")
+    >>> row = NoisePlan("always", "degrees", guarantee.epsilon, 2, counts="degree")
     >>> found = effects_of([row], guarantee, nodes=1000, edges=5000)
     >>> [round(degree) for degree in found.degree]
     [28, 28]
@@ -88,20 +87,20 @@ def nearby(guarantee: WEventPrivacy) -> list[WEventPrivacy]:
     [(0.5, 5), (2.0, 5), (1.0, 3), (1.0, 10)]
     """
     epsilon, window = guarantee.epsilon, guarantee.window
-    made = [WEventPrivacy(epsilon / 2, window), WEventPrivacy(epsilon * 2, window)]
+    made = [replace(guarantee, epsilon=each) for each in (epsilon / 2, epsilon * 2)]
     if window > 1:
-        made.append(WEventPrivacy(epsilon, (window + 1) // 2))
-    return [*made, WEventPrivacy(epsilon, 2 * window)]
+        made.append(replace(guarantee, window=(window + 1) // 2))
+    return [*made, replace(guarantee, window=2 * window)]
 
 
-def _scales(rows: Sequence[NoisePlan], unit: Unit) -> Iterable[float]:
-    """Yield, for each case that measures a unit, the scale of noise with the variance of all parts.
+def _scales(rows: Sequence[NoisePlan], counted: Counted) -> Iterable[float]:
+    """Yield for each case that counts something the noise scale with the variance of all terms.
 
     Laplace noise of that scale has heavier tails than the sum, so the result errs on the safe side.
     """
-    for case in dict.fromkeys(row.case for row in rows if row.unit == unit):
-        parts = [row for row in rows if row.unit == unit and row.case == case]
-        yield hypot(*(row.scale * sqrt(row.parts) for row in parts))
+    for case in dict.fromkeys(row.case for row in rows if row.counts == counted):
+        terms = [row for row in rows if row.counts == counted and row.case == case]
+        yield hypot(*(row.scale * sqrt(row.terms) for row in terms if row.scale is not None))
 
 
 def _range(values: Iterable[float]) -> Range:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from psgraph.errors import LedgerError, TermsChanged, exact_decimal
+from psgraph.errors import LedgerError, TermsChanged
 from psgraph.methods.base import Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.history import History, MemoryHistory
@@ -87,8 +87,7 @@ def _terms(
 ) -> Terms:
     """The terms of a stream."""
     return Terms(
-        epsilon=exact_decimal(guarantee.epsilon),
-        window=guarantee.window,
+        guarantee=guarantee,
         method=method.name,
         distribution_version=method.distribution_version,
         parameters=dict(method.parameters()),

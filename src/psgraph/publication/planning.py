@@ -10,7 +10,7 @@ from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.checking import check_guarantee
+from psgraph.publication.checking import check_guarantee, check_unit
 from psgraph.publication.noise_effects import Effects, effects_of, nearby
 from psgraph.publication.promise import Promise
 
@@ -62,8 +62,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.promise.to_dict(),
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "epsilon_per_timestamp": (
                 exact_decimal(self.guarantee.per_timestamp) if self.even else None
             ),
@@ -111,6 +110,7 @@ def plan(
     if edges is not None and edges > nodes * (nodes - 1) // 2:
         raise InvalidArgument(f"{edges:,} edges are more than {nodes:,} nodes can have")
     chosen = choose_method(method)
+    check_unit(chosen, guarantee)
     rows = tuple(chosen.plan(guarantee, nodes=nodes))
     return Plan(
         guarantee,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -65,7 +65,7 @@ class Promise:
         factor = Fraction(1) if self.caveat is None else self.caveat.factor
         if factor is None:
             return None
-        return WEventPrivacy(self.guarantee.epsilon * factor, self.guarantee.window)
+        return replace(self.guarantee, epsilon=self.guarantee.epsilon * factor)
 
     @property
     def private(self) -> bool:
@@ -106,7 +106,7 @@ class Promise:
         provides = self.provides
         if provides is None:
             return f"No privacy is promised: {caveat}"
-        promise = f"{provides.promise} {caveat}".rstrip()
+        promise = f"{provides.text} {caveat}".rstrip()
         if self.seeded:
             return (
                 "No privacy is promised: this release was made with a known seed, for research. "
@@ -165,17 +165,17 @@ def refuse_without_promise(
 def _no_protection(guarantee: WEventPrivacy) -> str:
     """Say what a large ε means.
 
-    >>> _no_protection(WEventPrivacy("20", window=5))[:52]
-    'ε = 20 per window is no protection: an edge can make'
-    >>> _no_protection(WEventPrivacy("20", window=5))[52:]
+    >>> _no_protection(WEventPrivacy("20", window=5))[:53]
+    'ε = 20 per window is no protection: one edge can make'
+    >>> _no_protection(WEventPrivacy("20", window=5))[53:]
     ' a release e^20 ≈ 485 million times as likely'
     """
     epsilon = exact_decimal(guarantee.epsilon)
     if len(epsilon) > 12:
         epsilon = f"{float(guarantee.epsilon):.3g}"
     return (
-        f"ε = {epsilon} per window is no protection: an edge can make a release e^{epsilon} ≈ "
-        f"{_power_of_e(guarantee.epsilon)} times as likely"
+        f"ε = {epsilon} per window is no protection: {guarantee.unit.noun} can make a release "
+        f"e^{epsilon} ≈ {_power_of_e(guarantee.epsilon)} times as likely"
     )
 
 

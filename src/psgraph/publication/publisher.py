@@ -18,8 +18,9 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import OutOfOrder
-from psgraph.graph import Snapshot
+from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
+from psgraph.methods.private import Previous
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
 from psgraph.publication.checking import (
@@ -113,7 +114,8 @@ class Publisher:
         self._measuring = Measuring(method, engine, seed=seed, noise=noise)
         self._progress = progress
         self._cursor = 0
-        self._latest: tuple[int, Snapshot] | None = None  # for methods that read two snapshots
+        self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
+        self._grown: tuple[int, SyntheticGraph] | None = None  # for those that grow from a release
         self._lock = threading.RLock()
         self._directory = None if out is None else ReleaseDirectory(as_path(out, "out"))
         self._history = open_history(
@@ -279,16 +281,18 @@ class Publisher:
             if number < following:
                 snapshot = self._history.as_sealed(number, snapshot)
                 release = self._earlier.release(number, snapshot)
+                self._keep_graph(release)
             else:
                 release = self._publish_next(snapshot, times)
             self._cursor = number + 1
-            if self.method.remembers_snapshot:
-                self._latest = number, snapshot
+            if self.method.reads_previous():
+                self._latest = number, Previous.of(snapshot, release.certificate.charges)
             return release
 
     def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
+        self._graph_before(self._accountant.timestamps)  # if it is lost, nothing is measured
         before, previous = self._latest or (-1, None)
         if before != self._accountant.timestamps - 1:
             previous = None
@@ -312,11 +316,25 @@ class Publisher:
     def _release(self, seal: Seal) -> Release:
         """Make, write and record the release of the last sealed timestamp."""
         previous = self._history.previous_certificate(seal.timestamp)
-        release = self._synthesis.release(seal, self._state, previous)
+        before = self._graph_before(seal.timestamp)
+        release = self._synthesis.release(seal, self._state, previous, before)
         with phase("seal"):
             self._history.record_release(seal.timestamp, release.certificate.digest)
             self._unfinished = None
+        self._keep_graph(release)
         return release
+
+    def _graph_before(self, timestamp: int) -> SyntheticGraph | None:
+        """The release before a timestamp, kept, read or made again, if the method grows from it."""
+        if timestamp == 0 or not self.method.grows_from_release:
+            return None
+        if self._grown is None or self._grown[0] != timestamp - 1:
+            self._grown = timestamp - 1, self._earlier.graph(timestamp - 1)
+        return self._grown[1]
+
+    def _keep_graph(self, release: Release) -> None:
+        if self.method.grows_from_release:
+            self._grown = release.timestamp, release.graph
 
 
 def _length(stream: Iterable[Snapshot]) -> int | None:

@@ -56,6 +56,7 @@ class Synthesis:
         seal: Seal,
         state: Any,
         previous: str | None,
+        before: SyntheticGraph | None,
         check: Callable[[Certificate], None] = lambda _: None,
     ) -> Release:
         """The release of a sealed timestamp, written unless it is there already.
@@ -69,11 +70,13 @@ class Synthesis:
             After this timestamp.
         previous
             The digest of the certificate before it.
+        before
+            The graph of that certificate, for a method that grows from it.
         check
             Called with the certificate before anything is shown; refuses one by an error.
         """
         rng = np.random.Generator(np.random.PCG64(seal.seed))
-        graph = self._method.synthesise(state, rng, self._engine)
+        graph = self._method.synthesise(state, before, rng, self._engine)
         if graph.roster.digest != seal.roster:
             raise MethodError(f"method {self._method.name!r} changed the roster")
         if not self._encode:

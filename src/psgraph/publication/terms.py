@@ -1,13 +1,13 @@
-"""The terms of a stream: everything its promise rests on, fixed when its ledger is begun."""
+"""The terms of a stream: everything its promise rests on, fixed when its ledger is started."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Edge
 from psgraph.publication.locations import same_place
 
 __all__ = ["Terms"]
@@ -15,7 +15,7 @@ __all__ = ["Terms"]
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms a ledger was begun under. They can't change afterwards.
+    """The terms a ledger was started under. They cannot change afterwards.
 
     Attributes
     ----------
@@ -24,14 +24,13 @@ class Terms:
     seed
         None for a private stream.
     noise
-        The sampler: "exact" or "opendp". None in a ledger begun by version 0.1.0, which did not
+        The sampler: "exact" or "opendp". None in a ledger started by version 0.1.0, which did not
         record it.
     out
         The directory of the releases, relative to the ledger, so that both can be moved together.
     """
 
-    epsilon: str
-    window: int
+    guarantee: WEventPrivacy
     method: str
     distribution_version: int
     parameters: dict[str, Any]
@@ -39,13 +38,12 @@ class Terms:
     noise: str | None
     out: str | None
 
-    @property
-    def guarantee(self) -> WEventPrivacy:
-        return WEventPrivacy(self.epsilon, self.window)
-
     def to_bytes(self) -> bytes:
         """The terms as stored by this version: canonical JSON."""
-        return _canonical(asdict(self))
+        stated = self.guarantee.to_dict()
+        if self.guarantee.unit == Edge():  # stored as by versions that knew no other unit
+            del stated["unit"]
+        return _canonical(self._values() | stated)
 
     @classmethod
     def from_bytes(cls, content: object) -> Terms:
@@ -53,47 +51,60 @@ class Terms:
         if not isinstance(content, bytes):
             raise ValueError("not terms")
         try:
-            fields = json.loads(content)
-            if _canonical(fields) != content:
+            stored = json.loads(content)
+            if _canonical(stored) != content:
                 raise ValueError("not terms")
-            if "law" in fields:  # version 0.1.0
-                fields = {**fields, "distribution_version": fields["law"], "noise": None}
-                del fields["law"]
-            terms = cls(**fields)
-            _ = terms.guarantee
+            if "law" in stored:  # version 0.1.0
+                stored = {**stored, "distribution_version": stored["law"], "noise": None}
+                del stored["law"]
+            guarantee = WEventPrivacy.from_dict(stored)
+            values = {name: stored[name] for name in stored.keys() - guarantee.to_dict().keys()}
+            terms = cls(guarantee=guarantee, **values)
             if not isinstance(terms.parameters, dict):
                 raise ValueError("not terms")
-        except (AttributeError, RecursionError, TypeError, ValueError):
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             raise ValueError("not terms") from None
         return terms
 
-    def differences(self, other: Terms) -> Iterator[str]:
-        """Describe what differs, one line each. A sampler that was not recorded never differs.
+    def differences(self, other: Terms) -> dict[str, tuple[object, object]]:
+        """Return what differs, both values by name. A sampler that was not recorded never differs.
 
         Parameters of two methods are not compared: the methods differ, and that is said.
         """
-        stored, asked = self._flat(), other._flat()
-        for name in stored | asked:
+        stored, given = self._flat(), other._flat()
+        found: dict[str, tuple[object, object]] = {}
+        for name in stored | given:
             if name.startswith("parameter ") and self.method != other.method:
                 continue
-            old, new = stored.get(name), asked.get(name)
+            old, new = stored.get(name), given.get(name)
             if old == new or (name == "noise" and old is None):
                 continue
             if name == "out" and same_place(old, new):
                 continue
-            if name == "seed":
-                old, new = _seeded(old), _seeded(new)
-            yield f"  {name:<20} begun with {old}, now {new}"
+            found[name] = (_seeded(old), _seeded(new)) if name == "seed" else (old, new)
+        return found
 
     def _flat(self) -> dict[str, Any]:
-        fields = asdict(self)
-        parameters: dict[str, Any] = fields.pop("parameters")
+        values = self._values()
+        parameters: dict[str, Any] = values.pop("parameters")
         # A plug-in's parameter may be called "window", and must not hide the window.
-        return fields | {f"parameter {name}": value for name, value in parameters.items()}
+        return (
+            self.guarantee.to_dict()
+            | values
+            | {f"parameter {name}": value for name, value in parameters.items()}
+        )
+
+    def _values(self) -> dict[str, Any]:
+        """Everything except the guarantee, by name."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "guarantee"
+        }
 
 
-def _canonical(fields: Any) -> bytes:
-    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+def _canonical(values: Any) -> bytes:
+    return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _seeded(seed: int | None) -> str:

@@ -48,8 +48,7 @@ class Verification:
             "releases": self.releases,
             "pending": self.pending,
             "ledger": self.ledger,
-            "epsilon": self.epsilon,
-            "window": self.window,
+            **self.promise.guarantee.to_dict(),
             "largest_window_spent": self.largest_window_spent,
         }
 

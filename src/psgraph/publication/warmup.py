@@ -23,7 +23,6 @@ from psgraph.methods.base import Method, find_method
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -84,7 +83,7 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
             counts.counts,
             size=_CELLS,
             threshold=norm_sub_threshold,
-            sensitivity=per_edge(1),
+            sensitivity=1,
         ),
         epsilon=Fraction(8),
         label="warm-up",

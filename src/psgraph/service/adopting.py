@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from psgraph.errors import InvalidArgument, LedgerError
+from psgraph.errors import InvalidArgument, LedgerError, exact_decimal
 from psgraph.graph import Roster
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
@@ -50,8 +50,8 @@ def adopt(service: Service, name: str, out: Path) -> Stream:
     try:
         new = NewStream(
             name=name,
-            epsilon=terms.epsilon,
-            window=terms.window,
+            epsilon=exact_decimal(terms.guarantee.epsilon),
+            window=terms.guarantee.window,
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
             roster="edges" if kind == "edges" else "list",

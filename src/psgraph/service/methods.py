@@ -24,5 +24,5 @@ def build_method(
     """
     method = find_method(name).from_settings(dict(parameters))
     for row in method.plan(guarantee, nodes=1):
-        Sampler.rounded_rate(row.epsilon / row.sensitivity)
+        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
     return method

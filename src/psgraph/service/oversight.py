@@ -30,8 +30,7 @@ def budget_of(stream: Stream) -> Budget:
     spending = Spending.of(accountant)
     times = [each.time for each in certificates]
     return Budget(
-        epsilon=exact_decimal(stream.guarantee.epsilon),
-        window=stream.guarantee.window,
+        **stream.guarantee.to_dict(),
         window_in_time=window_in_time(stream.guarantee.window, stream.statement, times),
         timestamps=len(certificates),
         spent=exact_decimal(spending.spent),

@@ -111,6 +111,7 @@ class StreamView(_Strict):
 
     name: str
     title: str
+    unit: str = Field(description="What the promise protects, in words.")
     epsilon: str
     window: int
     method: str
@@ -210,6 +211,7 @@ class SpendRow(_Strict):
 
 
 class Budget(_Strict):
+    unit: str = Field(description="What the promise protects, in words.")
     epsilon: str
     window: int
     window_in_time: str | None

@@ -32,7 +32,8 @@ def stream_view(service: Service, stream: Stream) -> StreamView:
     else:
         nodes = None if roster is None else len(roster)
     return StreamView(
-        **terms.model_dump(exclude={"seed", "parameters"}),
+        **terms.model_dump(exclude={"seed", "parameters", "epsilon", "window"}),
+        **stream.guarantee.to_dict(),
         parameters=dict(terms.parameters),
         private=stream.promise.private,
         promise=stream.promise.text,

@@ -12,7 +12,8 @@ import numpy as np
 
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, measure_with
+from psgraph.methods.base import Method
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -112,19 +113,22 @@ def measure(
     *,
     seed: int,
     accountant: Accountant,
-    previous: Snapshot | None = None,
+    previous: Previous | None = None,
 ) -> tuple[Any, Budget]:
     """One measurement and the budget it came from: what the method requests."""
     granted = method.request(state, accountant)
     accountant.check(granted)
     budget = Budget(granted, Sampler(RandomSource.seeded(seed)), spending=accountant)
-    measurement = measure_with(method, snapshot, state, budget, ENGINE, previous=previous)
-    return measurement, budget
+    private = PrivateSnapshot(snapshot, budget, ENGINE, previous=previous)
+    return method.measure(private, state), budget
 
 
-def rerun(method: Method[Any, Any], state: Any, *, seed: int) -> SyntheticGraph:
-    """The graph of a state, with the numbers that belong to `seed`."""
-    return method.synthesise(state, np.random.Generator(np.random.PCG64(seed)), ENGINE)
+def rerun(
+    method: Method[Any, Any], state: Any, before: SyntheticGraph | None, *, seed: int
+) -> SyntheticGraph:
+    """The graph of a state and of the release before, with the numbers that belong to `seed`."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return method.synthesise(state, before if method.grows_from_release else None, rng, ENGINE)
 
 
 def run(
@@ -137,7 +141,7 @@ def run(
     poison: bool = False,
 ) -> Iterator[Step]:
     """Publish a stream. With `poison` the edges are overwritten as soon as they are measured."""
-    state, previous = None, None
+    state, previous, graph = None, None, None
     accountant = spending(allowance=allowance, window=window)
     for index, given in enumerate(snapshots):
         snapshot = _fresh(given)
@@ -153,9 +157,10 @@ def run(
             for ends in (snapshot.u, snapshot.v):
                 ends.flags.writeable = True
                 ends[...] = 0
-        accountant, previous = accountant.record(budget.epsilon), _fresh(given)
+        accountant = accountant.record(budget.epsilon)
+        previous = Previous.of(_fresh(given), budget.trace)
         state = method.update(state, measurement)
-        graph = rerun(method, state, seed=100 * seed + index)
+        graph = rerun(method, state, graph, seed=100 * seed + index)
         yield Step(snapshot, measurement, state, graph, budget.trace, budget.spent, budget.epsilon)
 
 

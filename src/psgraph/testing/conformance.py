@@ -20,8 +20,9 @@ import numpy as np
 
 from psgraph.errors import MethodError
 from psgraph.graph import SyntheticGraph
-from psgraph.methods.base import Caveat, Method, check_caveat
-from psgraph.privacy.budget import Charge
+from psgraph.methods.base import Caveat, Method, NoisePlan, check_caveat
+from psgraph.methods.private import Previous
+from psgraph.privacy.budget import RESERVED, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication import records
 from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, spending, streams
@@ -157,24 +158,28 @@ def _states_what_is_not_proven(method: AnyMethod) -> None:
 
 
 def _charges_what_it_plans(method: AnyMethod) -> None:
-    for allowance in ALLOWANCES:
+    for allowance, window in _settings(method):
+        guarantee = WEventPrivacy(allowance * window, window=window)
         for case, snapshots in streams().items():
-            for step in run(method, snapshots, allowance=allowance):
-                rows = method.plan(
-                    WEventPrivacy(allowance, window=1), nodes=len(step.snapshot.roster)
+            for step in run(method, snapshots, allowance=allowance, window=window):
+                drawn = [charge for charge in step.trace if charge.mechanism != RESERVED]
+                planned: dict[str, list[NoisePlan]] = {}
+                for row in method.plan(guarantee, nodes=len(step.snapshot.roster)):
+                    planned.setdefault(row.case, []).append(row)
+                assert not drawn or any(
+                    all(any(_is_planned(charge, row) for row in rows) for charge in drawn)
+                    for rows in planned.values()
+                ), (
+                    f"on {case}, with a window of {window}, it drew "
+                    f"{_listed(_signature(tuple(drawn)))}, which no case of its plan has"
                 )
-                drawn = {
-                    (charge.label, charge.epsilon, charge.sensitivity)
-                    for charge in step.trace
-                    if charge.mechanism == "discrete Laplace"
-                }
-                planned: dict[str, set[tuple[str, Fraction, int]]] = {}
-                for row in rows:
-                    line = (row.label, row.epsilon, row.sensitivity)
-                    planned.setdefault(row.case, set()).add(line)
-                assert any(drawn <= lines for lines in planned.values()) or not drawn, (
-                    f"on {case} it drew {_listed(drawn)}, which no case of its plan has"
-                )
+
+
+def _is_planned(charge: Charge, row: NoisePlan) -> bool:
+    """Whether a row of a plan announces a charge: its label, mechanism, ε and sensitivity."""
+    paid = charge.epsilon >= row.epsilon if row.at_least else charge.epsilon == row.epsilon
+    moved = row.sensitivity in (None, charge.sensitivity)
+    return paid and moved and (charge.label, charge.mechanism) == (row.label, row.noise)
 
 
 def _draws_from_its_budget_only(method: AnyMethod) -> None:
@@ -224,7 +229,7 @@ def _shows_nothing_without_noise(method: AnyMethod) -> None:
 def _synthesises_from_sealed_values(method: AnyMethod) -> None:
     unused = copy.deepcopy(method)
     for case, snapshots in streams().items():
-        state = None
+        state, graph = None, None
         for index, step in enumerate(run(method, snapshots)):
             pristine = copy.deepcopy(unused)  # what a method did before must not matter
             state = pristine.update(state, _stored(pristine, step.measurement))
@@ -233,10 +238,11 @@ def _synthesises_from_sealed_values(method: AnyMethod) -> None:
                 "must depend on nothing but the state and the measurement"
             )
             state = _stored(pristine, state)
-            assert rerun(pristine, state, seed=index) == step.graph, (
-                f"on {case} the graph made from the stored state is another one: synthesise "
-                "must depend on nothing but the state and its random numbers"
+            assert rerun(pristine, state, graph, seed=index) == step.graph, (
+                f"on {case} the graph made from the stored state is another one: synthesise must "
+                "depend on nothing but the state, the release before and its random numbers"
             )
+            graph = step.graph
 
 
 def _does_not_look_again(method: AnyMethod) -> None:
@@ -275,8 +281,8 @@ def _settings(method: AnyMethod) -> list[tuple[Fraction, int]]:
 
 
 def _windows(method: AnyMethod) -> tuple[int, ...]:
-    """Windows that make a difference: one is enough where every timestamp takes the same share."""
-    return (1,) if type(method).request is Method.request else (1, 3)
+    """Windows that make a difference: two are enough where every timestamp takes the same share."""
+    return (1, 2) if type(method).request is Method.request else (1, 3)
 
 
 def _pairs_of(
@@ -291,7 +297,7 @@ def _pairs_of(
             after = start.record(before.granted)
             for when, state, accountant, previous in (
                 ("at first", None, start, None),
-                ("later", before.state, after, pair[0]),
+                ("later", before.state, after, Previous.of(pair[0], before.trace)),
             ):
                 one, other = (
                     [

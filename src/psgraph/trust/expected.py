@@ -78,8 +78,7 @@ class ExpectedErrors:
         """Plain data, ready for JSON; a missing number is None."""
         return {
             "method": self.method,
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "releases": self.releases,
             "timestamps": self.timestamps,
             "times": list(self.times),

@@ -17,7 +17,8 @@ import numpy as np
 from psgraph._runtime.arrays import Floats
 
 if TYPE_CHECKING:
-    from psgraph.methods.base import Method, Unit
+    from psgraph.methods.base import Method
+    from psgraph.privacy.query import Counted
     from psgraph.publication.certificate import Certificate
 
 __all__ = ["NOISE_FORMS", "NoiseForm", "edge_margin"]
@@ -79,15 +80,15 @@ def _edge_variance(
     """Return the variance of the noise on the number of edges, at every timestamp."""
     last = certificates[-1]
     plan = method.plan(last.guarantee, nodes=max(last.nodes, 1))
-    counted: dict[str, tuple[Unit, int]] = {row.label: (row.unit, row.parts) for row in plan}
+    counted: dict[str, tuple[Counted, int]] = {row.label: (row.counts, row.terms) for row in plan}
     found = []
     for certificate in certificates:
-        noise: dict[Unit, float] = {}
+        noise: dict[Counted, float] = {}
         for charge in certificate.charges:
-            unit, parts = counted.get(charge.label, ("", 1))
-            if unit and charge.epsilon:
-                variance = 2 * (charge.sensitivity / float(charge.epsilon)) ** 2 * parts
-                noise[unit] = noise.get(unit, 0.0) + variance
+            what, terms = counted.get(charge.label, ("", 1))
+            if what and charge.epsilon:
+                variance = 2 * (charge.sensitivity / float(charge.epsilon)) ** 2 * terms
+                noise[what] = noise.get(what, 0.0) + variance
         precision = 1 / noise["edges"] if "edges" in noise else 0.0
         if degrees and "degree" in noise:  # their sum is twice the number of edges
             precision += 4 / (max(certificate.nodes, 1) * noise["degree"])

@@ -16,7 +16,8 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, find_method, measure_with
+from psgraph.methods.base import Method, find_method
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -54,18 +55,20 @@ def rerun(
     True
     """
     engine, accountant = LocalEngine(), Accountant(guarantee)
-    state, previous = None, None
+    state, previous, made = None, None, None
     for timestamp, graph in enumerate(graphs):
         snapshot = Snapshot(graph.roster, graph.u, graph.v, time=graph.time)
         sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
         granted = method.request(state, accountant)
         budget = Budget(granted, sampler, spending=accountant)
-        measurement = measure_with(method, snapshot, state, budget, engine, previous=previous)
+        private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
+        measurement = method.measure(private, state)
         accountant = accountant.record(granted)
         state = method.update(state, measurement)
         rng = np.random.Generator(np.random.PCG64(sampler.source.bits(63)))
-        yield method.synthesise(state, rng, engine)
-        previous = snapshot
+        made = method.synthesise(state, made if method.grows_from_release else None, rng, engine)
+        yield made
+        previous = Previous.of(snapshot, budget.trace)
 
 
 def method_of(certificates: Sequence[Certificate]) -> tuple[Method[Any, Any], WEventPrivacy]:

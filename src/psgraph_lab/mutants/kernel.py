@@ -28,18 +28,18 @@ SPARSE = "psgraph.privacy.mechanisms.sparse"
 
 
 def _draw_then_charge(
-    self: Budget, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str
+    self: Budget, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str, **_more: Any
 ) -> Any:
     drawn = mechanism.draw(self._sampler, epsilon)
     self._take(epsilon, label)
     self._record(
-        Charge(mechanism.name, label, epsilon, mechanism.sensitivity.amount, tuple(mechanism.shape))
+        Charge(mechanism.name, label, epsilon, mechanism.sensitivity, tuple(mechanism.shape))
     )
     return drawn
 
 
 def _float_laplace(self: LaplaceCounts, _sampler: Sampler, epsilon: Fraction) -> Any:
-    scale = self.sensitivity.amount / float(epsilon)
+    scale = self.sensitivity / float(epsilon)
     return np.rint(self.values + np.random.default_rng().laplace(0, scale, self.values.shape))
 
 
@@ -48,9 +48,7 @@ def _clock_source() -> RandomSource:
 
 
 def _free_parts(self: Budget, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
-    return tuple(
-        Budget(epsilon, self._sampler, unit=self.unit, spending=self.spending) for _ in parts
-    )
+    return tuple(Budget(epsilon, self._sampler, spending=self.spending) for _ in parts)
 
 
 def _parallel_everything(self: Budget, epsilon: Fraction, label: str) -> None:
@@ -70,8 +68,8 @@ def _round_up(value: Fraction, *, denominator: int, largest: int) -> tuple[int, 
     return -(-value.numerator * denominator // value.denominator), denominator
 
 
-_DOUBLED = ("epsilon / self.sensitivity.amount", "2 * epsilon / self.sensitivity.amount")
-_FORGOTTEN = ("epsilon / self.sensitivity.amount", "epsilon")
+_DOUBLED = ("epsilon / self.sensitivity", "2 * epsilon / self.sensitivity")
+_FORGOTTEN = ("epsilon / self.sensitivity", "epsilon")
 
 KERNEL = (
     Mutant(
@@ -135,7 +133,7 @@ KERNEL = (
         "psgraph",
         (
             Edit(
-                f"{BUDGET}._take", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"
+                f"{BUDGET}.check", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"
             ),
         ),
         ("rules",),

@@ -10,7 +10,9 @@ import numpy as np
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
+from psgraph.methods.plus.queries import KeptEdges
 from psgraph.methods.plus.state import PlusMeasurement, PlusState
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -34,6 +36,16 @@ def silent_budget(epsilon: Fraction = Fraction(100)) -> Budget:
 
 def noisy_budget(epsilon: Fraction, spending: Accountant, seed: int) -> Budget:
     return Budget(epsilon, Sampler(RandomSource.seeded(seed)), spending=spending)
+
+
+def asking(snapshot: Snapshot, budget: Budget, previous: Snapshot | None = None) -> PrivateSnapshot:
+    """A snapshot to ask; the one before has paid for whatever is asked of both."""
+    paid = None
+    if previous is not None:
+        before = PrivateSnapshot(previous, silent := silent_budget(), ENGINE)
+        before.reserve(KeptEdges(), epsilon=silent.remaining)
+        paid = Previous.of(previous, silent.trace)
+    return PrivateSnapshot(snapshot, budget, ENGINE, previous=paid)
 
 
 def random_snapshot(rng: np.random.Generator, nodes: int, density: float) -> Snapshot:
@@ -83,11 +95,12 @@ def publish(
     """Run a method by hand; yields what it was granted, its budget, measurement and state."""
     accountant = Accountant(WEventPrivacy(epsilon, window=window))
     state: PlusState | None = None
-    previous: Snapshot | None = None
+    previous: Previous | None = None
     for index, snapshot in enumerate(snapshots):
         granted = method.request(state, accountant)
         budget = noisy_budget(granted, accountant, 1000 * seed + index)
-        measurement = method.measure(snapshot, state, budget, ENGINE, previous=previous)
+        private = PrivateSnapshot(snapshot, budget, ENGINE, previous=previous)
+        measurement = method.measure(private, state)
         state = method.update(state, measurement)
-        accountant, previous = accountant.record(granted), snapshot
+        accountant, previous = accountant.record(granted), Previous.of(snapshot, budget.trace)
         yield granted, budget, measurement, state

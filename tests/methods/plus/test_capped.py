@@ -11,10 +11,10 @@ from psgraph.engines.base import Edges
 from psgraph.methods.plus import capped_triangles
 from psgraph.methods.plus.capped import Cap, best_cap
 from psgraph.methods.plus.capped_triangles import kept_by_both
-from psgraph.methods.plus.queries import LABELS, measure_structure
+from psgraph.methods.plus.queries import CappedTriangleCount, measure_structure
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
 
-from .snapshots import ENGINE, one_edge_changed, random_snapshot, silent_budget
+from .snapshots import asking, one_edge_changed, random_snapshot, silent_budget
 from .test_queries import EVERYTHING
 
 PAIRS = list(combinations(range(5), 2))
@@ -94,18 +94,16 @@ def test_the_capped_query_moves_by_no_more_than_it_states(rng):
         budget = silent_budget()
         one, other = (
             measure_structure(
-                snapshot,
+                asking(snapshot, budget),
                 classes,
                 np.arange(3),
                 EVERYTHING,
-                budget,
-                ENGINE,
                 cap=cap,
                 numbers=order,
             )
             for snapshot in (before, one_edge_changed(rng, before))
         )
-        charged = [charge for charge in budget.trace if charge.label == LABELS["triangles"][0]]
+        charged = [charge for charge in budget.trace if charge.label == CappedTriangleCount.label]
         assert {charge.sensitivity for charge in charged} == {cap.sensitivity}
         most = max(most, abs(one.noisy_triangles - other.noisy_triangles))
     assert 0 < most <= cap.sensitivity

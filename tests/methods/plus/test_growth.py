@@ -14,6 +14,8 @@ from psgraph.errors import MethodError
 from psgraph.methods.plus import growth, labelling
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan, follow, rehearse
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import adjacency
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -32,7 +34,7 @@ def plan_of(nodes: int, labels: int, *, dealt: int = 0, seed: int = 0) -> Plan:
 
 def noisy_rows(snapshot, plan, epsilon, *, seed=1, sampler=Sampler):
     budget = Budget(Fraction(100), sampler(RandomSource.seeded(seed)))
-    drawn = GrowthPass(*ENGINE.adjacency(snapshot), plan)
+    drawn = GrowthPass(*adjacency(PrivateEdges(snapshot, ENGINE)), plan)
     return budget.run(drawn, epsilon=epsilon, label="rows")
 
 
@@ -54,7 +56,7 @@ def counts_along(snapshot, plan, released, monkeypatch) -> np.ndarray:
 
     with monkeypatch.context() as patch:
         patch.setattr(labelling, "_place", forced)
-        GrowthPass(*ENGINE.adjacency(snapshot), plan).draw(
+        GrowthPass(*adjacency(PrivateEdges(snapshot, ENGINE)), plan).draw(
             Silent(RandomSource.seeded(1)), Fraction(1)
         )
     return counts
@@ -115,7 +117,7 @@ def test_compiled_and_interpreted_passes_agree(request):
         rows = noisy_rows(snapshot, plan, Fraction(2))
         progress = follow(plan, rows, 2.0)
         rng = np.random.default_rng(1)
-        there = rehearse(plan, *ENGINE.adjacency(snapshot), 2.0, rng)
+        there = rehearse(plan, *adjacency(PrivateEdges(snapshot, ENGINE)), 2.0, rng)
         return rows.tolist(), progress.found.tolist(), progress.evidence.tobytes(), there.tolist()
 
     compiled = everything()

@@ -10,7 +10,7 @@ import pytest
 from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.queries import LABELS
+from psgraph.methods.plus.queries import KeptEdges
 from psgraph.metrics import edge_overlap
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -19,7 +19,7 @@ from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
 from psgraph.testing import check_method
 
-from .snapshots import ENGINE, hubs_and_leaves, noisy_budget, publish, random_snapshot
+from .snapshots import ENGINE, asking, hubs_and_leaves, noisy_budget, publish, random_snapshot
 
 NOTHING = {"curve": False, "hubs": False, "persistence": False, "clustering": False}
 
@@ -76,7 +76,7 @@ def test_it_is_defined_on_every_valid_stream(case, epsilon, window):
     ):
         assert budget.spent == granted
         spent.append(granted)
-        graph = PSGraphPlus().synthesise(state, np.random.default_rng(0), ENGINE)
+        graph = PSGraphPlus().synthesise(state, None, np.random.default_rng(0), ENGINE)
         assert graph.roster == stream[index].roster
         assert graph.edge_count == state.edge_count
         assert (graph.u < graph.v).all()
@@ -93,7 +93,7 @@ def test_a_graph_that_stays_is_published_with_the_right_size_and_degrees():
 
 
 def overlap(before, after) -> float:
-    one, other = (PSGraphPlus().synthesise(state, None, ENGINE) for state in (before, after))
+    one, other = (PSGraphPlus().synthesise(state, None, None, ENGINE) for state in (before, after))
     return edge_overlap(one, other)
 
 
@@ -139,7 +139,7 @@ def test_less_than_it_requested_is_refused_before_anything_is_measured():
     accountant = Accountant(WEventPrivacy("1", window=5))
     budget = noisy_budget(Fraction(1, 5), accountant, 1)
     with pytest.raises(MethodError, match="less than it requested"):
-        PSGraphPlus().measure(BIG, None, budget, ENGINE)
+        PSGraphPlus().measure(asking(BIG, budget), None)
     assert budget.spent == 0
 
 
@@ -170,7 +170,7 @@ def test_edges_kept_are_skipped_after_a_restart_and_their_share_is_not_spent(tmp
     with Publisher(PSGraphPlus(), guarantee, out=tmp_path / "two") as publisher:
         publisher._cursor = 1  # as after `resume`: the first snapshot is not handed in again
         restarted = publisher.publish(BIG)
-    kept = LABELS["persistence"][0]
+    kept = KeptEdges.label
     assert kept in labels_of(unbroken[1])
     assert kept not in labels_of(restarted)
     assert restarted.certificate.spent == unbroken[1].certificate.spent
@@ -184,13 +184,13 @@ def test_a_snapshot_handed_in_again_serves_the_query_about_edges_kept(tmp_path):
         publisher.publish(BIG)
     with Publisher(PSGraphPlus(), guarantee, out=tmp_path) as publisher:
         publisher.publish(BIG)  # handed back
-        assert LABELS["persistence"][0] in labels_of(publisher.publish(BIG))
+        assert KeptEdges.label in labels_of(publisher.publish(BIG))
 
 
 def test_the_plan_names_the_queries_of_each_kind_of_timestamp():
     rows = PSGraphPlus().plan(WEventPrivacy("4", window=5), nodes=1000)
     cases = {row.case for row in rows}
-    assert len(cases) == 6
+    assert len(cases) == 8
     assert {row.label for row in rows} >= {"edges", "degrees", "degree curve", "edges kept"}
     assert {row.case for row in PSGraphPlus().plan(WEventPrivacy("1", window=1), nodes=9)} == {
         "first timestamp",

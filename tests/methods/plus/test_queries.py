@@ -14,15 +14,18 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus.hubs import NoisyHubs
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (
-    LABELS,
+    QUERIES,
+    KeptEdges,
+    TriangleCount,
     measure_communities,
     measure_sizes,
     measure_structure,
 )
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
+from psgraph.methods.private import PrivateEdges
 
-from .snapshots import ENGINE, one_edge_changed, random_snapshot, silent_budget
+from .snapshots import ENGINE, asking, one_edge_changed, random_snapshot, silent_budget
 
 NODES = 40
 EVERYTHING = Shares(
@@ -34,11 +37,11 @@ EVERYTHING = Shares(
 
 
 def sizes(snapshot, previous):
-    return measure_sizes(snapshot, previous, EVERYTHING, silent_budget(), ENGINE)
+    return measure_sizes(asking(snapshot, silent_budget(), previous), EVERYTHING)
 
 
 def structure(snapshot, classes, hubs):
-    return measure_structure(snapshot, classes, hubs, EVERYTHING, silent_budget(), ENGINE)
+    return measure_structure(asking(snapshot, silent_budget()), classes, hubs, EVERYTHING)
 
 
 def moved(one, other) -> int:
@@ -68,8 +71,8 @@ def test_one_edge_moves_no_query_by_more_than_its_sensitivity(rng, density):
             "hubs": moved(here.noisy_hub_edges, there.noisy_hub_edges),
         }
         most = {query: max(most[query], change[query]) for query in most}
-    assert all(most[query] <= LABELS[query][1] for query in most), most
-    assert most["nodes"] == LABELS["nodes"][1]  # and the bounds are reached
+    assert all(most[query] <= QUERIES[query][0].sensitivity for query in most), most
+    assert most["nodes"] == QUERIES["nodes"][0].sensitivity  # and the bounds are reached
 
 
 def test_edges_kept_move_by_one_for_each_of_the_two_snapshots(rng):
@@ -101,16 +104,16 @@ def test_one_edge_changes_triangles_by_no_more_than_the_reach(rng, density):
 def test_edges_are_matched_by_id_between_rosters():
     previous = Snapshot.from_edges([(1, 2), (2, 5), (5, 9)], roster=Roster([1, 2, 5, 9]))
     now = Snapshot.from_edges([(2, 5), (5, 9), (3, 9)], roster=Roster([2, 3, 5, 9]))
-    assert ENGINE.common_edges(now, previous) == 2
+    assert KeptEdges().answer(PrivateEdges(now, ENGINE, previous=previous)) == 2
     other_ids = Snapshot.from_edges([("a", "b")], roster=Roster(["a", "b"]))
-    assert ENGINE.common_edges(now, other_ids) == 0
+    assert KeptEdges().answer(PrivateEdges(now, ENGINE, previous=other_ids)) == 0
 
 
 def test_edges_kept_are_not_asked_without_the_snapshot_before(rng):
     budget = silent_budget()
-    readings = measure_sizes(random_snapshot(rng, 9, 0.3), None, EVERYTHING, budget, ENGINE)
+    readings = measure_sizes(asking(random_snapshot(rng, 9, 0.3), budget), EVERYTHING)
     assert readings.noisy_kept_edges is None
-    assert LABELS["persistence"][0] not in {charge.label for charge in budget.trace}
+    assert KeptEdges.label not in {charge.label for charge in budget.trace}
 
 
 def test_every_cell_is_released_also_the_empty_ones():
@@ -145,13 +148,15 @@ def test_the_curve_counts_nodes_with_at_least_k_neighbours():
 def test_each_query_is_charged_what_it_was_given(rng):
     budget = silent_budget()
     snapshot = random_snapshot(rng, NODES, 0.2)
-    measure_sizes(snapshot, snapshot, EVERYTHING, budget, ENGINE)
+    measure_sizes(asking(snapshot, budget, snapshot), EVERYTHING)
     classes = np.zeros(NODES, dtype=np.int32)
-    measure_structure(snapshot, classes, np.arange(3), EVERYTHING, budget, ENGINE)
+    measure_structure(asking(snapshot, budget), classes, np.arange(3), EVERYTHING)
     order, degrees = np.arange(NODES), np.ones(NODES, dtype=np.int64)
-    measure_communities(snapshot, None, order, degrees, EVERYTHING, budget, ENGINE)
-    assert {(c.label, c.sensitivity) for c in budget.trace} == set(LABELS.values())
+    measure_communities(asking(snapshot, budget), None, order, degrees, EVERYTHING)
+    stated = {(kinds[0].label, kinds[0].sensitivity) for kinds in QUERIES.values()}
+    stated.add((f"{KeptEdges.label}, at the next timestamp", KeptEdges.sensitivity))
+    assert {(c.label, c.sensitivity) for c in budget.trace} == stated
     assert budget.spent == EVERYTHING.total
     assert [charge.label for charge in budget.trace if charge.mechanism == "ladder"] == [
-        LABELS["triangles"][0]
+        TriangleCount.label
     ]

@@ -15,7 +15,7 @@ from psgraph.methods.plus.affinity import affinity, divided
 from psgraph.methods.plus.communities import Communities, Search, Sizes, community_share
 from psgraph.methods.plus.decision import Bar, decide
 from psgraph.methods.plus.mixing import CLASSES
-from psgraph.methods.plus.queries import LABELS
+from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
 from psgraph.methods.plus.schedule import Parts, shares_of, with_search
 from psgraph.methods.plus.tracking import Track
 from psgraph.metrics import modularity
@@ -25,11 +25,11 @@ from psgraph.publication.publisher import Publisher
 from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
 
-from .snapshots import ENGINE, hubs_and_leaves, noisy_budget, planted, publish
+from .snapshots import ENGINE, asking, hubs_and_leaves, noisy_budget, planted, publish
 
 DIVIDED, TRUTH = planted(500, 4, 24)
 PLAIN = hubs_and_leaves(500)
-QUERIES = {LABELS["growth"][0], LABELS["blocks"][0]}
+QUERIES = {GrowthRows.label, FoundCommunityEdges.label}
 
 
 def run(snapshots, *, epsilon="16", window=3, **switches):
@@ -42,9 +42,9 @@ def rows():
 
 
 def test_communities_are_found_and_published(rows):
-    graph = PSGraphPlus().synthesise(rows[-1][3], np.random.default_rng(0), ENGINE)
+    graph = PSGraphPlus().synthesise(rows[-1][3], None, np.random.default_rng(0), ENGINE)
     *_, (_, _, _, without) = run([DIVIDED] * 7, communities=False)
-    plain = PSGraphPlus().synthesise(without, np.random.default_rng(0), ENGINE)
+    plain = PSGraphPlus().synthesise(without, None, np.random.default_rng(0), ENGINE)
     assert rows[-1][3].search.used
     assert modularity(plain, TRUTH) < 0.1
     assert modularity(graph, TRUTH) > 0.6 * modularity(DIVIDED, TRUTH)
@@ -120,7 +120,7 @@ def test_communities_are_dropped_where_degrees_are_asked_at_every_timestamp(rows
         accountant = accountant.record(granted)
     method = PSGraphPlus()
     budget = noisy_budget(method.request(state, accountant), accountant, 3)
-    measurement = method.measure(DIVIDED, state, budget, ENGINE, previous=DIVIDED)
+    measurement = method.measure(asking(DIVIDED, budget, DIVIDED), state)
     assert measurement.communities is None
     assert method.update(state, measurement).search == Search()
 

@@ -28,7 +28,7 @@ from psgraph.errors import MethodError
 from psgraph.methods.der.fisher import noncentral_hypergeometric
 from psgraph.methods.der.rectangles import Rectangles, Regions, trimmed
 from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.subsets import random_subset
 
@@ -59,7 +59,7 @@ class EdgeArrangement(Mechanism[tuple[Positions, Positions]]):
 
     name = "exponential choice"
     proof = "proofs/der.md"
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     def __post_init__(self) -> None:
         if (self.drawn < 0).any() or (self.drawn > self.regions.cells).any():

@@ -1,6 +1,6 @@
 """Exploring an adjacency matrix by a noisy quadtree.
 
-A region (a rectangle of the upper triangle, see `psgraph.methods.der.rectangles`) is counted with
+A region (a rectangle of the upper triangle, see `psgraph.methods.der.areas`) is counted with
 noise. If it seems to hold enough edges, and not to be full of them, it is cut into four where the
 densities differ most, again with noise. What is not cut any further is a leaf.
 
@@ -11,19 +11,15 @@ once. Which regions are cut further depends on noisy counts and public geometry 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.jit import kernel
-from psgraph.methods.der.rectangles import Rectangles, Regions, valid_cells
-from psgraph.methods.der.splits import NO_SPLIT, SplitChoice
-from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph._runtime.arrays import Integers
+from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.der.areas import Area, RectangleCounts, SplitPoints, WholeMatrix, joined
+from psgraph.methods.der.splits import NO_SPLIT
+from psgraph.methods.private import PrivateSnapshot
 
 __all__ = ["explore", "level_epsilons", "tree_depth"]
 
@@ -61,121 +57,44 @@ def level_epsilons(epsilon: Fraction, depth: int) -> list[Fraction]:
 
 
 def explore(
-    root: Regions,
+    private: PrivateSnapshot,
+    order: Integers,
     *,
-    nodes: int,
-    budget: Budget,
     count_epsilon: Fraction,
     split_epsilon: Fraction,
     grid: int,
-) -> tuple[Regions, Integers]:
-    """Return the leaves, and the noisy number of edges in each.
+) -> tuple[Area, Integers]:
+    """Return the leaves, and the noisy number of edges in each. `order` numbers the nodes.
 
     Privacy: at most `count_epsilon` + `split_epsilon` for one edge; less if no region reaches the
     last level. proofs/der.md.
     """
+    nodes = order.size
     depth = tree_depth(nodes, count_epsilon)
-    pairs = nodes * (nodes - 1) // 2
+    pairs = UNDIRECTED.pairs(nodes)
     fewest = math.ceil(FEW * nodes**2 / 4**depth)
-    regions = root
-    leaves: list[Regions] = []
+    area: Area = WholeMatrix(order)
+    leaves: list[Area] = []
     noisy_edges: list[Integers] = []
     for level, epsilon in enumerate(level_epsilons(count_epsilon, depth)):
-        cells = regions.cells
-        noisy = budget.run(
-            LaplaceCounts(regions.edges, per_edge(1)),
-            epsilon=epsilon,
-            label=f"level {level} counts",
-        )
+        cells = area.cells
+        noisy = private.ask(RectangleCounts(area, level), epsilon=epsilon)
         noisy = np.minimum(np.maximum(noisy, 0), cells)
         cut = (noisy >= fewest) & (FULL.denominator * noisy < FULL.numerator * cells)
         cuts = np.empty((0, 2), dtype=np.int64)
         if level < depth and cut.any():
             least = max(1, -(-pairs // 4 ** (level + 2)))
-            cuts = budget.run(
-                SplitChoice(_select(regions, cut), least=least, grid=grid),
+            cuts = private.ask(
+                SplitPoints(area.selected(cut), level, least=least, grid=grid),
                 epsilon=split_epsilon / depth,
-                label=f"level {level} splits",
             )
             possible = cuts[:, 0] != NO_SPLIT
             cut[cut], cuts = possible, cuts[possible]
         else:
             cut[:] = False
-        leaves.append(_select(regions, ~cut))
+        leaves.append(area.selected(~cut))
         noisy_edges.append(noisy[~cut])
         if not cuts.size:
             break
-        regions = _quartered(_select(regions, cut), cuts)
-    return _joined(leaves), np.concatenate(noisy_edges)
-
-
-def _select(regions: Regions, wanted: NDArray[np.bool_]) -> Regions:
-    """Return some of the regions, with their edges."""
-    edges = regions.edges
-    kept = np.repeat(wanted, edges)
-    return Regions(
-        regions.rectangles[wanted],
-        _starts(edges[wanted]),
-        regions.rows[kept],
-        regions.columns[kept],
-    )
-
-
-def _joined(parts: Sequence[Regions]) -> Regions:
-    return Regions(
-        np.concatenate([part.rectangles for part in parts]),
-        _starts(np.concatenate([part.edges for part in parts])),
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.columns for part in parts]),
-    )
-
-
-def _starts(counts: Integers) -> Integers:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-
-
-def _quartered(regions: Regions, cuts: Integers) -> Regions:
-    """Cut every region into four; parts without a valid cell are left out."""
-    top, bottom, left, right = regions.rectangles.T
-    row, column = cuts.T
-    quarters: Rectangles = np.stack(
-        [
-            np.stack([top, row, left, column], axis=1),
-            np.stack([top, row, column, right], axis=1),
-            np.stack([row, bottom, left, column], axis=1),
-            np.stack([row, bottom, column, right], axis=1),
-        ],
-        axis=1,
-    ).reshape(-1, 4)
-    counts = np.zeros(len(quarters), dtype=np.int64)
-    rows, columns = np.empty_like(regions.rows), np.empty_like(regions.columns)
-    _deal(regions.starts, regions.rows, regions.columns, cuts, counts, rows, columns)
-    alive = valid_cells(quarters) > 0
-    return Regions(quarters[alive], _starts(counts[alive]), rows, columns)
-
-
-@kernel
-def _deal(
-    starts: Integers,
-    rows: Positions,
-    columns: Positions,
-    cuts: Integers,
-    counts: Integers,
-    out_rows: Positions,
-    out_columns: Positions,
-) -> None:
-    """Sort the edges of every region by quarter, keeping their order within a quarter."""
-    heads = np.empty(4, dtype=np.int64)
-    for region in range(len(cuts)):
-        row, column = cuts[region]
-        here = counts[4 * region : 4 * region + 4]
-        for edge in range(starts[region], starts[region + 1]):
-            here[2 * (rows[edge] >= row) + (columns[edge] >= column)] += 1
-        heads[0] = starts[region]
-        for quarter in range(3):
-            heads[quarter + 1] = heads[quarter] + here[quarter]
-        for edge in range(starts[region], starts[region + 1]):
-            quarter = 2 * (rows[edge] >= row) + (columns[edge] >= column)
-            out_rows[heads[quarter]] = rows[edge]
-            out_columns[heads[quarter]] = columns[edge]
-            heads[quarter] += 1
+        area = area.selected(cut).quartered(cuts)
+    return joined(leaves), np.concatenate(noisy_edges)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.engines.pairs import pair_of
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, unpack
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.methods.der.arrangement import EdgeArrangement
+from psgraph.methods.der.areas import Arrangement, RectangleCounts, SplitPoints, WholeMatrix
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
-from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.parameters import checked_choice, checked_integer
-from psgraph.privacy.budget import Budget
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import Degrees
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 
 __all__ = ["DER", "DERMeasurement"]
 
@@ -89,6 +86,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     name = "der"
     needs_all_edges = True
     records = (DERMeasurement,)
+    queries = (Degrees, RectangleCounts, SplitPoints, Arrangement)
 
     def __init__(self, *, order: Order = "random", grid: int = 16) -> None:
         self.order = checked_choice("order", order, Order)
@@ -109,77 +107,57 @@ class DER(Method[DERMeasurement, DERMeasurement]):
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         case, split = "every timestamp", self._split(guarantee.per_timestamp)
-        levels = level_epsilons(split.counts, tree_depth(nodes, split.counts))
-        rows = [
-            NoisePlan(
-                case,
-                f"level {level} counts",
-                epsilon,
-                1,
-                "the edges of a rectangle",
-                unit="" if level else "edges",  # the first rectangle is the whole matrix
-            )
-            for level, epsilon in enumerate(levels)
-        ]
-        if self.order == "degrees":
-            subject = "a node's degree"
-            rows.insert(0, NoisePlan(case, "degrees", split.degrees, 2, subject, unit="degree"))
-        return rows
+        depth = tree_depth(nodes, split.counts)
+        nothing = WholeMatrix(np.empty(0, dtype=np.int64))
+        rows = [NoisePlan.of(case, Degrees, split.degrees)] if self.order == "degrees" else []
+        for level, epsilon in enumerate(level_epsilons(split.counts, depth)):
+            rows.append(NoisePlan.of(case, RectangleCounts(nothing, level), epsilon))
+            if level < depth:
+                points = SplitPoints(nothing, level, least=1, grid=self.grid)
+                rows.append(NoisePlan.of(case, points, split.splits / depth))
+        # Levels that no region reaches leave what they would have cost to the arrangement.
+        rest = guarantee.per_timestamp - sum((row.epsilon for row in rows), start=Fraction(0))
+        return [*rows, replace(NoisePlan.of(case, Arrangement, rest), at_least=True)]
 
-    def measure(
-        self, snapshot: Snapshot, state: DERMeasurement | None, budget: Budget, engine: Engine
-    ) -> DERMeasurement:
+    def measure(self, private: PrivateSnapshot, state: DERMeasurement | None) -> DERMeasurement:
         """Explore the adjacency matrix, then arrange edges in the leaves.
 
         Privacy: all of the budget for one edge. Numbering at random looks at no edges; every
         later step sees regions and counts that came out of the steps before. proofs/der.md.
         """
         del state  # timestamps are independent
-        nodes, split = len(snapshot.roster), self._split(budget.remaining)
+        split = self._split(private.remaining)
         with phase("exploration"):
-            order = self._numbering(snapshot, budget, engine, split.degrees)
+            order = self._numbering(private, split.degrees)
             leaves, noisy_edges = explore(
-                _whole_matrix(snapshot, order, engine),
-                nodes=nodes,
-                budget=budget,
+                private,
+                order,
                 count_epsilon=split.counts,
                 split_epsilon=split.splits,
                 grid=self.grid,
             )
         with phase("arrangement"):
-            rows, columns = budget.run(
-                EdgeArrangement(leaves, drawn=noisy_edges),
-                epsilon=budget.remaining,
-                label="arrangement",
-            )
+            rows, columns = private.ask(Arrangement(leaves, noisy_edges), epsilon=private.remaining)
             # Sorted, so that the order says nothing about which of them are true edges.
-            ends = order[rows], order[columns]
-            keys = np.sort(np.minimum(*ends) << 32 | np.maximum(*ends))
-        return DERMeasurement(
-            roster=snapshot.roster,
-            leaves=len(leaves),
-            u=(keys >> 32).astype(np.int32),
-            v=(keys & 0xFFFFFFFF).astype(np.int32),
-        )
+            u, v = unpack(np.sort(UNDIRECTED.keys(order[rows], order[columns])))
+        return DERMeasurement(roster=private.roster, leaves=len(leaves), u=u, v=v)
 
-    def _numbering(
-        self, snapshot: Snapshot, budget: Budget, engine: Engine, epsilon: Fraction
-    ) -> NDArray[np.int64]:
+    def _numbering(self, private: PrivateSnapshot, epsilon: Fraction) -> Integers:
         """Return the nodes in the order of their new numbers."""
-        order = budget.random_order(len(snapshot.roster))
+        order = private.random_order(len(private.roster))
         if self.order == "random":
             return order
-        everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
-        degrees, _ = engine.split_degrees(snapshot, everyone)
-        noisy_degrees = budget.run(
-            LaplaceCounts(degrees, per_edge(2)), epsilon=epsilon, label="degrees"
-        )
+        noisy_degrees = private.ask(Degrees(), epsilon=epsilon)
         return order[np.argsort(-noisy_degrees[order], kind="stable")]
 
     def synthesise(
-        self, state: DERMeasurement, rng: np.random.Generator, engine: Engine
+        self,
+        state: DERMeasurement,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
-        del rng, engine  # the arranged edges are the graph
+        del previous, rng, engine  # the arranged edges are the graph
         return SyntheticGraph(state.roster, state.u, state.v)
 
     def summary(self, state: DERMeasurement) -> Mapping[str, Any]:
@@ -193,18 +171,3 @@ class _Split:
     degrees: Fraction
     counts: Fraction
     splits: Fraction
-
-
-def _whole_matrix(snapshot: Snapshot, order: NDArray[np.int64], engine: Engine) -> Regions:
-    """Return the upper triangle as one region, with every edge as one cell of it."""
-    nodes = order.size
-    number = np.empty(nodes, dtype=np.int32)
-    number[order] = np.arange(nodes)
-    edges = engine.block_counts(snapshot, number, nodes, inside=False)
-    rows, columns = pair_of(edges.cells, nodes, inside=False)
-    return Regions(
-        rectangles=np.array([[0, nodes, 0, nodes]]),
-        starts=np.array([0, edges.cells.size]),
-        rows=rows.astype(np.int32),
-        columns=columns.astype(np.int32),
-    )

@@ -29,7 +29,7 @@ from psgraph.errors import MethodError
 from psgraph.methods.der.rectangles import Rectangles, Regions, cells_in
 from psgraph.privacy.bits import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["NO_SPLIT", "SplitChoice", "choose_splits"]
@@ -70,7 +70,7 @@ class SplitChoice(Mechanism[Integers]):
 
     name = "exponential choice"
     proof = "proofs/der.md"
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     def __post_init__(self) -> None:
         if self.least < 1:

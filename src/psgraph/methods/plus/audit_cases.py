@@ -8,32 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from psgraph.graph import Snapshot
 from psgraph.methods.audit_cases import (
     AuditCases,
     Probabilities,
     SamplerCase,
-    SmallMechanism,
     noisy_counts,
     normalised,
 )
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
+from psgraph.methods.plus.queries import TriangleCount
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["CASES"]
-
-
-def _ladder(graph: Snapshot) -> Ladder:
-    """Triangles and the most common neighbours of two nodes, counted the slow way."""
-    nodes = len(graph.roster)
-    matrix = np.zeros((nodes, nodes), dtype=np.int64)
-    matrix[graph.u, graph.v] = matrix[graph.v, graph.u] = 1
-    common = matrix @ matrix
-    triangles = int(np.trace(common @ matrix)) // 6
-    np.fill_diagonal(common, 0)
-    return Ladder(triangles, int(common.max()), nodes)
 
 
 def _rung_weights(value: int, reach: int, widest: int, rate: float) -> Probabilities:
@@ -58,7 +46,7 @@ def _growth_rows(sampler: Sampler) -> Hashable:
 
 
 CASES = AuditCases(
-    phases={"triangles": SmallMechanism(_ladder)},
+    phases={"triangles": TriangleCount()},
     samplers={
         "growth pass": SamplerCase(
             _growth_rows, lambda: noisy_counts([0, 1, 1], 1.0, low=-3, high=4)

@@ -16,7 +16,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph.errors import MethodError
 from psgraph.methods.plus.labelling import Plan, Progress, Rows
-from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_edges
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["GrowthPass"]
@@ -50,7 +50,7 @@ class GrowthPass(Mechanism[Rows]):
 
     name = "growth pass"
     proof = "proofs/growth-pass.md"
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     def __post_init__(self) -> None:
         plan, nodes = self.plan, self.starts.size - 1
@@ -71,7 +71,7 @@ class GrowthPass(Mechanism[Rows]):
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Rows:
         plan, (nodes, labels) = self.plan, self.plan.evidence.shape
-        rate = epsilon / self.sensitivity.amount
+        rate = epsilon / self.sensitivity
         rows = np.empty((nodes, labels), dtype=np.int32)
         progress = Progress.start(plan, float(epsilon))
         step = max(CHUNK // labels, 1)

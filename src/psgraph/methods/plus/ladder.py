@@ -25,7 +25,7 @@ from typing import Self
 
 from psgraph.errors import MethodError
 from psgraph.privacy.binomial import enclose_exp
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["Interval", "Ladder", "RungWeights", "Rungs"]
@@ -163,7 +163,7 @@ class Ladder(Mechanism[int]):
 
     name = "ladder"
     proof = "proofs/ladder.md"
-    sensitivity = per_edge(1)
+    sensitivity = 1
     shape = (1,)
 
     def __post_init__(self) -> None:

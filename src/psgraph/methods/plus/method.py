@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
@@ -32,9 +32,7 @@ from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.persistence import kept_share
 from psgraph.methods.plus.queries import (
-    LABELS,
-    SUBJECTS,
-    UNITS,
+    QUERIES,
     measure_communities,
     measure_sizes,
     measure_structure,
@@ -51,8 +49,8 @@ from psgraph.methods.plus.searching import known_communities, search_shares
 from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
 from psgraph.methods.plus.synthesis import draw_graph
 from psgraph.methods.plus.tracking import Track
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PSGraphPlus"]
@@ -129,7 +127,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         StructureReadings,
         Track,
     )
-    remembers_snapshot: ClassVar[bool] = True
+    queries = tuple(query for queries in QUERIES.values() for query in queries)
 
     def __init__(
         self,
@@ -185,11 +183,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         del nodes  # the noise does not depend on it
         rows = []
         for case, shares in typical_shares(self._parts, guarantee).items():
-            for query, subject in SUBJECTS.items():
-                label, sensitivity = LABELS[query]
-                if epsilon := getattr(shares, query):
-                    unit = UNITS.get(query, "")
-                    rows.append(NoisePlan(case, label, epsilon, sensitivity, subject, unit=unit))
+            for name, queries in QUERIES.items():
+                if epsilon := getattr(shares, name):
+                    rows += [NoisePlan.of(case, query, epsilon) for query in queries]
         return rows
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
@@ -220,42 +216,30 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             )
         return remarks
 
-    def measure(
-        self,
-        snapshot: Snapshot,
-        state: PlusState | None,
-        budget: Budget,
-        engine: Engine,
-        *,
-        previous: Snapshot | None = None,
-    ) -> PlusMeasurement:
-        """Ask the questions that are scheduled for this timestamp.
+    def measure(self, private: PrivateSnapshot, state: PlusState | None) -> PlusMeasurement:
+        """Ask the queries that are scheduled for this timestamp.
 
-        Privacy: the shares of this timestamp for one edge of `snapshot`; for one edge of
-        `previous` what its timestamp has reserved. Classes and hubs are functions of released
-        values. proofs/psgraph-plus.md.
+        Privacy: the shares of this timestamp for one edge of its snapshot; for one edge of the
+        snapshot before, what that timestamp has reserved. Classes and hubs are functions of
+        released values. proofs/psgraph-plus.md.
         """
-        shares = self._shares(state, budget.spending)
-        if shares.total > budget.epsilon:
+        shares = self._shares(state, private.spending)
+        if shares.total > private.epsilon:
             raise MethodError(
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
         with phase("sizes"):
-            sizes = measure_sizes(
-                snapshot, previous, shares, budget, engine, divide=self._divider(state, snapshot)
-            )
+            sizes = measure_sizes(private, shares, divide=self._divider(state, private.roster))
             shares = sizes.shares
         with phase("degrees"):
             step = self._degree_step(state, sizes)
         hubs = step.order[: hub_count(step.order.size)]
         with phase("structure"):
             structure = measure_structure(
-                snapshot,
+                private,
                 step.classes,
                 hubs,
                 shares,
-                budget,
-                engine,
                 cap=self._cap(step.wanted, shares),
                 numbers=step.numbers,
             )
@@ -264,16 +248,14 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         if shares.growth:
             with phase("communities"):
                 found = known_communities(state, sizes)
-                communities = measure_communities(
-                    snapshot, found, step.order, step.wanted, shares, budget, engine
-                )
+                communities = measure_communities(private, found, step.order, step.wanted, shares)
         return PlusMeasurement(sizes, step.classes if divided else None, structure, communities)
 
     def _divider(
-        self, state: PlusState | None, snapshot: Snapshot
+        self, state: PlusState | None, roster: Roster
     ) -> Callable[[Shares, int, Integers | None], Shares]:
         """Return what fixes the shares of a timestamp once its first sizes are released."""
-        nodes = len(snapshot.roster)
+        nodes = len(roster)
 
         def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
             if not self.communities:
@@ -322,10 +304,14 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         )
 
     def synthesise(
-        self, state: PlusState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PlusState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
         """Return the graph that `update` made."""
-        del rng, engine
+        del previous, rng, engine
         return SyntheticGraph(state.roster, state.u, state.v)
 
     def summary(self, state: PlusState) -> Mapping[str, Any]:
@@ -346,9 +332,9 @@ class _Eager(PSGraphPlus):
         return Cap(8, 1.0)
 
     def _divider(
-        self, state: PlusState | None, snapshot: Snapshot
+        self, state: PlusState | None, roster: Roster
     ) -> Callable[[Shares, int, Integers | None], Shares]:
-        del state, snapshot
+        del state, roster
 
         def divide(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
             del noisy_edges, noisy_curve

@@ -1,17 +1,17 @@
-"""The nine questions PSGraph+ asks about private edges. All noise is exact.
+"""The queries of PSGraph+. All noise is exact.
 
-| | question | sensitivity to one edge | asked |
+| | query | sensitivity to one edge | asked |
 |---|---|---|---|
 | M | edges | 1 | always |
-| K | edges also there at the timestamp before | 1 in each of two snapshots | once per window |
-| C | nodes with at least k neighbours | 2 | once per window |
+| K | edges kept since the timestamp before | 1 in each of two snapshots | once per window |
+| C | degree curve | 2 | once per window |
 | D | degrees | 2 | as scheduled |
 | V | edges between degree classes | 1 | once per window |
-| H | edges of hubs with hubs and classes | 1 | with D, where the budget allows |
-| N | edges to nodes earlier in a growth pass, by label | 1 | where communities are searched |
+| H | edges of hubs | 1 | with D, where the budget allows |
+| N | edges to labelled nodes (growth pass) | 1 | where communities are searched for |
 | B | edges between communities | 1 | with N |
 | T | triangles (ladder mechanism) | – | once per window |
-| | or those of the edges that a cap keeps | 2(cap − 1) | |
+| | or those among the edges that a cap keeps | 2(cap − 1) | |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
 proofs/psgraph-plus.md.
@@ -19,16 +19,19 @@ proofs/psgraph-plus.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Integers, Labels
-from psgraph.engines.base import Edges, Engine
-from psgraph.graph import Snapshot
-from psgraph.methods.base import Unit
+from psgraph._runtime.arrays import Integers, Labels, Positions
+from psgraph.engines import counting
+from psgraph.engines.base import Edges
+from psgraph.engines.running import Job
+from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
@@ -41,48 +44,213 @@ from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
-from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
+from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.query import CountQuery, CountsQuery, Query
+
+if TYPE_CHECKING:
+    from psgraph.methods.private import PrivateEdges
 
 __all__ = [
-    "LABELS",
-    "SUBJECTS",
-    "UNITS",
+    "QUERIES",
+    "CappedTriangleCount",
+    "ClassEdges",
+    "DegreeCurveCounts",
+    "FoundCommunityEdges",
+    "GrowthRows",
+    "HubEdges",
+    "KeptEdges",
+    "TriangleCount",
     "measure_communities",
     "measure_sizes",
     "measure_structure",
 ]
 
 
-#: What the trace calls each query, and its sensitivity.
-LABELS = {
-    "edges": ("edges", 1),
-    "persistence": ("edges kept", 1),
-    "reserved": ("edges kept, at the next timestamp", 1),
-    "curve": ("degree curve", 2),
-    "nodes": ("degrees", 2),
-    "mixing": ("edges between degree classes", 1),
-    "hubs": ("edges of hubs", 1),
-    "growth": ("edges to labelled nodes", 1),
-    "blocks": ("edges between communities", 1),
-    "triangles": ("triangles", 1),
-}
+@dataclass(frozen=True)
+class KeptEdges(CountQuery):
+    """K: the edges that were there at the timestamp before as well, matched by node id.
 
-#: What one noisy value of each query with Laplace noise is about.
-SUBJECTS = {
-    "edges": "the number of edges",
-    "persistence": "the number of edges that were there before",
-    "curve": "the number of nodes with at least k neighbours",
-    "nodes": "a node's degree",
-    "mixing": "the edges between two degree classes",
-    "hubs": "the edges of a hub with another hub or a degree class",
-    "growth": "a node's edges with the nodes labelled before it, by community",
-    "blocks": "the edges between two communities",
-}
+    Privacy: one edge of either snapshot moves it by 1. The timestamp before pays for its own
+    snapshot in advance.
+    """
 
-#: The queries that count what every graph has.
-UNITS: dict[str, Unit] = {"edges": "edges", "nodes": "degree"}
+    label = "edges kept"
+    sensitivity = 1
+    proof = "proofs/psgraph-plus.md"
+    subject = "the number of edges that were there before"
+    reads_previous = True
+
+    def answer(self, edges: PrivateEdges) -> int:
+        before = edges.previous
+        where = None
+        if before.roster is not edges.roster and before.roster != edges.roster:
+            where = edges.roster.positions(before.roster.ids)
+        return int(edges.engine.reduce(_common_job(edges.parts, before.parts, where), sum))
+
+
+@dataclass(frozen=True)
+class DegreeCurveCounts(CountsQuery):
+    """C: how many nodes have at least k neighbours, for a public grid of k.
+
+    Privacy: an edge adds 1 to two degrees, and each moves one node over at most one threshold.
+    """
+
+    label = "degree curve"
+    sensitivity = 2
+    proof = "proofs/psgraph-plus.md"
+    subject = "the number of nodes with at least k neighbours"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return thresholds(nodes).shape
+
+    def answer(self, edges: PrivateEdges) -> Integers:
+        nodes = edges.nodes
+        tail = np.cumsum(np.bincount(degrees(edges), minlength=max(nodes, 1))[::-1])[::-1]
+        return tail[thresholds(nodes)]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassEdges(BlockEdges):
+    """V: the edges between degree classes, which come from released values.
+
+    Privacy: an edge is in one cell, which it moves by 1.
+    """
+
+    label = "edges between degree classes"
+    subject = "the edges between two degree classes"
+
+
+@dataclass(frozen=True, eq=False)
+class HubEdges(CountsQuery):
+    """H: the edges of each hub with every other hub and with every degree class.
+
+    Privacy: an edge is in at most one cell, which it moves by 1; `classes` and `hubs` are
+    released.
+    """
+
+    classes: Labels
+    hubs: Integers
+
+    label = "edges of hubs"
+    sensitivity = 1
+    proof = "proofs/psgraph-plus.md"
+    subject = "the edges of a hub with another hub or a degree class"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        del nodes
+        return hub_cells(self.hubs.size).shape
+
+    def answer(self, edges: PrivateEdges) -> Integers:
+        labels = self.classes.copy()
+        labels[self.hubs] = CLASSES + np.arange(self.hubs.size, dtype=np.int32)
+        counts = ClassEdges(labels, CLASSES + self.hubs.size).answer(edges)
+        return counts[hub_cells(self.hubs.size)]
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthRows(Query[Rows]):
+    """N: every node's edges to the nodes labelled before it, by label; see `GrowthPass`.
+
+    Privacy: given the rows before, an edge changes one cell of one row by 1; `plan` is released.
+    """
+
+    plan: Plan
+
+    label = "edges to labelled nodes"
+    sensitivity = 1
+    noise = GrowthPass.name
+    proof = "proofs/growth-pass.md"
+    subject = "a node's edges with the nodes labelled before it, by community"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        del nodes
+        return self.plan.evidence.shape
+
+    def answer(self, edges: PrivateEdges) -> tuple[Integers, Positions]:
+        return adjacency(edges)
+
+    def mechanism(self, answer: tuple[Integers, Positions]) -> Mechanism[Rows]:
+        return GrowthPass(*answer, self.plan)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundCommunityEdges(BlockEdges):
+    """B: the edges between communities, which come from released rows.
+
+    Privacy: an edge is in one cell, which it moves by 1.
+    """
+
+    label = "edges between communities"
+    subject = "the edges between two communities"
+
+
+@dataclass(frozen=True)
+class TriangleCount(Query[int]):
+    """T: the number of triangles.
+
+    Privacy: no integer moves by more than one rung of the ladder when one edge changes.
+    """
+
+    label = "triangles"
+    sensitivity = 1
+    noise = Ladder.name
+    proof = "proofs/ladder.md"
+    subject = "the number of triangles"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        del nodes
+        return (1,)
+
+    def answer(self, edges: PrivateEdges) -> tuple[int, int, int]:
+        whole = Edges(*edges.parts.whole())
+        reach = largest_common_neighbours(whole, edges.nodes)
+        return count_triangles(whole, edges.nodes), reach, edges.nodes
+
+    def mechanism(self, answer: tuple[int, int, int]) -> Mechanism[int]:
+        return Ladder(*answer)
+
+
+@dataclass(frozen=True, eq=False)
+class CappedTriangleCount(CountQuery):
+    """T of the edges that are among the first ones of both ends, in an order without edges.
+
+    Privacy: one edge moves it by at most 2(cap − 1); `cap` and `numbers` are released.
+    """
+
+    cap: Cap
+    numbers: NDArray[np.uint64]
+
+    label = "triangles"
+    noise = CappedTriangles.name
+    proof = "proofs/psgraph-plus.md"
+    subject = "the number of triangles among the first edges of every node"
+
+    @property
+    def sensitivity(self) -> int:  # type: ignore[override]
+        return self.cap.sensitivity
+
+    def answer(self, edges: PrivateEdges) -> int:
+        kept = kept_by_both(Edges(*edges.parts.whole()), self.numbers, self.cap.edges)
+        return count_triangles(kept, edges.nodes)
+
+    def mechanism(self, answer: int) -> Mechanism[int]:
+        return CappedTriangles(answer, self.sensitivity)
+
+
+#: The queries by the name of their share.
+QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
+    "edges": (EdgeCount,),
+    "persistence": (KeptEdges,),
+    "curve": (DegreeCurveCounts,),
+    "nodes": (Degrees,),
+    "mixing": (ClassEdges,),
+    "hubs": (HubEdges,),
+    "growth": (GrowthRows,),
+    "blocks": (FoundCommunityEdges,),
+    "triangles": (TriangleCount, CappedTriangleCount),
+}
 
 
 def _as_scheduled(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
@@ -91,11 +259,8 @@ def _as_scheduled(shares: Shares, noisy_edges: int, noisy_curve: Integers | None
 
 
 def measure_sizes(
-    snapshot: Snapshot,
-    previous: Snapshot | None,
+    private: PrivateSnapshot,
     shares: Shares,
-    budget: Budget,
-    engine: Engine,
     *,
     divide: Callable[[Shares, int, Integers | None], Shares] = _as_scheduled,
 ) -> SizeReadings:
@@ -103,40 +268,32 @@ def measure_sizes(
 
     `divide` fixes the shares of the later queries from the noisy edge count and curve.
 
-    Privacy: M, C and D cost their shares for one edge. K reads two snapshots. For one edge of
-    this one it moves by 1 and costs `shares.persistence`; for one edge of the snapshot before it
-    moves by 1 too and costs the same, which that timestamp has reserved. Without the snapshot
-    before (after a restart) it is not asked. proofs/psgraph-plus.md.
+    Privacy: each costs its share for one edge. K reads two snapshots, and the one before has
+    paid for it; without that snapshot (after a restart) it is not asked. proofs/psgraph-plus.md.
     """
-    seed = budget.random_seed()
-    noisy_edges = _count(engine.edge_count(snapshot), "edges", shares.edges, budget)
-    noisy_kept = None
-    if shares.persistence and previous is not None:
-        kept = engine.common_edges(snapshot, previous)
-        noisy_kept = _count(kept, "persistence", shares.persistence, budget)
+    seed = private.random_seed()
+    noisy_edges = private.ask(EdgeCount(), epsilon=shares.edges)
+    noisy_kept = noisy_curve = noisy_degrees = None
+    if shares.persistence and private.has_previous:
+        noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
     if shares.reserved:
-        budget.reserve(shares.reserved, label=LABELS["reserved"][0])
-    noisy_curve = noisy_degrees = None
+        private.reserve(KeptEdges(), epsilon=shares.reserved)
     if shares.curve or shares.nodes:
-        nodes = len(snapshot.roster)
-        degrees, _ = engine.split_degrees(snapshot, np.zeros(nodes, dtype=np.int32))
         if shares.curve:
-            noisy_curve = _counts(_at_least(degrees, nodes), "curve", shares.curve, budget)
+            noisy_curve = private.ask(DegreeCurveCounts(), epsilon=shares.curve)
         shares = divide(shares, noisy_edges, noisy_curve)
         if shares.nodes:
-            noisy_degrees = _counts(degrees, "nodes", shares.nodes, budget)
+            noisy_degrees = private.ask(Degrees(), epsilon=shares.nodes)
     return SizeReadings(
-        snapshot.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
+        private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
     )
 
 
 def measure_structure(
-    snapshot: Snapshot,
+    private: PrivateSnapshot,
     classes: Labels,
     hubs: Integers,
     shares: Shares,
-    budget: Budget,
-    engine: Engine,
     *,
     cap: Cap | None = None,
     numbers: NDArray[np.uint64] | None = None,
@@ -144,25 +301,18 @@ def measure_structure(
     """Ask V, H and T: T of the edges that `cap` keeps, of all edges if there is none.
 
     Privacy: each costs its share for one edge. `classes`, `hubs`, `cap` and `numbers` must come
-    from released values; an edge is then in one cell of V and in at most one of H, and moves a
-    capped T by at most 2(cap − 1). proofs/psgraph-plus.md, proofs/ladder.md.
+    from released values. proofs/psgraph-plus.md, proofs/ladder.md.
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
-        cells = _block_counts(snapshot, classes, CLASSES, engine)
-        noisy_classes = _counts(cells, "mixing", shares.mixing, budget)
+        noisy_classes = private.ask(ClassEdges(classes, CLASSES), epsilon=shares.mixing)
     if shares.hubs:
-        labels = classes.copy()
-        labels[hubs] = CLASSES + np.arange(hubs.size, dtype=np.int32)
-        counts = _block_counts(snapshot, labels, CLASSES + hubs.size, engine)
-        cells = counts[hub_cells(hubs.size)]
-        noisy_hubs = _counts(cells, "hubs", shares.hubs, budget)
+        noisy_hubs = private.ask(HubEdges(classes, hubs), epsilon=shares.hubs)
     if shares.triangles:
-        noisy_triangles = budget.run(
-            _triangles(Edges(snapshot.u, snapshot.v), len(snapshot.roster), cap, numbers),
-            epsilon=shares.triangles,
-            label=LABELS["triangles"][0],
+        query = (
+            TriangleCount() if cap is None or numbers is None else CappedTriangleCount(cap, numbers)
         )
+        noisy_triangles = private.ask(query, epsilon=shares.triangles)
     return StructureReadings(
         noisy_classes,
         hubs if shares.hubs else None,
@@ -172,63 +322,75 @@ def measure_structure(
     )
 
 
-def _triangles(
-    edges: Edges, nodes: int, cap: Cap | None, numbers: NDArray[np.uint64] | None
-) -> CappedTriangles | Ladder:
-    """Return the mechanism that counts triangles."""
-    if cap is None or numbers is None:
-        reach = largest_common_neighbours(edges, nodes)
-        return Ladder(count_triangles(edges, nodes), reach, nodes)
-    kept = kept_by_both(edges, numbers, cap.edges)
-    return CappedTriangles(count_triangles(kept, nodes), per_edge(cap.sensitivity))
-
-
 def measure_communities(
-    snapshot: Snapshot,
+    private: PrivateSnapshot,
     found: Communities | None,
     order: Integers,
     degrees: Integers,
     shares: Shares,
-    budget: Budget,
-    engine: Engine,
 ) -> CommunityReadings:
     """Ask N and B.
 
     Privacy: each costs its share for one edge. The passes of N share theirs. `found`, `order` and
     `degrees` must come from released values. proofs/growth-pass.md, proofs/psgraph-plus.md.
     """
-    starts, neighbours = engine.adjacency(snapshot)
     noisy_rows = []
 
     def release(plan: Plan, epsilon: Fraction) -> Rows:
-        drawn = GrowthPass(starts, neighbours, plan)
-        noisy_rows.append(budget.run(drawn, epsilon=epsilon, label=LABELS["growth"][0]))
+        noisy_rows.append(private.ask(GrowthRows(plan), epsilon=epsilon))
         return noisy_rows[-1]
 
     progress = run_passes(found, order, degrees, shares.growth, release)
-    cells = _block_counts(snapshot, progress.found, progress.plan.labels, engine)
-    noisy_blocks = _counts(cells, "blocks", shares.blocks, budget)
-    return CommunityReadings(tuple(noisy_rows), noisy_blocks)
+    query = FoundCommunityEdges(progress.found, progress.plan.labels)
+    return CommunityReadings(tuple(noisy_rows), private.ask(query, epsilon=shares.blocks))
 
 
-def _at_least(degrees: Integers, nodes: int) -> Integers:
-    """Count the nodes with at least k neighbours for each threshold."""
-    tail = np.cumsum(np.bincount(degrees, minlength=max(nodes, 1))[::-1])[::-1]
-    return tail[thresholds(nodes)]
+# ---- counting the edges that two graphs share, part by part ----
+
+Read = Callable[[], "Pairs"]
 
 
-def _block_counts(snapshot: Snapshot, labels: Labels, blocks: int, engine: Engine) -> Integers:
-    found = engine.block_counts(snapshot, labels, blocks, inside=True)
-    counts = np.zeros(found.size, dtype=np.int64)
-    counts[found.cells] = found.counts
-    return counts
+def _common_job(one: EdgeParts, other: EdgeParts, where: Positions | None) -> Job:
+    """Count the edges in both of two graphs: a task for every part of `one`, to be added up.
+
+    `where` gives the positions in `one` of the nodes of the other graph, −1 for none. Rosters
+    are sorted by id, so that the edges are still in order at their new positions.
+    """
+    theirs = [
+        (read, *_moved_range(first, last, where))
+        for read, (first, last) in zip(other.edges(), _ranges(other), strict=True)
+    ]
+    items = [
+        (read, [other for other, begin, end in theirs if begin < last and first < end])
+        for read, (first, last) in zip(one.edges(), _ranges(one), strict=True)
+    ]
+    return Job(_count_common, items, (where,))
 
 
-def _count(value: int, query: str, epsilon: Fraction, budget: Budget) -> int:
-    label, sensitivity = LABELS[query]
-    return budget.run(LaplaceCount(value, per_edge(sensitivity)), epsilon=epsilon, label=label)
+def _ranges(parts: EdgeParts) -> list[tuple[int, int]]:
+    return list(ranges(parts.nodes, parts.part_nodes))
 
 
-def _counts(values: Integers, query: str, epsilon: Fraction, budget: Budget) -> Integers:
-    label, sensitivity = LABELS[query]
-    return budget.run(LaplaceCounts(values, per_edge(sensitivity)), epsilon=epsilon, label=label)
+def _moved_range(first: int, last: int, where: Positions | None) -> tuple[int, int]:
+    """Where a range of nodes of the other graph is in this one."""
+    if where is None:
+        return first, last
+    known = where[first:last][where[first:last] >= 0]
+    return (int(known[0]), int(known[-1]) + 1) if known.size else (0, 0)
+
+
+def _count_common(item: tuple[Read, Sequence[Read]], where: Positions | None) -> int:
+    read, others = item
+    if not others:
+        return 0
+    here = read()
+    return sum(counting.common_edges(*here, *_moved(other(), where)) for other in others)
+
+
+def _moved(edges: Pairs, where: Positions | None) -> tuple[Positions, Positions]:
+    u, v = edges
+    if where is None:
+        return u, v
+    u, v = where[u], where[v]
+    known = (u >= 0) & (v >= 0)
+    return u[known], v[known]

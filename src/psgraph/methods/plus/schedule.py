@@ -157,8 +157,10 @@ def typical_shares(parts: Parts, guarantee: WEventPrivacy) -> dict[str, Shares]:
         for _ in range(2 * window - spending.timestamps % window):
             spending = spending.record(shares_of(parts, spending, mode).total)
         cases[f"a window begins, {words}"] = shares_of(parts, spending, mode)
-        for _ in range(window - 1):
+        for step in range(window - 1):
             spending = spending.record(shares_of(parts, spending, mode).total)
+            if step == 0 and window > 2:
+                cases[f"after a window begins, {words}"] = shares_of(parts, spending, mode)
         cases[f"a window ends, {words}"] = shares_of(parts, spending, mode)
     return cases
 

@@ -8,7 +8,7 @@ and ``[middle, end)``, or, where ``middle == begin``, inside ``[begin, end)``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph.methods.privhrg.dendrogram import EDGES, FIRST, LEFT, RIGHT, SIZE, Dendrogram, Layout
+from psgraph.methods.privhrg.dendrogram import (
+    EDGES,
+    FIRST,
+    LEFT,
+    RIGHT,
+    SIZE,
+    Dendrogram,
+    Layout,
+    edges_across,
+)
 
 __all__ = ["Blocks", "find_blocks", "pairs_in"]
 
@@ -27,7 +36,7 @@ LARGEST_NOISE_INSIDE = Fraction(1, 100)  # the same for the whole subtree: λ'_r
 
 @dataclass(frozen=True)
 class Blocks:
-    """Leaves in order, the blocks, and the layout they were found in."""
+    """Leaves in order, the blocks, and the layout they were found in: public or released."""
 
     layout: Layout
     begin: Positions
@@ -35,14 +44,13 @@ class Blocks:
     end: Positions
     branchings: Positions
 
-    def edges(self) -> Integers:
-        """Count the edges of every block: private, sensitivity 1 over all blocks.
-
-        The layout must have been counted (`psgraph.methods.privhrg.dendrogram.edges_across`).
-        """
-        across = self.layout.table[:, EDGES]
+    def edges(self, starts: Integers, neighbours: Positions) -> Integers:
+        """Count the edges of every block: private, sensitivity 1 over all blocks."""
+        layout = replace(self.layout, table=self.layout.table.copy())
+        edges_across(layout, starts, neighbours)
+        across = layout.table[:, EDGES]
         inside = across.copy()
-        _sum_up(self.layout.table, self.layout.top_down, inside)
+        _sum_up(layout.table, layout.top_down, inside)
         whole = self.middle == self.begin
         return np.where(whole, inside[self.branchings], across[self.branchings])
 

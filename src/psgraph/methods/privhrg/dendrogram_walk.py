@@ -43,7 +43,7 @@ from psgraph.methods.privhrg.dendrogram import (
     edges_between,
 )
 from psgraph.privacy.bits import Cursor, bit_width, ran_out, random_bits, uniform_below
-from psgraph.privacy.mechanism import Mechanism, changed_edges, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_edges
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["DendrogramWalk", "likelihood_sensitivity", "log_likelihood", "walk_dendrogram"]
@@ -78,7 +78,7 @@ class DendrogramWalk(Mechanism[Dendrogram]):
     name = "Markov chain"
     proof = "proofs/privhrg.md"
     proven = False
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     @property
     def shape(self) -> tuple[int, ...]:

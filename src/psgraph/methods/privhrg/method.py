@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
-from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
-from psgraph.methods.privhrg.dendrogram import edges_across, random_dendrogram
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
+from psgraph.methods.privhrg.blocks import Blocks, find_blocks, pairs_in
+from psgraph.methods.privhrg.dendrogram import Dendrogram, random_dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
 from psgraph.methods.privhrg.generation import draw_edges
-from psgraph.privacy.budget import Budget
+from psgraph.methods.queries import adjacency
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.query import CountsQuery, Query
 
 __all__ = ["PrivHRG", "PrivHRGMeasurement", "PrivHRGState"]
 
@@ -62,6 +63,55 @@ class PrivHRGState:
     middle: Positions
     end: Positions
     probabilities: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyDendrogram(Query[Dendrogram]):
+    """A dendrogram under which the graph is likely, by a Markov chain from `tree`.
+
+    Privacy: the quality of a dendrogram is its log-likelihood; an edge counts as a distance of 1.
+    Holds at the stationary distribution of the chain only: see the method's caveat.
+    """
+
+    tree: Dendrogram
+    steps: int
+
+    label = "dendrogram"
+    sensitivity = 1
+    noise = DendrogramWalk.name
+    proof = "proofs/privhrg.md"
+    subject = "the dendrogram"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return (max(nodes - 1, 0),)
+
+    def answer(self, edges: PrivateEdges) -> tuple[Integers, Positions]:
+        return adjacency(edges)
+
+    def mechanism(self, answer: tuple[Integers, Positions]) -> Mechanism[Dendrogram]:
+        return DendrogramWalk(self.tree, *answer, steps=self.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class DendrogramEdges(CountsQuery):
+    """The edges of every block of node pairs.
+
+    Privacy: an edge is in one block, which it moves by 1; the blocks are released.
+    """
+
+    blocks: Blocks
+
+    label = "block edges"
+    sensitivity = 1
+    proof = "proofs/privhrg.md"
+    subject = "the edges of a block of node pairs"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        del nodes
+        return self.blocks.begin.shape
+
+    def answer(self, edges: PrivateEdges) -> Integers:
+        return self.blocks.edges(*adjacency(edges))
 
 
 class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
@@ -115,6 +165,7 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     name = "privhrg"
     needs_all_edges = True
     records = (PrivHRGMeasurement, PrivHRGState)
+    queries = (LikelyDendrogram, DendrogramEdges)
 
     def __init__(self, *, mcmc: bool = True, steps_per_node: int = 100) -> None:
         self.mcmc = checked_flag("mcmc", mcmc)
@@ -127,52 +178,42 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        _, count_epsilon = self._split(guarantee.per_timestamp)
-        subject = "the edges of a block of node pairs"
-        return [NoisePlan("every timestamp", "block edges", count_epsilon, 1, subject)]
+        case = "every timestamp"
+        tree_epsilon, count_epsilon = self._split(guarantee.per_timestamp)
+        rows = [NoisePlan.of(case, LikelyDendrogram, tree_epsilon)] if self.mcmc else []
+        return [*rows, NoisePlan.of(case, DendrogramEdges, count_epsilon)]
 
     def _split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """Split ε into the shares of the dendrogram (0 if it is random) and of the counts."""
         tree_epsilon = epsilon / 2 if self.mcmc else Fraction(0)
         return tree_epsilon, epsilon - tree_epsilon
 
-    def measure(
-        self,
-        snapshot: Snapshot,
-        state: PrivHRGState | None,
-        budget: Budget,
-        engine: Engine,
-    ) -> PrivHRGMeasurement:
+    def measure(self, private: PrivateSnapshot, state: PrivHRGState | None) -> PrivHRGMeasurement:
         """Choose a dendrogram, and measure the edge counts of its blocks.
 
         Privacy: all of the budget for one edge, without the chain; with it, under the condition
         the caveat states. Blocks follow from the dendrogram and ε alone. proofs/privhrg.md.
         """
         del state  # timestamps are independent
-        nodes = len(snapshot.roster)
-        tree_epsilon, count_epsilon = self._split(budget.remaining)
-        starts, neighbours = engine.adjacency(snapshot)
+        nodes = len(private.roster)
+        tree_epsilon, count_epsilon = self._split(private.remaining)
         with phase("dendrogram"):
             tree = random_dendrogram(
-                budget.random_order(nodes), budget.random_order(max(nodes - 1, 0))
+                private.random_order(nodes), private.random_order(max(nodes - 1, 0))
             )
             if self.mcmc:
-                tree = budget.run(
-                    DendrogramWalk(tree, starts, neighbours, steps=self.steps_per_node * nodes),
-                    epsilon=tree_epsilon,
-                    label="dendrogram",
-                )
+                walk = LikelyDendrogram(tree, steps=self.steps_per_node * nodes)
+                tree = private.ask(walk, epsilon=tree_epsilon)
         with phase("perturbation"):
             blocks = find_blocks(tree, count_epsilon)
-            order = blocks.layout.order
-            edges_across(blocks.layout, starts, neighbours)
-            noisy_edges = budget.run(
-                LaplaceCounts(blocks.edges(), per_edge(1)),
-                epsilon=count_epsilon,
-                label="block edges",
-            )
+            noisy_edges = private.ask(DendrogramEdges(blocks), epsilon=count_epsilon)
         return PrivHRGMeasurement(
-            snapshot.roster, order, blocks.begin, blocks.middle, blocks.end, noisy_edges
+            private.roster,
+            blocks.layout.order,
+            blocks.begin,
+            blocks.middle,
+            blocks.end,
+            noisy_edges,
         )
 
     def update(self, state: PrivHRGState | None, measurement: PrivHRGMeasurement) -> PrivHRGState:
@@ -182,9 +223,13 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
         return PrivHRGState(measurement.roster, measurement.order, *bounds, probabilities)
 
     def synthesise(
-        self, state: PrivHRGState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PrivHRGState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
-        del engine
+        del previous, engine
         with phase("reconstruction"):
             bounds = state.begin, state.middle, state.end
             u, v = draw_edges(

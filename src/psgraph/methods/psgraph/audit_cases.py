@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
-from psgraph.graph import Snapshot
 from psgraph.methods.audit_cases import AuditCases, Phase
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import perturbation
-from psgraph.privacy.budget import Budget
 
 __all__ = ["CASES", "STRUCTURE"]
 
 STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
-EPSILON = Fraction(2)
 
 
-def _structure(labels: list[int], snapshot: Snapshot, budget: Budget) -> None:
-    perturbation.measure_structure(
-        snapshot, np.array(labels, dtype=np.int32), budget, LocalEngine(), epsilon=EPSILON
-    )
+def _structure(*labels: int) -> Phase:
+    communities = np.array(labels, dtype=np.int32)
+
+    def run(private: PrivateSnapshot) -> None:
+        perturbation.measure_structure(private, communities, epsilon=private.epsilon)
+
+    return Phase(run, Fraction(2), STRUCTURE)
 
 
 CASES = AuditCases(
     phases={
-        "degrees inside one community": Phase(partial(_structure, [0, 0, 0]), EPSILON, STRUCTURE),
-        "degrees and edges between communities": Phase(
-            partial(_structure, [0, 1, 2]), EPSILON, STRUCTURE
-        ),
+        "degrees inside one community": _structure(0, 0, 0),
+        "degrees and edges between communities": _structure(0, 1, 2),
     }
 )

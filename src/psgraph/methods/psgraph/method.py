@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import exact_decimal
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
-from psgraph.methods.psgraph.communities import keep_communities
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph.perturbation import (
     capped_degrees,
     fuse,
@@ -26,19 +26,24 @@ from psgraph.methods.psgraph.perturbation import (
     structure_epsilons,
 )
 from psgraph.methods.psgraph.reconstruction import Between, reconstruct
+from psgraph.methods.queries import (
+    CommunityChoices,
+    CommunityEdges,
+    EdgeCount,
+    InnerDegrees,
+    OuterDegrees,
+    SuperGraphEdges,
+)
 from psgraph.methods.steps.block_model import block_count, capped_community_edges
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
-    division_epsilons,
+    division_plan,
     find_communities,
-    super_graph_plan,
+    keep_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub
-from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["PSGraph", "PSGraphMeasurement", "PSGraphState"]
@@ -123,6 +128,14 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
 
     name = "psgraph"
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
+    queries = (
+        EdgeCount,
+        SuperGraphEdges,
+        CommunityChoices,
+        InnerDegrees,
+        OuterDegrees,
+        CommunityEdges,
+    )
 
     def __init__(
         self,
@@ -157,9 +170,8 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes
         epsilon = guarantee.per_timestamp
-        division = division_epsilons(_split(epsilon, found=True).communities)[0]
         found = _split(epsilon, found=True).plan(FOUND)
-        found.insert(1, super_graph_plan(FOUND, division))
+        found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
@@ -175,38 +187,28 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
             f"{noise:,.0f}."
         ]
 
-    def measure(
-        self, snapshot: Snapshot, state: PSGraphState | None, budget: Budget, engine: Engine
-    ) -> PSGraphMeasurement:
+    def measure(self, private: PrivateSnapshot, state: PSGraphState | None) -> PSGraphMeasurement:
         """Algorithms 1 and 2 up to the noise.
 
         Privacy: all of the budget for one edge. The branch looks at noisy counts and public
         numbers, and either branch spends the same. proofs/psgraph.md.
         """
-        roster, epsilon = snapshot.roster, budget.remaining
+        roster, epsilon = private.roster, private.remaining
         with phase("communities"):
-            noisy_edge_count = budget.run(
-                LaplaceCount(engine.edge_count(snapshot), per_edge(1)),
-                epsilon=_edge_epsilon(epsilon),
-                label="edges",
-            )
+            noisy_edge_count = private.ask(EdgeCount(), epsilon=_edge_epsilon(epsilon))
             if state is not None and self._keeps(state, noisy_edge_count, roster):
                 split = _split(epsilon, found=False)
-                labels = keep_communities(state.roster, state.labels, roster, budget)
+                labels = keep_communities(state.roster, state.labels, private)
             else:
                 split = _split(epsilon, found=True)
                 labels = find_communities(
-                    snapshot,
-                    budget,
-                    engine,
+                    private,
                     epsilon=split.communities,
                     supernode_size=self.supernode_size,
                     strength=STRENGTHS[self.choice_constant],
                 )
         with phase("perturbation"):
-            inner, outer, between = measure_structure(
-                snapshot, labels, budget, engine, epsilon=split.structure
-            )
+            inner, outer, between = measure_structure(private, labels, epsilon=split.structure)
         return PSGraphMeasurement(
             roster=roster,
             noisy_edge_count=noisy_edge_count,
@@ -259,8 +261,13 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         )
 
     def synthesise(
-        self, state: PSGraphState, rng: np.random.Generator, engine: Engine
+        self,
+        state: PSGraphState,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Engine,
     ) -> SyntheticGraph:
+        del previous
         with phase("reconstruction"):
             parts = reconstruct(
                 labels=state.labels,
@@ -296,10 +303,10 @@ class _Split:
         """Return the measurements with Laplace noise, except those that find communities."""
         inner, outer, between = structure_epsilons(self.structure)
         return [
-            NoisePlan(case, "edges", self.edges, 1, "the number of edges", unit="edges"),
-            NoisePlan(case, "inner degrees", inner, 2, "a node's inner degree", unit="degree"),
-            NoisePlan(case, "outer degrees", outer, 2, "a node's outer degree", unit="degree"),
-            NoisePlan(case, "community edges", between, 1, "the edges between two communities"),
+            NoisePlan.of(case, EdgeCount, self.edges),
+            NoisePlan.of(case, InnerDegrees, inner),
+            NoisePlan.of(case, OuterDegrees, outer),
+            NoisePlan.of(case, CommunityEdges, between),
         ]
 
 

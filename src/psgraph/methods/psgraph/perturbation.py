@@ -7,14 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
-from psgraph.engines.base import BlockCounts, Engine
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Roster
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import CommunityEdges, InnerDegrees, OuterDegrees
 from psgraph.methods.steps.block_model import block_count
-from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCounts
-from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = ["capped_degrees", "fuse", "measure_structure", "structure_epsilons"]
 
@@ -25,12 +22,7 @@ def structure_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]
 
 
 def measure_structure(
-    snapshot: Snapshot,
-    labels: Labels,
-    budget: Budget,
-    engine: Engine,
-    *,
-    epsilon: Fraction,
+    private: PrivateSnapshot, labels: Labels, *, epsilon: Fraction
 ) -> tuple[Integers, Integers, NoisyCounts]:
     """Measure noisy inner degrees (D̃_i), outer degrees (D̃_o) and community edges (Ṽ).
 
@@ -39,27 +31,11 @@ def measure_structure(
     V by 1), so D_i may have all of ε_i and D_o and V half each. proofs/perturbation.md.
     """
     inner_epsilon, outer_epsilon, edge_epsilon = structure_epsilons(epsilon)
-    inner_degrees, outer_degrees = engine.split_degrees(snapshot, labels)
-    community_edges: BlockCounts = engine.block_counts(
-        snapshot, labels, block_count(labels), inside=False
-    )
-    inside, between = budget.parallel(epsilon, "inside communities", "between communities")
-    noisy_inner_degrees = inside.run(
-        LaplaceCounts(inner_degrees, per_edge(2)), epsilon=inner_epsilon, label="inner degrees"
-    )
-    noisy_outer_degrees = between.run(
-        LaplaceCounts(outer_degrees, per_edge(2)), epsilon=outer_epsilon, label="outer degrees"
-    )
-    noisy_community_edges = between.run(
-        SparseLaplaceCounts(
-            community_edges.cells,
-            community_edges.counts,
-            size=community_edges.size,
-            threshold=norm_sub_threshold,
-            sensitivity=per_edge(1),
-        ),
-        epsilon=edge_epsilon,
-        label="community edges",
+    inside, between = private.parallel(epsilon, "inside communities", "between communities")
+    noisy_inner_degrees = inside.ask(InnerDegrees(labels), epsilon=inner_epsilon)
+    noisy_outer_degrees = between.ask(OuterDegrees(labels), epsilon=outer_epsilon)
+    noisy_community_edges = between.ask(
+        CommunityEdges(labels, block_count(labels)), epsilon=edge_epsilon
     )
     return noisy_inner_degrees, noisy_outer_degrees, noisy_community_edges
 

@@ -13,23 +13,20 @@ from typing import Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Labels
-from psgraph.engines.base import Engine
-from psgraph.engines.pairs import pair_of
-from psgraph.graph import Snapshot
+from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.base import NoisePlan
-from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy.budget import Budget
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
-from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import CommunityChoices, SuperGraphEdges
+from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
 __all__ = [
     "STRENGTHS",
     "ChoiceConstant",
-    "division_epsilons",
+    "division_plan",
     "find_communities",
+    "keep_communities",
     "renumbered",
-    "super_graph_plan",
 ]
 
 ChoiceConstant = Literal["tight", "reference"]
@@ -46,19 +43,17 @@ def division_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     return epsilon / 2, epsilon - epsilon / 2
 
 
-def super_graph_plan(case: str, epsilon: Fraction) -> NoisePlan:
-    """Return the row of a plan for the counts that communities are found from."""
-    return NoisePlan(case, "super-graph edges", epsilon, 1, "the edges between two super-nodes")
+def division_plan(case: str, epsilon: Fraction) -> list[NoisePlan]:
+    """Return the rows of a plan for the queries that find communities."""
+    super_graph, choice = division_epsilons(epsilon)
+    return [
+        NoisePlan.of(case, SuperGraphEdges, super_graph),
+        NoisePlan.of(case, CommunityChoices, choice),
+    ]
 
 
 def find_communities(
-    snapshot: Snapshot,
-    budget: Budget,
-    engine: Engine,
-    *,
-    epsilon: Fraction,
-    supernode_size: int,
-    strength: Fraction,
+    private: PrivateSnapshot, *, epsilon: Fraction, supernode_size: int, strength: Fraction
 ) -> Labels:
     """Private community division (Comm_div): labels 0, …, H − 1, each with a member.
 
@@ -67,30 +62,15 @@ def find_communities(
     (sensitivity 1); Louvain sees noisy weights only. proofs/community-division.md.
     """
     super_graph_epsilon, choice_epsilon = division_epsilons(epsilon)
-    nodes = len(snapshot.roster)
+    nodes = len(private.roster)
     size = _size(nodes, supernode_size)
     groups = -(-nodes // size)
     group_of = np.empty(nodes, dtype=np.int32)
-    group_of[budget.random_order(nodes)] = np.arange(nodes) // size
-    counts = engine.block_counts(snapshot, group_of, groups, inside=True)
-    noisy_super_graph = budget.run(
-        SparseLaplaceCounts(
-            counts.cells,
-            counts.counts,
-            size=counts.size,
-            threshold=norm_sub_threshold,
-            sensitivity=per_edge(1),
-        ),
-        epsilon=super_graph_epsilon,
-        label="super-graph edges",
-    )
-    community_of = _louvain(noisy_super_graph, groups, seed=budget.random_seed())
+    group_of[private.random_order(nodes)] = np.arange(nodes) // size
+    noisy_super_graph = private.ask(SuperGraphEdges(group_of, groups), epsilon=super_graph_epsilon)
+    community_of = _louvain(noisy_super_graph, groups, seed=private.random_seed())
     labels = community_of[group_of] if nodes else np.empty(0, dtype=np.int32)
-    labels = budget.run(
-        CommunityChoice(engine.community_scores(snapshot, labels), labels, strength=strength),
-        epsilon=choice_epsilon,
-        label="community choice",
-    )
+    labels = private.ask(CommunityChoices(labels, strength), epsilon=choice_epsilon)
     return renumbered(labels)
 
 
@@ -106,7 +86,7 @@ def _louvain(noisy: NoisyCounts, groups: int, *, seed: int) -> Labels:
     from scipy import sparse
     from sknetwork.clustering import Louvain
 
-    a, b = pair_of(noisy.cells, groups, inside=True)
+    a, b = UNDIRECTED.pair_of(noisy.cells, groups, inside=True)
     weights = noisy.values - noisy.threshold
     # Entered twice, a weight between two super-nodes is at (a, b) and (b, a), and one inside a
     # super-node twice at (a, a): every edge then counts at both of its ends.
@@ -128,3 +108,18 @@ def renumbered(labels: Labels) -> Labels:
         return labels
     used = np.bincount(labels) > 0
     return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
+
+
+def keep_communities(roster: Roster, labels: Labels, private: PrivateSnapshot) -> Labels:
+    """Carry communities over to a new roster; new nodes go to random ones. Asks nothing."""
+    new_roster = private.roster
+    if roster is new_roster or roster == new_roster:
+        return labels
+    before = roster.positions(new_roster.ids)
+    stayed = before >= 0
+    carried = np.empty(len(new_roster), dtype=np.int32)
+    carried[stayed] = labels[before[stayed]]
+    existing = np.unique(carried[stayed] if stayed.any() else labels)
+    newcomers = int(np.count_nonzero(~stayed))
+    carried[~stayed] = existing[private.random_labels(newcomers, existing.size)]
+    return renumbered(carried)

@@ -22,7 +22,7 @@ from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
 from psgraph.privacy.bits import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
-from psgraph.privacy.mechanism import Mechanism, per_edge
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["CommunityChoice", "Scores", "choose_communities"]
@@ -70,7 +70,7 @@ class CommunityChoice(Mechanism[Labels]):
 
     name = "exponential choice"
     proof = "proofs/community-choice.md"
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.strength <= Fraction(1, 2):

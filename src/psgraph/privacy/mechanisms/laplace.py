@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import MethodError
-from psgraph.privacy.mechanism import Mechanism, Sensitivity
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["LaplaceCount", "LaplaceCounts", "check_integers"]
@@ -45,7 +45,7 @@ class LaplaceCounts(Mechanism[Integers]):
     """
 
     values: Integers
-    sensitivity: Sensitivity
+    sensitivity: int
 
     name = "discrete Laplace"
     proof = "proofs/discrete-laplace.md"
@@ -58,7 +58,7 @@ class LaplaceCounts(Mechanism[Integers]):
         return self.values.shape
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
-        noise = sampler.discrete_laplace(self.values.size, epsilon / self.sensitivity.amount)
+        noise = sampler.discrete_laplace(self.values.size, epsilon / self.sensitivity)
         # Reshaped, so that broadcasting can't share one noise value between several values.
         return self.values.astype(np.int64) + noise.reshape(self.values.shape)
 
@@ -80,7 +80,7 @@ class LaplaceCount(Mechanism[int]):
     """
 
     value: int
-    sensitivity: Sensitivity
+    sensitivity: int
 
     name = "discrete Laplace"
     proof = "proofs/discrete-laplace.md"

@@ -18,7 +18,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.privacy.binomial import BinaryDigits, binomial, fair_binomial
-from psgraph.privacy.mechanism import Mechanism, Sensitivity
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import check_integers
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.subsets import random_free_cells, random_subset
@@ -86,7 +86,7 @@ class SparseLaplaceCounts(Mechanism[NoisyCounts]):
     counts: Integers
     size: int
     threshold: Threshold
-    sensitivity: Sensitivity
+    sensitivity: int
 
     name = "discrete Laplace"
     proof = "proofs/sparse-noise.md"
@@ -112,7 +112,7 @@ class SparseLaplaceCounts(Mechanism[NoisyCounts]):
             self.cells,
             self.counts,
             size=self.size,
-            rate=epsilon / self.sensitivity.amount,
+            rate=epsilon / self.sensitivity,
             threshold=self.threshold,
         )
 

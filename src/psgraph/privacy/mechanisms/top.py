@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph.privacy.mechanism import Mechanism, changed_cells, per_edge
+from psgraph.privacy.mechanism import Mechanism, changed_cells
 from psgraph.privacy.mechanisms.sparse import COMMON, histogram, noise_histogram
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.subsets import random_free_cells, random_subset
@@ -49,7 +49,7 @@ class LargestCells(Mechanism[Integers]):
 
     name = "discrete Laplace"
     proof = "proofs/largest-cells.md"
-    sensitivity = per_edge(1)
+    sensitivity = 1
 
     @property
     def shape(self) -> tuple[int, ...]:

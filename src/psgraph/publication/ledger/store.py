@@ -65,16 +65,21 @@ class Ledger(LedgerReader):
             raise
 
     def _refuse_other(self, terms: Terms) -> None:
-        begun = replace(self.terms, noise=self.noise)
-        differences = list(begun.differences(terms))
-        if differences:
-            old = "psgraph resume does"
-            if begun.method != terms.method:
-                old += f", and so does --method {begun.method}"
+        stored = replace(self.terms, noise=self.noise)
+        changed = stored.differences(terms)
+        if changed:
+            lines = [
+                f"  {name:<20} started with {old}, now {new}"
+                for name, (old, new) in changed.items()
+            ]
+            remedy = "psgraph resume does"
+            if "method" in changed:
+                remedy += f", and so does --method {stored.method}"
             raise TermsChanged(
-                f"{self.path} was begun under other terms:\n" + "\n".join(differences) + "\n"
-                f"Continue under the old terms ({old}), or begin a new ledger in "
-                "another directory. Two ledgers for one stream of data add up their budgets."
+                f"{self.path} was started under different terms:\n" + "\n".join(lines) + "\n"
+                f"Continue under the old terms ({remedy}), or start a new ledger in another "
+                "directory. Two ledgers for one stream of data add up their budgets.",
+                changed=changed,
             )
 
     def _refuse_damage(self) -> None:

@@ -14,6 +14,7 @@ from psgraph.errors import PsgraphError
 from psgraph.methods.base import method_names
 from psgraph.pictures.style import method_look
 from psgraph.privacy.guarantee import exact_fraction
+from psgraph.privacy.unit import Edge
 from psgraph.service.api.access import Caller, OpenStream, TheService
 from psgraph.service.api.administration import post_plan
 from psgraph.service.api.streams import create_stream
@@ -97,6 +98,7 @@ def _form(request: Request, form: FormData, error: Refusal | None = None) -> Res
         periods=PERIODS.items(),
         plan=plan,
         plan_error=problem,
+        unit=Edge(),
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.errors import exact_decimal
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.promise import Promise
 from psgraph.trust.rehearsal.template import Shape
@@ -53,8 +52,7 @@ class Cell:
         names = list(dict.fromkeys(name for run in self.runs for name in run))
         return {
             "method": self.method,
-            "epsilon": exact_decimal(self.guarantee.epsilon),
-            "window": self.guarantee.window,
+            **self.guarantee.to_dict(),
             "private": self.promise.kept,
             "repetitions": len(self.runs),
             "mean": {name: self.mean(name) for name in names},
@@ -114,11 +112,6 @@ class Rehearsal:
             "stream": self.shape.to_dict(),
             "cells": [cell.to_dict() for cell in self.cells],
             "unfinished": [
-                {
-                    "method": method,
-                    "epsilon": exact_decimal(guarantee.epsilon),
-                    "window": guarantee.window,
-                }
-                for method, guarantee in self.unfinished
+                {"method": method, **guarantee.to_dict()} for method, guarantee in self.unfinished
             ],
         }

@@ -1,0 +1,138 @@
+"""The unit of privacy and the guarantee are values that every file and message is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+
+import psgraph as pg
+from psgraph.errors import BudgetError, UnitMismatch
+from psgraph.privacy import unit as units
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Edge, Unit
+from psgraph.publication.certificate import Certificate
+from psgraph.publication.planning import plan
+from psgraph.publication.promise import Promise
+from psgraph.publication.terms import Terms
+
+
+@dataclass(frozen=True)
+class Rows(Unit):
+    """At most `at_most` rows of a made-up owner."""
+
+    at_most: int
+    privacy = "ε-row differential privacy"
+
+    @property
+    def edges(self) -> int:
+        return self.at_most
+
+    @property
+    def text(self) -> str:
+        return f"all rows of one owner, at most {self.at_most} of them"
+
+    @property
+    def noun(self) -> str:
+        return "one owner"
+
+    def change(self, when: str = "") -> str:
+        return f"whether the rows of one owner{when} are there"
+
+
+@pytest.fixture
+def with_rows(monkeypatch: pytest.MonkeyPatch) -> WEventPrivacy:
+    monkeypatch.setattr(units, "UNITS", (Edge, Rows))
+    return WEventPrivacy("1/3", window=4, unit=Rows(5))
+
+
+def test_an_edge_is_the_unit_unless_another_is_stated() -> None:
+    assert WEventPrivacy("1", window=5).unit == Edge()
+    assert WEventPrivacy.from_dict({"epsilon": "1", "window": 5}).unit == Edge()
+
+
+@pytest.mark.parametrize("window", [1, 7])
+def test_a_guarantee_can_be_read_back(window: int) -> None:
+    guarantee = WEventPrivacy("0.1", window=window)
+    assert WEventPrivacy.from_dict(guarantee.to_dict() | {"other": 1}) == guarantee
+
+
+def test_a_unit_with_a_bound_can_be_read_back(with_rows: WEventPrivacy) -> None:
+    content = with_rows.to_dict()
+    assert content["at_most"] == 5
+    assert WEventPrivacy.from_dict(content) == with_rows
+    assert with_rows != replace(with_rows, unit=Edge())
+
+
+@pytest.mark.parametrize("change", [{"at_most": 6}, {"unit": "one node"}, {"unit": None}])
+def test_words_that_do_not_fit_the_bounds_are_refused(
+    with_rows: WEventPrivacy, change: dict[str, object]
+) -> None:
+    with pytest.raises(ValueError, match="unit"):
+        WEventPrivacy.from_dict(with_rows.to_dict() | change)
+
+
+def test_a_unit_without_its_bound_is_refused(with_rows: WEventPrivacy) -> None:
+    content = with_rows.to_dict()
+    del content["at_most"]
+    with pytest.raises(ValueError, match="unit"):
+        WEventPrivacy.from_dict(content)
+
+
+def test_a_unit_in_words_is_no_unit() -> None:
+    with pytest.raises(BudgetError):
+        WEventPrivacy("1", window=5, unit="one edge of one snapshot")  # type: ignore[arg-type]
+
+
+def test_a_promise_is_about_the_unit(with_rows: WEventPrivacy) -> None:
+    promise = Promise(with_rows)
+    assert with_rows.unit.change(" at each of these timestamps") in promise.text
+    assert with_rows.unit.privacy in str(with_rows)
+    assert promise.provides == with_rows
+
+
+def test_a_caveat_keeps_the_unit(with_rows: WEventPrivacy) -> None:
+    from psgraph.methods.base import Caveat
+
+    provides = Promise(with_rows, Caveat(Fraction(2), "Half the noise.")).provides
+    assert provides == replace(with_rows, epsilon=Fraction(2, 3))
+
+
+def test_a_certificate_states_unit_and_bounds(with_rows: WEventPrivacy) -> None:
+    snapshot = pg.Snapshot.from_edges([(0, 1)], roster=pg.Roster(range(4)))
+    with pg.Publisher(pg.TmF(), WEventPrivacy("1", window=2), seed=1) as publisher:
+        certificate = replace(publisher.publish(snapshot).certificate, guarantee=with_rows)
+    read = Certificate.from_json(certificate.to_json())
+    assert read == certificate
+    assert read.to_dict()["at_most"] == 5
+
+
+def _terms(guarantee: WEventPrivacy) -> Terms:
+    return Terms(guarantee, "tmf", 1, {"filter": "exact"}, None, "exact", None)
+
+
+def test_terms_state_the_unit_unless_it_is_an_edge(with_rows: WEventPrivacy) -> None:
+    assert b"unit" not in _terms(WEventPrivacy("1", window=2)).to_bytes()
+    stored = _terms(with_rows).to_bytes()
+    assert b"at_most" in stored
+    assert Terms.from_bytes(stored) == _terms(with_rows)
+
+
+def test_a_different_unit_is_a_difference_of_terms(with_rows: WEventPrivacy) -> None:
+    changed = _terms(with_rows).differences(_terms(replace(with_rows, unit=Edge())))
+    assert changed.keys() == {"unit", "at_most"}
+
+
+def test_a_method_refuses_a_unit_it_does_not_support(with_rows: WEventPrivacy) -> None:
+    with pytest.raises(UnitMismatch):
+        pg.Publisher(pg.TmF(), with_rows, seed=1)
+    with pytest.raises(UnitMismatch):
+        plan(with_rows, nodes=10, method="tmf")
+
+
+def test_a_method_may_support_a_further_unit(with_rows: WEventPrivacy) -> None:
+    class RowMethod(pg.TmF):
+        units = (Edge, Rows)
+
+    pg.Publisher(RowMethod(), with_rows, seed=1).close()

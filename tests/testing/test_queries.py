@@ -1,0 +1,243 @@
+"""Every query of psgraph keeps what it states, on all small graphs; broken ones are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.base import find_method, method_names
+from psgraph.methods.der.areas import (
+    Area,
+    Arrangement,
+    RectangleCounts,
+    SplitPoints,
+    WholeMatrix,
+)
+from psgraph.methods.ldpgen import GroupDegrees
+from psgraph.methods.plus.capped import Cap
+from psgraph.methods.plus.labelling import Plan
+from psgraph.methods.plus.mixing import CLASSES
+from psgraph.methods.plus.queries import (
+    CappedTriangleCount,
+    ClassEdges,
+    DegreeCurveCounts,
+    FoundCommunityEdges,
+    GrowthRows,
+    HubEdges,
+    KeptEdges,
+    TriangleCount,
+)
+from psgraph.methods.privhrg.blocks import find_blocks
+from psgraph.methods.privhrg.dendrogram import random_dendrogram
+from psgraph.methods.privhrg.method import DendrogramEdges, LikelyDendrogram
+from psgraph.methods.queries import (
+    CommunityChoices,
+    CommunityEdges,
+    Degrees,
+    EdgeCount,
+    InnerDegrees,
+    OuterDegrees,
+    SuperGraphEdges,
+    degrees,
+)
+from psgraph.methods.tmf import FilteredPairs, LargestPairs
+from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.query import CountQuery, CountsQuery, Query
+from psgraph.testing import check_query
+
+
+def labels(nodes: int, blocks: int) -> np.ndarray:
+    return (np.arange(nodes) % blocks).astype(np.int32)
+
+
+def areas(nodes: int) -> Iterator[Area]:
+    whole = WholeMatrix(np.arange(nodes)[::-1].copy())
+    yield whole
+    if nodes >= 3:
+        quarters = whole.quartered(np.array([[1, nodes - 1]]))
+        yield quarters
+        yield quarters.selected(np.arange(len(quarters)) > 0)
+
+
+def growth(nodes: int) -> GrowthRows:
+    evidence = np.zeros((nodes, 2), dtype=np.float32)
+    return GrowthRows(Plan(np.arange(nodes)[::-1].copy(), np.ones(nodes), evidence, dealt=2))
+
+
+def tree(nodes: int) -> Any:
+    return random_dendrogram(np.arange(nodes), np.arange(max(nodes - 1, 0)))
+
+
+def with_drawn(area: Area) -> Arrangement:
+    return Arrangement(area, np.minimum(area.cells, 1))
+
+
+QUERIES: dict[type[Query[Any]], Any] = {
+    EdgeCount: lambda nodes: EdgeCount(),
+    Degrees: lambda nodes: Degrees(),
+    InnerDegrees: lambda nodes: [InnerDegrees(labels(nodes, k)) for k in (1, 2)],
+    OuterDegrees: lambda nodes: [OuterDegrees(labels(nodes, k)) for k in (2, 3)],
+    CommunityEdges: lambda nodes: CommunityEdges(labels(nodes, 3), 3),
+    SuperGraphEdges: lambda nodes: SuperGraphEdges(labels(nodes, 2), 2),
+    CommunityChoices: lambda nodes: [
+        CommunityChoices(labels(nodes, 2), strength) for strength in (Fraction(1, 2), Fraction(1, 4))
+    ],
+    LargestPairs: lambda nodes: LargestPairs(2 if nodes > 2 else 0),
+    FilteredPairs: lambda nodes: FilteredPairs(2 if nodes > 2 else 0),
+    GroupDegrees: lambda nodes: GroupDegrees("degrees into groups", labels(nodes, 2), 2),
+    RectangleCounts: lambda nodes: [RectangleCounts(area, 1) for area in areas(nodes)],
+    SplitPoints: lambda nodes: [SplitPoints(area, 0, least=1, grid=4) for area in areas(nodes)],
+    Arrangement: lambda nodes: [with_drawn(area) for area in areas(nodes)],
+    LikelyDendrogram: lambda nodes: LikelyDendrogram(tree(nodes), steps=5),
+    DendrogramEdges: lambda nodes: [
+        DendrogramEdges(find_blocks(tree(nodes), epsilon)) for epsilon in (Fraction(1), Fraction(99))
+    ],
+    KeptEdges: lambda nodes: KeptEdges(),
+    DegreeCurveCounts: lambda nodes: DegreeCurveCounts(),
+    ClassEdges: lambda nodes: ClassEdges(labels(nodes, 3), CLASSES),
+    HubEdges: lambda nodes: HubEdges(labels(nodes, 3), np.arange(min(nodes, 2))),
+    GrowthRows: growth,
+    FoundCommunityEdges: lambda nodes: FoundCommunityEdges(labels(nodes, 2), 2),
+    TriangleCount: lambda nodes: TriangleCount(),
+}
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.__name__)
+def test_no_edge_moves_a_query_further_than_it_states(query: type[Query[Any]]) -> None:
+    assert check_query(QUERIES[query]).largest == 1
+
+
+def displacing(cap: int) -> tuple[Snapshot, Snapshot]:
+    """Two graphs in which one edge {a, b} displaces an edge of a and an edge of b.
+
+    The displaced ones, to x and to y, are in cap − 1 triangles each.
+    """
+    a, b = 0, 1
+    left, right = range(2, cap + 1), range(cap + 1, 2 * cap)
+    x, y = 2 * cap, 2 * cap + 1
+    edges = [(a, node) for node in left] + [(node, x) for node in left] + [(a, x)]
+    edges += [(b, node) for node in right] + [(node, y) for node in right] + [(b, y)]
+    roster = Roster.range(2 * cap + 2)
+    return tuple(
+        Snapshot(roster, [u for u, _ in held], [v for _, v in held])
+        for held in (edges, [*edges, (a, b)])
+    )  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("cap", [2, 3, 5])
+def test_no_edge_moves_the_capped_triangles_further_than_stated(cap: int) -> None:
+    def make(nodes: int) -> CappedTriangleCount:
+        return CappedTriangleCount(Cap(cap, 1.0), np.arange(nodes, dtype=np.uint64))
+
+    check_query(make, pairs=[displacing(cap)])
+
+
+def test_every_query_of_every_method_is_checked() -> None:
+    asked = {query for name in method_names() for query in find_method(name).queries}
+    assert asked <= {*QUERIES, CappedTriangleCount}
+
+
+# ---- queries that state what does not hold ----
+
+
+@dataclass(frozen=True)
+class HalfTheDegrees(Degrees):
+    sensitivity = 1
+
+
+@dataclass(frozen=True)
+class TwiceTheEdges(EdgeCount):
+    sensitivity = 2
+
+
+@dataclass(frozen=True)
+class ActiveNodes(CountsQuery):
+    """Its shape depends on the edges."""
+
+    label = "degrees of active nodes"
+    sensitivity = 2
+    proof = "none"
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return (nodes,)
+
+    def answer(self, edges: Any) -> Any:
+        found = degrees(edges)
+        return found[found > 0]
+
+
+@dataclass(frozen=True)
+class OneNoise(Degrees):
+    """Draws with less noise than it states."""
+
+    def mechanism(self, answer: Any) -> Mechanism[Any]:
+        return LaplaceCounts(answer, 1)
+
+
+@dataclass(frozen=True)
+class FirstPart(CountQuery):
+    label = "edges of the first part"
+    sensitivity = 1
+    proof = "none"
+
+    def answer(self, edges: Any) -> int:
+        return edges.parts.edges()[0]().u.size if edges.nodes else 0
+
+
+@dataclass(frozen=True)
+class KeptTwice(KeptEdges):
+    """Right for the snapshot of now, wrong for the one before."""
+
+    def answer(self, edges: Any) -> int:
+        before = edges.previous
+        return super().answer(edges) + before.parts.edge_count
+
+
+@dataclass
+class NotFrozen(CountQuery):
+    label = "edges"
+    sensitivity = 1
+    proof = "none"
+
+    def answer(self, edges: Any) -> int:
+        return edges.parts.edge_count
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [HalfTheDegrees, TwiceTheEdges, ActiveNodes, OneNoise, FirstPart, KeptTwice, NotFrozen],
+    ids=lambda broken: broken.__name__,
+)
+def test_a_broken_query_fails(broken: Any) -> None:
+    with pytest.raises(AssertionError):
+        check_query(lambda nodes: broken())
+
+
+def test_a_capped_count_with_half_the_sensitivity_is_found() -> None:
+    class Half(Cap):
+        @property
+        def sensitivity(self) -> int:
+            return self.edges - 1
+
+    def make(nodes: int) -> CappedTriangleCount:
+        return CappedTriangleCount(Half(3, 1.0), np.arange(nodes, dtype=np.uint64))
+
+    with pytest.raises(AssertionError):
+        check_query(make, pairs=[displacing(3)])
+
+
+def test_all_labellings_of_four_nodes() -> None:
+    def make(nodes: int) -> list[InnerDegrees]:
+        return [
+            InnerDegrees(np.array(each, dtype=np.int32)) for each in product(range(2), repeat=nodes)
+        ]
+
+    assert check_query(make, nodes=4).pairs > 1000
