@@ -54,7 +54,7 @@ _TIMES = re.compile(r'"seconds": \{[^}]*\},?|^Seconds.*(?:\n .*)*|^.* …\n', re
 
 
 class _PowerCut(Exception):
-    """Stands for the end of the process."""
+    """Replaces the end of the process."""
 
 
 def broken_durability(method: Callable[[], Method[Any, Any]]) -> list[str]:

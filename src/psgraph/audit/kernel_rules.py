@@ -51,7 +51,7 @@ def broken_rules() -> list[str]:
 
 
 class _Probe(Mechanism[int]):
-    """Looks at its budget while it is drawn."""
+    """Records what its budget has spent while it is drawn."""
 
     name = "probe"
     proof = ""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 
 __all__ = [
     "PATTERNS",
@@ -53,13 +53,19 @@ class Neighbours:
     differing: frozenset[int]
 
 
+def _every_pair(nodes: int) -> Edges:
+    ends = UNDIRECTED.pair_of(np.arange(UNDIRECTED.pairs(nodes)), nodes, inside=False)
+    return set(zip(*(end.tolist() for end in ends), strict=True))
+
+
 def _random_edges(random: Random, nodes: int, *, mean_degree: float = 3.0) -> Edges:
     chosen = random.random((nodes, nodes)) < mean_degree / max(nodes - 1, 1)
-    return {(u, v) for u in range(nodes) for v in range(u + 1, nodes) if chosen[u, v]}
+    return {(u, v) for u, v in _every_pair(nodes) if chosen[u, v]}
 
 
 def _pair(u: int, v: int) -> Edge:
-    return (u, v) if u < v else (v, u)
+    first, second = UNDIRECTED.ordered(u, v)
+    return int(first), int(second)
 
 
 def _random(random: Random, nodes: int) -> tuple[Edges, Edge]:
@@ -88,8 +94,7 @@ def _hub(random: Random, nodes: int) -> tuple[Edges, Edge]:
 
 
 def _complete(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    edges = {(u, v) for u in range(nodes) for v in range(u + 1, nodes)}
-    return edges, _random(random, nodes)[1]
+    return _every_pair(nodes), _random(random, nodes)[1]
 
 
 def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
@@ -101,7 +106,7 @@ def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
 def _communities(random: Random, nodes: int) -> tuple[Edges, Edge]:
     """Two cliques, and the only edge that joins them."""
     half = nodes // 2
-    edges = {(u, v) for u in range(nodes) for v in range(u + 1, nodes) if (u < half) == (v < half)}
+    edges = {(u, v) for u, v in _every_pair(nodes) if (u < half) == (v < half)}
     return edges, (int(random.integers(half)), half + int(random.integers(nodes - half)))
 
 
@@ -219,21 +224,17 @@ def _snapshot(roster: Roster, edges: Edges) -> Snapshot:
 
 def all_graphs(nodes: int) -> list[Snapshot]:
     """Every graph on 0, …, nodes − 1; graph number g holds pair i when bit i of g is set."""
-    roster = Roster.range(nodes)
-    places = list(combinations(range(nodes), 2))
-    graphs = []
-    for number in range(1 << len(places)):
-        chosen = [pair for bit, pair in enumerate(places) if number >> bit & 1]
-        ends = np.array(chosen, dtype=np.int64).reshape(-1, 2)
-        graphs.append(Snapshot(roster, ends[:, 0], ends[:, 1]))
-    return graphs
+    roster, pairs = Roster.range(nodes), UNDIRECTED.pairs(nodes)
+    u, v = UNDIRECTED.pair_of(np.arange(pairs), nodes, inside=False)
+    held = (np.arange(1 << pairs)[:, None] >> np.arange(pairs)) & 1 == 1
+    return [Snapshot(roster, u[row], v[row]) for row in held]
 
 
 def neighbouring_pairs(nodes: int) -> Iterator[tuple[int, int]]:
     """Numbers of all pairs of graphs that differ in one edge."""
-    places = nodes * (nodes - 1) // 2
-    for number in range(1 << places):
-        for bit in range(places):
+    pairs = UNDIRECTED.pairs(nodes)
+    for number in range(1 << pairs):
+        for bit in range(pairs):
             if not number >> bit & 1:
                 yield number, number | 1 << bit
 

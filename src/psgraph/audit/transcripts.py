@@ -197,7 +197,7 @@ class Recorder:
 
 
 class _Forced(Mechanism[Any]):
-    """Stands for a mechanism whose output is already known."""
+    """A mechanism whose output is already known."""
 
     def __init__(self, mechanism: Mechanism[Any], output: Any) -> None:
         self.name, self.proof, self.proven = (  # type: ignore[misc]

@@ -22,8 +22,8 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.memory import peak_bytes
 from psgraph.engines.local import LocalEngine
-from psgraph.engines.pairs import cell_of, pair_count
 from psgraph.graph import Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.stores import open_store
 from psgraph.stores.keeping import Kept
 from psgraph.stores.parts import StoredParts
@@ -49,9 +49,9 @@ class Question:
 
     def cells(self, a: Any, b: Any, counts: Any) -> Integers:
         """Add up counts of pairs of blocks, in any order, to one vector."""
-        low, high = np.minimum(a, b).astype(np.int64), np.maximum(a, b).astype(np.int64)
-        cells = cell_of(low, high, BLOCKS, inside=True)
-        size = pair_count(BLOCKS, inside=True)
+        low, high = UNDIRECTED.ordered(np.asarray(a, np.int64), np.asarray(b, np.int64))
+        cells = UNDIRECTED.cell_of(low, high, BLOCKS, inside=True)
+        size = UNDIRECTED.cell_count(BLOCKS, inside=True)
         return np.bincount(cells, weights=counts, minlength=size).astype(np.int64)
 
     def spread(self, nodes: Any, counts: Any) -> Integers:

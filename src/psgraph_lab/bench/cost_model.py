@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Floats
-from psgraph.engines.pairs import pair_count
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.steps.communities import MOST_SUPERNODES
 
 __all__ = ["SERIAL", "SHARED", "CostModel", "Run", "fit_costs", "growth_exponent"]
@@ -61,7 +61,7 @@ class Run:
     def blocks(self) -> int:
         """The number of pairs of super-nodes."""
         groups = min(-(-self.nodes // SUPERNODE_SIZE), MOST_SUPERNODES)
-        return pair_count(groups, inside=True)
+        return UNDIRECTED.cell_count(groups, inside=True)
 
     def terms(self) -> Floats:
         """Return the terms of the model, in the order of `SERIAL`."""

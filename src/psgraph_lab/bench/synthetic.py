@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.sorting import sort_keys
 from psgraph.graph import Roster
+from psgraph.graph.kind import first_key, unpack
 from psgraph.stores import is_store, new_store
 from psgraph.stores.external_sort import ExternalSort
-from psgraph.streams.planted import Keys, PlantedGraph, key_ends, pareto_weights
+from psgraph.streams.planted import Keys, PlantedGraph, pareto_weights
 
 __all__ = [
     "INSIDE",
@@ -55,9 +56,8 @@ def planted_stream(
     for timestamp in range(timestamps):
         if timestamp:
             keys = keys[rng.random(keys.size) >= _CHANGE]
-        keys = _completed(graph, keys, edges, largest=nodes << 32)
-        u, v = key_ends(keys)
-        yield u.astype(np.int32), v.astype(np.int32)
+        keys = _completed(graph, keys, edges, largest=first_key(nodes))
+        yield unpack(keys)
 
 
 def planted_graph(nodes: int, rng: np.random.Generator) -> PlantedGraph:
@@ -124,8 +124,8 @@ def write_store(
         pieces = _distinct_pieces(graph, nodes, edges, Path(scratch), progress)
         writer = store.begin(Roster.range(nodes), time=None)
         for keys in _thinned(pieces, edges, rng):
-            u, v = key_ends(keys)
-            writer.add(u.astype(np.int32), v.astype(np.int32))
+            u, v = unpack(keys)
+            writer.add(u, v)
         writer.finish()
 
 
