@@ -20,6 +20,7 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.query import CountQuery
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from tests.insides import snapshot_of
 
 PAIRS = 504  # eight times every combination of place and pattern
 
@@ -83,7 +84,7 @@ def test_a_method_that_shows_its_snapshot_diverges():
 
     class Leaky(tmf):
         def measure(self, private, state):
-            if private._edges.parts.edge_count % 2:
+            if snapshot_of(private).u.size % 2:
                 private.random_order(1)
             return super().measure(private, state)
 

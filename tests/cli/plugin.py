@@ -38,18 +38,18 @@ class Odd(PSGraph):
             return measurement
         return super().update(state, measurement)
 
-    def measure(self, snapshot, state, budget, engine):
+    def measure(self, private, state):
         Odd.calls += 1
         mood = os.environ.get("ODD", "")
-        if mood == "uneven" and not budget.remaining:
+        if mood == "uneven" and not private.remaining:
             return state  # nothing to spend: what was learned before stays
         if mood == "crash":
             raise RuntimeError("{SECRET}")
         if mood == "greed":
-            budget.parallel(2 * budget.remaining, "all of it")
+            private.parallel(2 * private.remaining, "all of it")
         if mood == "interrupt" and Odd.calls == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        return super().measure(snapshot, state, budget, engine)
+        return super().measure(private, state)
 '''
 
 

@@ -1,4 +1,4 @@
-"""Counting kernels and the verbs on top of them, against the obvious Python."""
+"""Counting kernels and the queries on top of them, against the obvious Python."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph._runtime.sorting import sort_keys
-from psgraph.engines import private
 from psgraph.engines.counting import run_lengths
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.pairs import cell_of, pair_count, pair_of
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods import queries
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import EdgeCount, InnerDegrees, OuterDegrees, adjacency, block_counts
 
 ENGINE = LocalEngine()
 
@@ -43,9 +45,10 @@ def test_degrees_inside_and_outside(drawn):
     inner, outer = Counter(), Counter()
     for x, y in edges_of(snapshot):
         (inner if labels[x] == labels[y] else outer).update((x, y))
-    found_inner, found_outer = ENGINE.split_degrees(snapshot, labels)
-    assert found_inner.tolist() == [inner[x] for x in range(labels.size)]
-    assert found_outer.tolist() == [outer[x] for x in range(labels.size)]
+    edges = PrivateEdges(snapshot, ENGINE)
+    for query, expected in ((InnerDegrees, inner), (OuterDegrees, outer)):
+        found = query(labels).answer(edges)
+        assert found.tolist() == [expected[x] for x in range(labels.size)]
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -60,16 +63,17 @@ def test_edges_per_pair_of_blocks(dense, inside):
             pair = tuple(sorted((int(labels[x]), int(labels[y]))))
             if inside or pair[0] != pair[1]:
                 expected[pair] += 1
-        found = ENGINE.block_counts(snapshot, labels, blocks, inside=inside)
-        assert found.size == pair_count(blocks, inside=inside)
-        a, b = pair_of(found.cells, blocks, inside=inside)
+        edges = PrivateEdges(snapshot, ENGINE)
+        cells, counts = block_counts(edges, labels, blocks, inside=inside)
+        a, b = pair_of(cells, blocks, inside=inside)
         pairs = zip(a.tolist(), b.tolist(), strict=True)
-        assert dict(zip(pairs, found.counts.tolist(), strict=True)) == dict(expected)
-        assert (np.diff(found.cells) > 0).all()
+        assert dict(zip(pairs, counts.tolist(), strict=True)) == dict(expected)
+        assert (np.diff(cells) > 0).all()
+        assert (cells < pair_count(blocks, inside=inside)).all()
 
     with pytest.MonkeyPatch.context() as patch:
         if not dense:  # as if there were too many cells to write down
-            patch.setattr(private, "MOST_CELLS", -1)
+            patch.setattr(queries, "MOST_CELLS", -1)
         check()
 
 
@@ -77,7 +81,7 @@ def test_edges_per_pair_of_blocks(dense, inside):
 @settings(max_examples=60)
 def test_neighbour_lists(drawn):
     snapshot, labels, _ = drawn
-    starts, neighbours = ENGINE.adjacency(snapshot)
+    starts, neighbours = adjacency(PrivateEdges(snapshot, ENGINE))
     assert starts[0] == 0
     assert starts[-1] == neighbours.size == 2 * snapshot.u.size
     for x in range(labels.size):
@@ -87,7 +91,8 @@ def test_neighbour_lists(drawn):
 
 
 def test_edge_count():
-    assert ENGINE.edge_count(Snapshot(Roster.range(4), [0, 1, 1], [1, 2, 2])) == 2
+    snapshot = Snapshot(Roster.range(4), [0, 1, 1], [1, 2, 2])
+    assert EdgeCount().answer(PrivateEdges(snapshot, ENGINE)) == 2
 
 
 # ---- numbering pairs of blocks ----

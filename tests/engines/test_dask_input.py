@@ -6,7 +6,6 @@ import hashlib
 import json
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +16,8 @@ from psgraph.engines.dask import DaskEngine, connection, runner
 from psgraph.engines.dask.identity import check_identity, identity
 from psgraph.errors import DataError, EngineError, InvalidArgument
 from psgraph.methods.choosing import choose_method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import Degrees
 from psgraph.stores import new_store, open_store
 from psgraph.stores.manifest import MANIFEST, _digest
 from tests.engines.cluster import cluster_with_worker, random_snapshot
@@ -110,7 +111,7 @@ def test_a_cluster_that_loses_all_workers_is_given_up(store, tmp_path, monkeypat
     with cluster_with_worker(tmp_path) as (address, worker), DaskEngine(address) as engine:
         worker.kill()
         with pytest.raises(EngineError, match="the cluster has had no worker"):
-            engine.split_degrees(snapshot, np.zeros(90, dtype=np.int32))
+            Degrees().answer(PrivateEdges(snapshot, engine))
 
 
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"threads": 0}, {"workers": 1}])

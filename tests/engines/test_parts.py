@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psgraph.engines import private
 from psgraph.engines.base import Engine
 from psgraph.engines.local import LocalEngine
 from psgraph.engines.parallel import mapped, summed
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods import queries
+from psgraph.methods.ldpgen import GroupDegrees
+from psgraph.methods.plus.queries import KeptEdges
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import (
+    CommunityChoices,
+    EdgeCount,
+    InnerDegrees,
+    OuterDegrees,
+    block_counts,
+)
 from tests.engines.cluster import in_memory, on_disk, random_snapshot
 
 NODES, BLOCKS = 90, 6
@@ -48,43 +58,48 @@ LABELS = np.random.default_rng(3).integers(0, BLOCKS, NODES).astype(np.int32)
 PLAIN = LocalEngine(threads=1)
 
 
+def kept(engine, one: Snapshot, other: Snapshot) -> int:
+    return KeptEdges().answer(PrivateEdges(one, engine, previous=other))
+
+
 def test_edges_are_counted(engine, cut):
     snapshot = random_snapshot(1)
-    assert engine.edge_count(cut(snapshot)) == snapshot.u.size
+    assert EdgeCount().answer(PrivateEdges(cut(snapshot), engine)) == snapshot.u.size
 
 
 @pytest.mark.parametrize("most_cells", [1 << 24, -1], ids=["written down", "sparse"])
 @pytest.mark.parametrize("inside", [True, False])
 def test_edges_per_pair_of_blocks(engine, cut, inside, most_cells, monkeypatch):
     snapshot = random_snapshot(2)
-    expected = PLAIN.block_counts(snapshot, LABELS, BLOCKS, inside=inside)
-    monkeypatch.setattr(private, "MOST_CELLS", most_cells)
-    found = engine.block_counts(cut(snapshot), LABELS, BLOCKS, inside=inside)
-    assert found.size == expected.size
-    assert found.cells.tolist() == expected.cells.tolist()
-    assert found.counts.tolist() == expected.counts.tolist()
+    expected = block_counts(PrivateEdges(snapshot, PLAIN), LABELS, BLOCKS, inside=inside)
+    monkeypatch.setattr(queries, "MOST_CELLS", most_cells)
+    found = block_counts(PrivateEdges(cut(snapshot), engine), LABELS, BLOCKS, inside=inside)
+    for one, other in zip(found, expected, strict=True):
+        assert one.tolist() == other.tolist()
 
 
 def test_degrees_inside_and_outside(engine, cut):
     snapshot = random_snapshot(3)
-    expected = PLAIN.split_degrees(snapshot, LABELS)
-    for found, wanted in zip(engine.split_degrees(cut(snapshot), LABELS), expected, strict=True):
+    edges = PrivateEdges(cut(snapshot), engine)
+    for query in (InnerDegrees(LABELS), OuterDegrees(LABELS)):
+        found, wanted = query.answer(edges), query.answer(PrivateEdges(snapshot, PLAIN))
         assert found.tolist() == wanted.tolist()
         assert found.dtype == np.int64
 
 
 def test_neighbours_per_group(engine, cut):
     snapshot = random_snapshot(4)
-    expected = PLAIN.group_degrees(snapshot, LABELS, BLOCKS)
-    found = engine.group_degrees(cut(snapshot), LABELS, BLOCKS)
-    assert found.tolist() == expected.tolist()
+    query = GroupDegrees("degrees", LABELS, BLOCKS)
+    expected = query.answer(PrivateEdges(snapshot, PLAIN))
+    assert query.answer(PrivateEdges(cut(snapshot), engine)).tolist() == expected.tolist()
 
 
 def test_scores_are_the_neighbours_per_group(engine, cut):
     snapshot = random_snapshot(5)
-    expected = PLAIN.group_degrees(snapshot, LABELS, BLOCKS)
+    groups = GroupDegrees("degrees", LABELS, BLOCKS)
+    expected = groups.answer(PrivateEdges(snapshot, PLAIN)).reshape(-1, BLOCKS)
     found = np.zeros_like(expected)
-    scores = engine.community_scores(cut(snapshot), LABELS)
+    scores = CommunityChoices(LABELS).answer(PrivateEdges(cut(snapshot), engine))
     for _ in range(2):  # they can be read again
         found[:] = 0
         for first, starts, communities, counts in scores:
@@ -96,8 +111,8 @@ def test_scores_are_the_neighbours_per_group(engine, cut):
 def test_common_edges(engine, cut):
     one, other = random_snapshot(6), random_snapshot(7)
     expected = len(set(one.to_edges()) & set(other.to_edges()))
-    assert engine.common_edges(cut(one), cut(other)) == expected > 0
-    assert engine.common_edges(cut(one), other) == expected
+    assert kept(engine, cut(one), cut(other)) == expected > 0
+    assert kept(engine, cut(one), other) == expected
 
 
 def test_common_edges_are_matched_by_id(engine, cut):
@@ -106,17 +121,18 @@ def test_common_edges_are_matched_by_id(engine, cut):
         [(x + 30, y + 30) for x, y in random_snapshot(9).to_edges()], roster=range(30, 120)
     )
     expected = len(set(one.to_edges()) & set(other.to_edges()))
-    assert engine.common_edges(cut(one), cut(other)) == expected > 0
+    assert kept(engine, cut(one), cut(other)) == expected > 0
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 5])
 def test_a_snapshot_without_edges(engine, cut, nodes):
     snapshot = cut(Snapshot(Roster.range(nodes), [], []))
     labels = np.zeros(nodes, dtype=np.int32)
-    assert engine.edge_count(snapshot) == engine.common_edges(snapshot, snapshot) == 0
-    assert engine.block_counts(snapshot, labels, 1, inside=True).cells.size == 0
-    assert engine.split_degrees(snapshot, labels)[0].tolist() == [0] * nodes
-    ranges = list(engine.community_scores(snapshot, labels))
+    edges = PrivateEdges(snapshot, engine)
+    assert EdgeCount().answer(edges) == kept(engine, snapshot, snapshot) == 0
+    assert block_counts(edges, labels, 1, inside=True)[0].size == 0
+    assert InnerDegrees(labels).answer(edges).tolist() == [0] * nodes
+    ranges = list(CommunityChoices(labels).answer(edges))
     assert sum(each.starts.size - 1 for each in ranges) == nodes
 
 
@@ -124,9 +140,9 @@ def test_an_error_in_a_part_is_raised(engine, tmp_path):
     snapshot = on_disk(random_snapshot(1), 7, tmp_path)
     (tmp_path / "store-7-0" / "000000" / "edges-00005.parquet").unlink()
     with pytest.raises(DataError, match="has disappeared"):
-        engine.split_degrees(snapshot, LABELS)
+        InnerDegrees(LABELS).answer(PrivateEdges(snapshot, engine))
     with pytest.raises(DataError, match="has disappeared"):
-        list(engine.community_scores(snapshot, LABELS))
+        list(CommunityChoices(LABELS).answer(PrivateEdges(snapshot, engine)))
 
 
 def test_results_come_in_order_and_few_are_computed_ahead():

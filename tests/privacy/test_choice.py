@@ -16,6 +16,8 @@ from psgraph.engines.local import LocalEngine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import CommunityChoices
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores, choose_communities
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -32,7 +34,8 @@ def scores_of(edges, labels: list[int] | np.ndarray, *, part_nodes: int = 100) -
     u, v = Snapshot(Roster.range(len(labels)), *edges).parts.whole()
     parts = MemoryParts(u, v, nodes=len(labels), part_nodes=part_nodes)
     snapshot = Snapshot.from_parts(Roster.range(len(labels)), parts)
-    return list(LocalEngine().community_scores(snapshot, np.array(labels, dtype=np.int32)))
+    query = CommunityChoices(np.array(labels, dtype=np.int32))
+    return list(query.answer(PrivateEdges(snapshot, LocalEngine())))
 
 
 def chosen(sampler: Sampler, edges, labels: list[int], strength: Fraction) -> tuple[int, ...]:

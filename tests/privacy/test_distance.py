@@ -10,16 +10,17 @@ import pytest
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods import queries
 from psgraph.methods.der.arrangement import EdgeArrangement
 from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.der.splits import SplitChoice
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.ladder import Ladder
+from psgraph.methods.private import PrivateEdges
 from psgraph.methods.privhrg.dendrogram import Dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk
 from psgraph.methods.tmf import UnprovenLinearFilter
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.mechanisms.top import LargestCells
@@ -29,7 +30,8 @@ ENGINE = LocalEngine()
 
 def adjacency(*edges):
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    return ENGINE.adjacency(Snapshot(Roster.range(4), ends[:, 0], ends[:, 1]))
+    snapshot = Snapshot(Roster.range(4), ends[:, 0], ends[:, 1])
+    return queries.adjacency(PrivateEdges(snapshot, ENGINE))
 
 
 def test_noise_on_integers():
@@ -43,9 +45,7 @@ def test_noise_on_integers():
 
 
 def test_sparse_counts():
-    one = SparseLaplaceCounts(
-        np.array([1, 5]), np.array([2, 1]), 9, lambda _values, _often: 0.0, 1
-    )
+    one = SparseLaplaceCounts(np.array([1, 5]), np.array([2, 1]), 9, lambda _values, _often: 0.0, 1)
     assert one.distance(replace(one, cells=np.array([1, 6]), counts=np.array([1, 1]))) == 3
     with pytest.raises(MethodError, match="size"):
         one.distance(replace(one, size=8))
@@ -64,7 +64,8 @@ def test_community_choice():
 
     def choice(labels, *edges):
         snapshot = Snapshot(Roster.range(4), *zip(*edges, strict=True))
-        return CommunityChoice(ENGINE.community_scores(snapshot, labels), labels)
+        query = queries.CommunityChoices(labels)
+        return query.mechanism(query.answer(PrivateEdges(snapshot, ENGINE)))
 
     one = choice(labels, (0, 1), (1, 2))
     assert one.distance(choice(labels, (0, 1), (1, 2), (2, 3))) == 1

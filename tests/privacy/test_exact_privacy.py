@@ -27,17 +27,20 @@ from psgraph.audit.neighbours import all_graphs, labellings, neighbouring_pairs
 from psgraph.audit.replay import composed
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.psgraph import PSGraph, PSGraphState, perturbation
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.psgraph import PSGraph, PSGraphState
 from psgraph.methods.psgraph import method as psgraph_method
 from psgraph.methods.psgraph.audit_cases import STRUCTURE
 from psgraph.methods.psgraph.perturbation import measure_structure
+from psgraph.methods.queries import CommunityChoices, CommunityEdges, InnerDegrees, OuterDegrees
 from psgraph.methods.steps import communities
 from psgraph.methods.steps.communities import find_communities
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanisms import exponential
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph_lab.mutants.mutant import mutated
+from tests.insides import budget_of, snapshot_of
 
 ENGINE = LocalEngine()
 EVERYTHING = STRUCTURE | {"edges"}
@@ -97,15 +100,17 @@ def state_of(labels, *, edges: int, roster: Roster | None = None) -> PSGraphStat
     )
 
 
+def asking(snapshot: Snapshot, budget: Budget) -> PrivateSnapshot:
+    return PrivateSnapshot(snapshot, budget, ENGINE)
+
+
 def measuring(method: PSGraph, state: PSGraphState | None = None):
-    return lambda snapshot, budget: method.measure(snapshot, state, budget, ENGINE)
+    return lambda snapshot, budget: method.measure(asking(snapshot, budget), state)
 
 
 def dividing(*, epsilon: Fraction, supernode_size: int, strength: Fraction = Fraction(1, 2)):
     return lambda snapshot, budget: find_communities(
-        snapshot,
-        budget,
-        ENGINE,
+        asking(snapshot, budget),
         epsilon=epsilon,
         supernode_size=supernode_size,
         strength=strength,
@@ -114,17 +119,15 @@ def dividing(*, epsilon: Fraction, supernode_size: int, strength: Fraction = Fra
 
 def choosing(labels, *, epsilon: Fraction, strength: Fraction = Fraction(1, 2)):
     labels = np.array(labels, dtype=np.int32)
-    return lambda snapshot, budget: budget.run(
-        CommunityChoice(ENGINE.community_scores(snapshot, labels), labels, strength=strength),
-        epsilon=epsilon,
-        label="choice",
+    return lambda snapshot, budget: asking(snapshot, budget).ask(
+        CommunityChoices(labels, strength), epsilon=epsilon
     )
 
 
 def structuring(labels, *, epsilon: Fraction):
     labels = np.array(labels, dtype=np.int32)
     return lambda snapshot, budget: measure_structure(
-        snapshot, labels, budget, ENGINE, epsilon=epsilon
+        asking(snapshot, budget), labels, epsilon=epsilon
     )
 
 
@@ -371,17 +374,17 @@ def violated(run, nodes, *, epsilon=Fraction(2), terminal=EVERYTHING, window=BEY
 def test_mutant_degree_sensitivity_one(monkeypatch):
     run = measuring(PSGraph(supernode_size=2))
     assert not violated(run, 3)
-    monkeypatch.setattr(perturbation, "per_edge", lambda _amount: 1)
+    for query in (InnerDegrees, OuterDegrees):
+        monkeypatch.setattr(query, "sensitivity", 1)
     assert violated(run, 3)
     assert violated(structuring([0, 0, 0], epsilon=Fraction(2)), 3)  # inner degrees
     assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)  # outer degrees
 
 
 def test_mutant_communities_not_charged(monkeypatch):
-    def free(snapshot, budget, engine, **options):
-        return find_communities(
-            snapshot, ScriptedBudget(Fraction(9), budget._sampler), engine, **options
-        )
+    def free(private, **options):
+        gift = ScriptedBudget(Fraction(9), budget_of(private)._sampler)
+        return find_communities(asking(snapshot_of(private), gift), **options)
 
     run = measuring(PSGraph(supernode_size=2))
     assert not violated(run, 3)
@@ -401,10 +404,10 @@ def test_mutant_choice_constant_doubled(monkeypatch):
 
 
 def test_mutant_branch_on_the_true_edge_count(monkeypatch):
-    def guarded(snapshot, budget, engine, **options):
-        if engine.edge_count(snapshot) == 0:
-            return np.arange(len(snapshot.roster), dtype=np.int32)
-        return find_communities(snapshot, budget, engine, **options)
+    def guarded(private, **options):
+        if snapshot_of(private).u.size == 0:
+            return np.arange(len(private.roster), dtype=np.int32)
+        return find_communities(private, **options)
 
     run = measuring(PSGraph(supernode_size=2))
     monkeypatch.setattr(psgraph_method, "find_communities", guarded)
@@ -454,39 +457,26 @@ def test_mutant_noise_forgets_the_sensitivity(monkeypatch, mechanism):
     assert violated(structuring([0, 1, 2], epsilon=Fraction(2)), 3)
 
 
-def test_mutant_parts_that_overlap(monkeypatch):
+def test_mutant_parts_that_overlap():
     # All degrees go into the part "inside", and the community edges into the other.
-    def overlapping(snapshot, labels, number, budget, engine, *, epsilon):
-        inner, outer = engine.split_degrees(snapshot, labels)
-        between = engine.block_counts(snapshot, labels, number, inside=False)
-        one, other = budget.parallel(epsilon, "inside", "between")
-        one.run(LaplaceCounts(inner + outer, 2), epsilon=epsilon, label="inner degrees")
-        other.run(
-            SparseLaplaceCounts(
-                between.cells,
-                between.counts,
-                size=between.size,
-                threshold=lambda _values, _how_often: 0.0,
-                sensitivity=1,
-            ),
-            epsilon=epsilon,
-            label="community edges",
-        )
-
     labels = np.array([0, 1, 1], dtype=np.int32)
-    assert violated(
-        lambda snapshot, budget: overlapping(
-            snapshot, labels, 2, budget, ENGINE, epsilon=Fraction(2)
-        ),
-        3,
-    )
+    everyone = np.zeros(3, dtype=np.int32)
+
+    def overlapping(snapshot, budget, *, degrees):
+        inside, between = asking(snapshot, budget).parallel(Fraction(2), "inside", "between")
+        inside.ask(InnerDegrees(degrees), epsilon=Fraction(2))
+        between.ask(CommunityEdges(labels, 2), epsilon=Fraction(2))
+
+    assert not violated(partial(overlapping, degrees=labels), 3)
+    assert violated(partial(overlapping, degrees=everyone), 3)
 
 
 def test_mutant_threshold_from_nodes_that_have_an_edge(monkeypatch):
     class Mutant(PSGraph):
-        def measure(self, snapshot, state, budget, engine):
+        def measure(self, private, state):
+            snapshot = snapshot_of(private)
             self.active = np.unique([snapshot.u, snapshot.v])
-            return super().measure(snapshot, state, budget, engine)
+            return super().measure(private, state)
 
         def _keeps(self, state, noisy_edge_count, roster):
             return super()._keeps(state, noisy_edge_count, Roster(self.active))

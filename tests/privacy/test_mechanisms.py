@@ -9,14 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.errors import BudgetExceeded, MethodError, UnitMismatch
+from psgraph.errors import BudgetExceeded, MethodError
+from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget, Charge
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+
+from .test_units import Rows
 
 SECRET = 987_654_321
 ONE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
@@ -109,6 +113,33 @@ def test_the_noise_has_the_rate_that_was_paid(budget, sampler):
     assert sampler.rates == [QUARTER, QUARTER / 2, HALF / 3]
 
 
+def test_a_unit_of_several_edges_is_charged_and_hidden_as_one(sampler):
+    guarantee = WEventPrivacy(1, window=1, unit=Rows(5))
+    budget = Budget(ONE, sampler, spending=Accountant(guarantee))
+    count(budget, QUARTER, amount=2)
+    (part,) = budget.parallel(HALF, "part")
+    part.run(LaplaceCounts(np.zeros(3, dtype=np.int64), 2), epsilon=HALF, label="x", sensitivity=4)
+    assert sampler.rates == [QUARTER / 10, HALF / 4]
+    assert [charge.sensitivity for charge in budget.trace] == [10, 4]
+    assert part.unit == budget.unit == Rows(5)
+
+
+def test_a_mechanism_without_a_scale_draws_with_a_share_for_each_edge_of_a_unit():
+    drawn = []
+
+    class Watching(CommunityChoice):
+        def draw(self, sampler, epsilon):
+            drawn.append(epsilon)
+            return super().draw(sampler, epsilon)
+
+    unit = WEventPrivacy(1, window=1, unit=Rows(5))
+    budget = Budget(ONE, Watched(), spending=Accountant(unit))
+    plain = choice()
+    budget.run(Watching(plain.scores, plain.labels), epsilon=HALF, label="x")
+    assert drawn == [HALF / 5]
+    assert (budget.spent, budget.trace[0].sensitivity) == (HALF, 5)
+
+
 # ---- refusals, before anything is drawn ----
 
 
@@ -163,21 +194,13 @@ def test_floats_are_refused_in_vectors_too():
         sparse_counts(0, 0.5, size=3)
 
 
-def test_a_sensitivity_for_another_unit_is_refused(budget, sampler):
-    with pytest.raises(UnitMismatch, match="'one node'"):
-        budget.run(LaplaceCount(1, Sensitivity(1, "one node")), epsilon=HALF, label="x")
-    expect_untouched(budget, sampler)
-    nodes = Budget(ONE, sampler, unit="one node")
-    with pytest.raises(UnitMismatch):
-        nodes.run(choice(), epsilon=HALF, label="x")
-    (part,) = nodes.parallel(HALF, "part")
-    assert part.unit == "one node"
-
-
 @pytest.mark.parametrize("amount", [0, -1])
-def test_a_sensitivity_is_at_least_one(amount):
-    with pytest.raises(MethodError, match="at least 1"):
-        amount
+def test_a_sensitivity_is_at_least_one(budget, sampler, amount):
+    with pytest.raises(MethodError):
+        count(budget, HALF, amount=amount)
+    with pytest.raises(MethodError):
+        budget.run(LaplaceCount(7, 1), epsilon=HALF, label="x", sensitivity=amount)
+    expect_untouched(budget, sampler)
 
 
 @pytest.mark.parametrize("strength", [Fraction(0), Fraction(-1), Fraction(51, 100), Fraction(1)])

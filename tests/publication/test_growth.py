@@ -8,6 +8,7 @@ import pytest
 
 from psgraph.errors import ReplayConflict, RosterChanged
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.plus.queries import KeptEdges
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
@@ -90,8 +91,8 @@ def test_a_method_that_reads_two_snapshots_gets_both_over_the_published_roster(
     roster = Roster.range(4)
     with Publisher(PSGraph(), GUARANTEE, out=tmp_path / "out") as publisher:
         publisher.publish(Snapshot(roster, [0], [1]))
-    monkeypatch.setattr(PSGraph, "remembers_snapshot", True, raising=False)
+    monkeypatch.setattr(PSGraph, "queries", (*PSGraph.queries, KeptEdges))
     with Publisher(PSGraph(), GUARANTEE, out=tmp_path / "out") as publisher:
         publisher.publish(Snapshot(Roster.range(6), [0], [1]))
         assert publisher._latest is not None
-        assert publisher._latest[1].roster == roster
+        assert publisher._latest[1].snapshot.roster == roster

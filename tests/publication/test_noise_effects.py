@@ -22,21 +22,21 @@ def row(**changes: object) -> NoisePlan:
 
 
 def test_noise_lifts_no_average_node_to_the_smallest_degree_in_19_of_20_runs():
-    found = effects_of([row(unit="degree")], GUARANTEE, nodes=500, edges=2500)
+    found = effects_of([row(counts="degree")], GUARANTEE, nodes=500, edges=2500)
     noise = np.random.default_rng(1).laplace(scale=10, size=(4000, 500))
     lifted = (10 + noise.max(axis=1) >= found.degree[0]).mean()
     assert lifted == pytest.approx(0.05, abs=0.012)
 
 
 def test_parts_of_a_degree_add_up_to_more_noise_than_each():
-    parts = [row(unit="degree"), row(unit="degree", epsilon=Fraction(1, 10))]
+    parts = [row(counts="degree"), row(counts="degree", epsilon=Fraction(1, 10))]
     together = effects_of(parts, GUARANTEE, nodes=100, edges=0)
     apart = [effects_of([part], GUARANTEE, nodes=100, edges=0).degree[0] for part in parts]
     assert together.degree[0] == pytest.approx(np.hypot(*apart))
 
 
 def test_cases_are_not_added_but_give_a_range():
-    cases = [row(unit="edges"), row(unit="edges", epsilon=Fraction(1, 10), case="sometimes")]
+    cases = [row(counts="edges"), row(counts="edges", epsilon=Fraction(1, 10), case="sometimes")]
     assert effects_of(cases, GUARANTEE, nodes=100, edges=1000).edge_error == (0.01, 0.02)
 
 

@@ -21,10 +21,12 @@ from psgraph.errors import (
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.queries import EdgeCount
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.privacy.query import Query
 from psgraph.publication.publisher import Publisher
+from tests.insides import budget_of
 
 GUARANTEE = WEventPrivacy("1", window=5)
 
@@ -49,16 +51,11 @@ class CountingEdges(Method):
         return {}
 
     def plan(self, guarantee, *, nodes):
-        return [NoisePlan("always", "edges", guarantee.per_timestamp, 1)]
+        return [NoisePlan.of("always", EdgeCount, guarantee.per_timestamp)]
 
-    def measure(self, snapshot, state, budget, engine):
+    def measure(self, private, state):
         self.measured += 1
-        count = budget.run(
-            LaplaceCount(engine.edge_count(snapshot), 1),
-            epsilon=budget.remaining,
-            label="edges",
-        )
-        return snapshot.roster, count
+        return private.roster, private.ask(EdgeCount(), epsilon=private.remaining)
 
     def update(self, state, measurement):
         return measurement
@@ -103,18 +100,18 @@ def test_the_trace_of_every_timestamp_adds_up_to_its_share():
 
 def test_a_method_can_not_spend_more_than_its_share():
     class Greedy(CountingEdges):
-        def measure(self, snapshot, state, budget, engine):
-            super().measure(snapshot, state, budget, engine)
-            return super().measure(snapshot, state, budget, engine)
+        def measure(self, private, state):
+            super().measure(private, state)
+            return super().measure(private, state)
 
     class Forger(CountingEdges):
-        def measure(self, snapshot, state, budget, engine):
-            budget.epsilon *= 10
-            return super().measure(snapshot, state, budget, engine)
+        def measure(self, private, state):
+            budget_of(private).epsilon *= 10
+            return super().measure(private, state)
 
     class Hungry(CountingEdges):
-        def measure(self, snapshot, state, budget, engine):
-            return budget.run(LaplaceCount(1, 1), epsilon=Fraction(1, 4), label="edges")
+        def measure(self, private, state):
+            return private.ask(EdgeCount(), epsilon=Fraction(1, 4))
 
     refusals = {Greedy: MethodError, Forger: MethodError, Hungry: BudgetExceeded}
     for kind, error in refusals.items():
@@ -127,9 +124,9 @@ def test_a_method_can_not_spend_more_than_its_share():
 
 def test_a_share_that_is_not_used_is_booked_all_the_same():
     class Modest(CountingEdges):
-        def measure(self, snapshot, state, budget, engine):
-            budget.run(LaplaceCount(1, 1), epsilon=Fraction(1, 100), label="x")
-            return snapshot.roster, 0
+        def measure(self, private, state):
+            private.ask(EdgeCount(), epsilon=Fraction(1, 100))
+            return private.roster, 0
 
     publisher = Publisher(Modest(), GUARANTEE, seed=1)
     assert publisher.publish(snapshot()).certificate.spent == Fraction(1, 5)
@@ -146,9 +143,23 @@ class Guess(Mechanism[int]):
         return int(sampler.integers(1, 9)[0])
 
 
+@dataclass(frozen=True)
+class GuessedEdges(Query[int]):
+    label, sensitivity, noise, proof = "edges", 1, Guess.name, Guess.proof
+
+    def shape(self, nodes):
+        return (1,)
+
+    def answer(self, edges):
+        return None
+
+    def mechanism(self, answer):
+        return Guess()
+
+
 class Guessing(CountingEdges):
-    def measure(self, snapshot, state, budget, engine):
-        return snapshot.roster, budget.run(Guess(), epsilon=budget.remaining, label="edges")
+    def measure(self, private, state):
+        return private.roster, private.ask(GuessedEdges(), epsilon=private.remaining)
 
 
 def test_an_unproven_mechanism_without_a_caveat_is_not_published(tmp_path):
@@ -167,11 +178,11 @@ def test_an_unproven_mechanism_without_a_caveat_is_not_published(tmp_path):
 
 def test_a_failure_while_measuring_leaves_no_mark():
     class Fragile(CountingEdges):
-        def measure(self, snapshot, state, budget, engine):
+        def measure(self, private, state):
             if self.measured == 1:
                 self.measured += 1
                 raise MethodError("out of order")
-            return super().measure(snapshot, state, budget, engine)
+            return super().measure(private, state)
 
     publisher = Publisher(Fragile(), GUARANTEE, seed=1)
     first = publisher.publish(snapshot())

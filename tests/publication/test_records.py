@@ -19,6 +19,7 @@ from hypothesis.extra import numpy as arrays
 from psgraph.engines.local import LocalEngine
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
@@ -113,7 +114,7 @@ def test_a_state_goes_on_after_being_stored():
 
     def measure(state: Any) -> Any:
         budget = Budget(Fraction(1), Sampler(RandomSource.seeded(7)))
-        return method.measure(snapshot, state, budget, engine)
+        return method.measure(PrivateSnapshot(snapshot, budget, engine), state)
 
     first = measure(None)
     state = method.update(None, round_trip(first, *method.records))

@@ -13,12 +13,11 @@ import pytest
 
 from psgraph.engines.base import Engine
 from psgraph.errors import VerificationFailed
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.privacy.budget import Budget
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import EdgeCount
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import per_edge
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.publisher import Publisher
 from psgraph.testing import check_method
 from tests.crash.scenario import GUARANTEE, snapshot
@@ -38,19 +37,16 @@ class Snowball(Method[Counted, Counted]):
 
     name = "snowball"
     records = (Counted,)
+    queries = (EdgeCount,)
     grows_from_release = True
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes
-        return [NoisePlan("every timestamp", "edges", guarantee.per_timestamp, 1, unit="edges")]
+        return [NoisePlan.of("every timestamp", EdgeCount, guarantee.per_timestamp)]
 
-    def measure(
-        self, snapshot: Snapshot, state: Counted | None, budget: Budget, engine: Engine
-    ) -> Counted:
+    def measure(self, private: PrivateSnapshot, state: Counted | None) -> Counted:
         del state
-        count = LaplaceCount(engine.edge_count(snapshot), per_edge(1))
-        noisy = budget.run(count, epsilon=budget.remaining, label="edges")
-        return Counted(snapshot.roster, noisy)
+        return Counted(private.roster, private.ask(EdgeCount(), epsilon=private.remaining))
 
     def synthesise(
         self,

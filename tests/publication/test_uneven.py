@@ -12,8 +12,9 @@ import pytest
 from psgraph.errors import BudgetError, BudgetExceeded, MethodError
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.queries import EdgeCount
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
@@ -45,16 +46,11 @@ class Bursts(Method[Count, Count]):
         first = accountant.timestamps % accountant.guarantee.window == 0
         return accountant.guarantee.epsilon if first else Fraction(0)
 
-    def measure(self, snapshot: Any, state: Any, budget: Any, engine: Any) -> Count:
+    def measure(self, private: PrivateSnapshot, state: Count | None) -> Count:
         type(self).measured += 1
-        if not budget.remaining:
-            return Count(snapshot.roster, state.noisy_edges)
-        count = budget.run(
-            LaplaceCount(engine.edge_count(snapshot), 1),
-            epsilon=budget.remaining,
-            label="edges",
-        )
-        return Count(snapshot.roster, count)
+        if state is not None and not private.remaining:
+            return Count(private.roster, state.noisy_edges)
+        return Count(private.roster, private.ask(EdgeCount(), epsilon=private.remaining))
 
     def synthesise(self, state: Any, previous: Any, rng: Any, engine: Any) -> SyntheticGraph:
         return SyntheticGraph(state.roster, [], [])

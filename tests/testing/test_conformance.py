@@ -15,12 +15,15 @@ from psgraph.methods.ldpgen import LDPGen
 from psgraph.methods.privgraph import PrivGraph
 from psgraph.methods.privhrg import PrivHRG
 from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.queries import Degrees, EdgeCount
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
+from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.query import CountQuery, Query
 from psgraph.testing import check_method
 from psgraph.testing.conformance import CHECKS
+from tests.insides import budget_of, snapshot_of
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,7 @@ class Good(Method):
 
     name = "good"
     records = (Learned,)
+    queries = (EdgeCount, Degrees)
 
     def __init__(self, *, share: str = "1/2") -> None:
         self.share = Fraction(share)
@@ -71,24 +75,16 @@ class Good(Method):
         epsilon = guarantee.per_timestamp
         edges = epsilon * self.share
         return [
-            NoisePlan("always", "edges", edges, 1),
-            NoisePlan("always", "degrees", epsilon - edges, 2),
+            NoisePlan.of("always", EdgeCount, edges),
+            NoisePlan.of("always", Degrees, epsilon - edges),
         ]
 
-    def measure(self, snapshot, state, budget, engine):
-        edges = budget.run(
-            LaplaceCount(engine.edge_count(snapshot), 1),
-            epsilon=budget.remaining * self.share,
-            label="edges",
-        )
-        return Learned(snapshot.roster, edges, self._degrees(snapshot, budget, engine))
+    def measure(self, private, state):
+        edges = private.ask(EdgeCount(), epsilon=private.remaining * self.share)
+        return Learned(private.roster, edges, self._degrees(private))
 
-    def _degrees(self, snapshot, budget, engine):
-        everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
-        degrees, _ = engine.split_degrees(snapshot, everyone)
-        return budget.run(
-            LaplaceCounts(degrees, 2), epsilon=budget.remaining, label="degrees"
-        )
+    def _degrees(self, private):
+        return private.ask(Degrees(), epsilon=private.remaining)
 
     def update(self, state, measurement):
         return measurement
@@ -147,9 +143,9 @@ class RoundsItsParameter(Good):
 
 
 class DividesByEdges(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
-        1 / snapshot.u.size
+    def measure(self, private, state):
+        learned = super().measure(private, state)
+        1 / snapshot_of(private).u.size
         return learned
 
 
@@ -178,18 +174,14 @@ class SummaryOfArrays(Good):
 
 
 class Thrifty(Good):
-    def _degrees(self, snapshot, budget, engine):
-        everyone = np.zeros(len(snapshot.roster), dtype=np.int32)
-        degrees, _ = engine.split_degrees(snapshot, everyone)
-        return budget.run(
-            LaplaceCounts(degrees, 2), epsilon=budget.remaining / 2, label="degrees"
-        )
+    def _degrees(self, private):
+        return private.ask(Degrees(), epsilon=private.remaining / 2)
 
 
 class Spendthrift(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
-        budget.run(LaplaceCount(1, 1), epsilon=Fraction(1), label="more")
+    def measure(self, private, state):
+        learned = super().measure(private, state)
+        private.ask(EdgeCount(), epsilon=Fraction(1))
         return learned
 
 
@@ -207,10 +199,29 @@ class Guess(Mechanism[np.ndarray]):
         return sampler.integers(self.nodes, 5)
 
 
+@dataclass(frozen=True)
+class GuessedDegrees(Query[np.ndarray]):
+    label, sensitivity, noise, proof = "degrees", 1, Guess.name, Guess.proof
+
+    def shape(self, nodes):
+        return (nodes,)
+
+    def answer(self, edges):
+        return edges.nodes
+
+    def mechanism(self, answer):
+        return Guess(answer)
+
+
 class UnprovenWithoutCaveat(Good):
-    def _degrees(self, snapshot, budget, engine):
-        guess = Guess(len(snapshot.roster))
-        return budget.run(guess, epsilon=budget.remaining, label="degrees")
+    queries = (EdgeCount, GuessedDegrees)
+
+    def plan(self, guarantee, *, nodes):
+        edges, degrees = super().plan(guarantee, nodes=nodes)
+        return [edges, NoisePlan.of("always", GuessedDegrees, degrees.epsilon)]
+
+    def _degrees(self, private):
+        return private.ask(GuessedDegrees(), epsilon=private.remaining)
 
 
 class UnprovenWithCaveat(UnprovenWithoutCaveat):
@@ -234,16 +245,26 @@ class PlansAnotherSensitivity(Good):
 
 
 class OwnNoise(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
+    def measure(self, private, state):
+        learned = super().measure(private, state)
         return changed(learned, extra=int(np.random.default_rng().integers(1 << 60)))
 
 
+@dataclass(frozen=True)
+class Nothing(CountQuery):
+    label, sensitivity, proof = "degrees", 1, "none"
+
+    def answer(self, edges):
+        return 0
+
+
 class BranchesOnTheEdges(Good):
-    def _degrees(self, snapshot, budget, engine):
-        if snapshot.u.size % 2:
-            budget.run(LaplaceCount(0, 1), epsilon=budget.remaining / 2, label="degrees")
-        return super()._degrees(snapshot, budget, engine)
+    queries = (EdgeCount, Nothing, Degrees)
+
+    def _degrees(self, private):
+        if snapshot_of(private).u.size % 2:
+            private.ask(Nothing(), epsilon=private.remaining / 2)
+        return super()._degrees(private)
 
     def plan(self, guarantee, *, nodes):
         half = guarantee.per_timestamp / 2
@@ -253,13 +274,14 @@ class BranchesOnTheEdges(Good):
 
 
 class OneNoiseForEachEdge(Good):
-    def _degrees(self, snapshot, budget, engine):
-        budget.run(
-            LaplaceCounts(np.ones(snapshot.u.size, dtype=np.int64), 1),
-            epsilon=budget.remaining / 2,
+    def _degrees(self, private):
+        edges = snapshot_of(private).u.size
+        budget_of(private).run(
+            LaplaceCounts(np.ones(edges, dtype=np.int64), 1),
+            epsilon=private.remaining / 2,
             label="edges again",
         )
-        return super()._degrees(snapshot, budget, engine)
+        return super()._degrees(private)
 
     def plan(self, guarantee, *, nodes):
         half = guarantee.per_timestamp / 2
@@ -268,32 +290,33 @@ class OneNoiseForEachEdge(Good):
 
 
 class TellsTheEdgeCount(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
-        return changed(learned, extra=int(snapshot.u.size))
+    def measure(self, private, state):
+        learned = super().measure(private, state)
+        return changed(learned, extra=int(snapshot_of(private).u.size))
 
 
 class TellsOneDegree(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
+    def measure(self, private, state):
+        learned = super().measure(private, state)
         degrees = learned.noisy_degrees.copy()
-        degrees[3:4] = np.count_nonzero(snapshot.u == 3)
+        degrees[3:4] = np.count_nonzero(snapshot_of(private).u == 3)
         return changed(learned, noisy_degrees=degrees)
 
 
 class TellsTheEdges(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
-        return changed(learned, extra=0, noisy_degrees=snapshot.v[:1].astype(np.int64).copy())
+    def measure(self, private, state):
+        learned = super().measure(private, state)
+        first = snapshot_of(private).v[:1].astype(np.int64)
+        return changed(learned, extra=0, noisy_degrees=first)
 
     def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, [], [])
 
 
 class KeepsTheSnapshot(Good):
-    def measure(self, snapshot, state, budget, engine):
-        self.snapshot = snapshot
-        return super().measure(snapshot, state, budget, engine)
+    def measure(self, private, state):
+        self.snapshot = snapshot_of(private)
+        return super().measure(private, state)
 
     def synthesise(self, state, previous, rng, engine):
         return SyntheticGraph(state.roster, self.snapshot.u, self.snapshot.v)
@@ -308,8 +331,8 @@ class CountsItsSteps(Good):
 
 
 class StoresAList(Good):
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
+    def measure(self, private, state):
+        learned = super().measure(private, state)
         return changed(learned, noisy_degrees=learned.noisy_degrees.tolist())
 
 
@@ -334,9 +357,9 @@ class OwnDice(Good):
 class PointsAtTheEdges(Good):
     """Holds a view of the edges, of which only the number goes into the noisy count."""
 
-    def measure(self, snapshot, state, budget, engine):
-        learned = super().measure(snapshot, state, budget, engine)
-        self.view = snapshot.v
+    def measure(self, private, state):
+        learned = super().measure(private, state)
+        self.view = snapshot_of(private).v
         return learned
 
     def update(self, state, measurement):

@@ -10,7 +10,9 @@ import pytest
 
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.methods.plus.queries import KeptEdges
+from psgraph.methods.queries import EdgeCount
+from psgraph.privacy.accountant import Accountant
 from psgraph.testing import check_method
 
 
@@ -26,22 +28,26 @@ class Uneven(Method):
 
     name = "uneven"
     records = (Counted,)
-    remembers_snapshot = True
+    queries = (EdgeCount, KeptEdges)
     wasted = Fraction(0)
 
     def request(self, state, spending):
         return spending.remaining / 2
 
     def plan(self, guarantee, *, nodes):
-        return [NoisePlan("every timestamp", "edges", guarantee.epsilon / 2, 1)]
+        rows, spending = [], Accountant(guarantee)
+        for timestamp in range(10):  # shares depend on the spends before, which are public
+            share = self.request(None, spending)
+            rows.append(NoisePlan.of(f"timestamp {timestamp}", EdgeCount, share))
+            spending = spending.record(share)
+        return rows
 
-    def measure(self, snapshot, state, budget, engine, *, previous=None):
-        count = LaplaceCount(engine.edge_count(snapshot), 1)
-        kept = None if previous is None else self.kept(snapshot, previous, engine)
-        noisy = budget.run(count, epsilon=budget.remaining - self.wasted, label="edges")
-        return Counted(snapshot.roster, noisy, kept)
+    def measure(self, private, state):
+        kept = self.kept(private) if private.has_previous else None
+        noisy = private.ask(EdgeCount(), epsilon=private.remaining - self.wasted)
+        return Counted(private.roster, noisy, kept)
 
-    def kept(self, snapshot, previous, engine):
+    def kept(self, private):
         return None
 
     def synthesise(self, state, previous, rng, engine):
@@ -52,8 +58,8 @@ class Uneven(Method):
 class Leaking(Uneven):
     """Shows how many edges were there before without noise."""
 
-    def kept(self, snapshot, previous, engine):
-        return engine.common_edges(snapshot, previous)
+    def kept(self, private):
+        return KeptEdges().answer(private._edges)
 
 
 class Wasting(Uneven):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.engines.local import LocalEngine
-from psgraph.methods.base import measure_with
 from psgraph.methods.plus import PSGraphPlus
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -44,9 +44,10 @@ def demo_run() -> tuple[Timestamp, ...]:
     for timestamp, snapshot in enumerate(demo_stream(nodes=300, timestamps=12)):
         sampler = Sampler(RandomSource.seeded(SEED, timestamp=timestamp))
         budget = Budget(method.request(state, spending), sampler, spending=spending)
-        measurement = measure_with(method, snapshot, state, budget, engine, previous=previous)
+        private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
+        measurement = method.measure(private, state)
         state = method.update(state, measurement)
-        spending, previous = spending.record(budget.epsilon), snapshot
+        spending, previous = spending.record(budget.epsilon), Previous.of(snapshot, budget.trace)
         nodes = state.nodes
         found.append(
             Timestamp(

@@ -13,10 +13,10 @@ import numpy as np
 
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import measure_with
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.degrees import generator
 from psgraph.methods.plus.persistence import kept_share, old_edges
+from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.psgraph.reconstruction import reconstruct
 from psgraph.privacy.accountant import Accountant
@@ -68,8 +68,12 @@ class Recorder(Budget):
         self.results: dict[str, Any] = {}
         self.groups: np.ndarray[Any, Any] | None = None
 
-    def run(self, mechanism: Any, *, epsilon: Any, label: str) -> Any:
-        self.results[label] = super().run(mechanism, epsilon=epsilon, label=label)
+    def run(
+        self, mechanism: Any, *, epsilon: Any, label: str, sensitivity: int | None = None
+    ) -> Any:
+        self.results[label] = super().run(
+            mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity
+        )
         return self.results[label]
 
     def random_order(self, size: int) -> Any:
@@ -97,7 +101,7 @@ def psgraph_steps(seed: int = SEED) -> list[Step]:
     for timestamp, snapshot in enumerate(stream()):
         sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
         budget = Recorder(method.request(state, spending), sampler, spending=spending)
-        measurement = method.measure(snapshot, state, budget, engine)
+        measurement = method.measure(PrivateSnapshot(snapshot, budget, engine), state)
         synthesis = sampler.source.bits(63)
         state = method.update(state, measurement)
         spending = spending.record(budget.epsilon)
@@ -149,7 +153,8 @@ def plus_steps(seed: int = PLUS_SEED) -> list[PlusStep]:
     for timestamp, snapshot in enumerate(stream()):
         sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
         budget = Budget(method.request(state, spending), sampler, spending=spending)
-        measurement = measure_with(method, snapshot, state, budget, engine, previous=previous)
+        private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
+        measurement = method.measure(private, state)
         before, state = state, method.update(state, measurement)
         sizes = measurement.sizes
         share = kept_share(state.persistence)
@@ -158,5 +163,5 @@ def plus_steps(seed: int = PLUS_SEED) -> list[PlusStep]:
             (min(pair), max(pair)) for pair in zip(u.tolist(), v.tolist(), strict=True)
         )
         steps.append(PlusStep(snapshot, measurement, state, candidates, edges_of(state)))
-        spending, previous = spending.record(budget.epsilon), snapshot
+        spending, previous = spending.record(budget.epsilon), Previous.of(snapshot, budget.trace)
     return steps

@@ -63,7 +63,7 @@ def check_query(
     Parameters
     ----------
     make
-        Returns the query for a roster of so many nodes, or several with different parameters.
+        Returns the query for a roster of that size, or several with different parameters.
     units
         The units of privacy to check the sensitivity for.
     pairs

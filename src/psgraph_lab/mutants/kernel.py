@@ -28,8 +28,14 @@ SPARSE = "psgraph.privacy.mechanisms.sparse"
 
 
 def _draw_then_charge(
-    self: Budget, mechanism: Mechanism[Any], *, epsilon: Fraction, label: str, **_more: Any
+    self: Budget,
+    mechanism: Mechanism[Any],
+    *,
+    epsilon: Fraction,
+    label: str,
+    sensitivity: int | None = None,
 ) -> Any:
+    del sensitivity
     drawn = mechanism.draw(self._sampler, epsilon)
     self._take(epsilon, label)
     self._record(
