@@ -107,7 +107,7 @@ KERNEL: Mapping[str, Callable[[int], MechanismCase]] = {
 
 
 def mechanism_case(name: str, method: Method[Any, Any] | None, draws: int) -> MechanismCase:
-    """Return a case of the kernel, or of a method, for so many draws."""
+    """Return a case of the kernel, or of a method, for a number of draws."""
     cases = KERNEL if method is None else method.audit_cases().mechanisms
     return cases[name](draws)
 

@@ -24,6 +24,9 @@ from psgraph._runtime.memory import peak_bytes
 from psgraph.engines.local import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount
+from psgraph.privacy.query import Query
 from psgraph.stores import open_store
 from psgraph.stores.keeping import Kept
 from psgraph.stores.parts import StoredParts
@@ -77,18 +80,14 @@ def _cluster(question: Question) -> Iterator[Answers]:
 
 
 def _with_engine(engine: Any, question: Question) -> Answers:
-    snapshot, labels = question.snapshot, question.labels
-
-    def block_counts() -> Integers:
-        found = engine.block_counts(snapshot, labels, BLOCKS, inside=True)
-        counts = np.zeros(found.size, dtype=np.int64)
-        counts[found.cells] = found.counts
-        return counts
+    def answer(query: Query[Any]) -> Any:
+        # Counted again each time: within a timestamp, queries share what they count.
+        return query.answer(PrivateEdges(question.snapshot, engine))
 
     return {
-        "edge count": lambda: engine.edge_count(snapshot),
-        "degrees": lambda: sum(engine.split_degrees(snapshot, labels)),
-        "block counts": block_counts,
+        "edge count": lambda: answer(EdgeCount()),
+        "degrees": lambda: answer(Degrees()),
+        "block counts": lambda: answer(BlockEdges(question.labels, BLOCKS)),
     }
 
 
