@@ -47,7 +47,8 @@ def test_the_plan_that_is_shown_is_what_the_command_prints(page):
 def test_the_noise_in_the_readme():
     found = pg.plan(pg.WEventPrivacy("1", window=5), nodes=10_000, method="psgraph-plus")
     scales = {
-        unit: [row.scale for row in found.rows if row.unit == unit] for unit in ("degree", "edges")
+        what: [row.scale for row in found.rows if row.counts == what]
+        for what in ("degree", "edges")
     }
     shown = re.search(
         r"a degree is off by (\d+) to (\d+), depending on the timestamp, "

@@ -12,8 +12,7 @@ from scipy import stats
 
 from psgraph.errors import BudgetError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.tmf import TmF
-from psgraph.methods.tmf import UnprovenLinearFilter, passing_chance
+from psgraph.methods.tmf import TmF, UnprovenLinearFilter, passing_chance
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms import top
 from psgraph.privacy.mechanisms.top import largest_cells

@@ -149,10 +149,10 @@ def test_guarantees_are_values():
 
 def test_the_promise_in_words():
     several, one = WEventPrivacy("1/3", 5), WEventPrivacy("2", 1)
-    assert "any 5 consecutive timestamps" in several.promise
-    assert "with ε = 1/3:" in several.promise
-    assert several.promise.startswith("Over ")
-    assert one.promise.startswith("Each release satisfies ε-edge differential privacy with ε = 2")
+    assert "any 5 consecutive timestamps" in several.text
+    assert "with ε = 1/3:" in several.text
+    assert several.text.startswith("Over ")
+    assert one.text.startswith("Each release satisfies ε-edge differential privacy with ε = 2")
     assert str(one) == "ε-edge differential privacy with ε = 2 over any 1 timestamp"
     assert str(several).endswith("over any 5 consecutive timestamps")
 

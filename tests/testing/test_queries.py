@@ -81,14 +81,15 @@ def with_drawn(area: Area) -> Arrangement:
 
 
 QUERIES: dict[type[Query[Any]], Any] = {
-    EdgeCount: lambda nodes: EdgeCount(),
-    Degrees: lambda nodes: Degrees(),
+    EdgeCount: lambda _: EdgeCount(),
+    Degrees: lambda _: Degrees(),
     InnerDegrees: lambda nodes: [InnerDegrees(labels(nodes, k)) for k in (1, 2)],
     OuterDegrees: lambda nodes: [OuterDegrees(labels(nodes, k)) for k in (2, 3)],
     CommunityEdges: lambda nodes: CommunityEdges(labels(nodes, 3), 3),
     SuperGraphEdges: lambda nodes: SuperGraphEdges(labels(nodes, 2), 2),
     CommunityChoices: lambda nodes: [
-        CommunityChoices(labels(nodes, 2), strength) for strength in (Fraction(1, 2), Fraction(1, 4))
+        CommunityChoices(labels(nodes, 2), strength)
+        for strength in (Fraction(1, 2), Fraction(1, 4))
     ],
     LargestPairs: lambda nodes: LargestPairs(2 if nodes > 2 else 0),
     FilteredPairs: lambda nodes: FilteredPairs(2 if nodes > 2 else 0),
@@ -98,15 +99,16 @@ QUERIES: dict[type[Query[Any]], Any] = {
     Arrangement: lambda nodes: [with_drawn(area) for area in areas(nodes)],
     LikelyDendrogram: lambda nodes: LikelyDendrogram(tree(nodes), steps=5),
     DendrogramEdges: lambda nodes: [
-        DendrogramEdges(find_blocks(tree(nodes), epsilon)) for epsilon in (Fraction(1), Fraction(99))
+        DendrogramEdges(find_blocks(tree(nodes), epsilon))
+        for epsilon in (Fraction(1), Fraction(99))
     ],
-    KeptEdges: lambda nodes: KeptEdges(),
-    DegreeCurveCounts: lambda nodes: DegreeCurveCounts(),
+    KeptEdges: lambda _: KeptEdges(),
+    DegreeCurveCounts: lambda _: DegreeCurveCounts(),
     ClassEdges: lambda nodes: ClassEdges(labels(nodes, 3), CLASSES),
     HubEdges: lambda nodes: HubEdges(labels(nodes, 3), np.arange(min(nodes, 2))),
     GrowthRows: growth,
     FoundCommunityEdges: lambda nodes: FoundCommunityEdges(labels(nodes, 2), 2),
-    TriangleCount: lambda nodes: TriangleCount(),
+    TriangleCount: lambda _: TriangleCount(),
 }
 
 
@@ -218,7 +220,7 @@ class NotFrozen(CountQuery):
 )
 def test_a_broken_query_fails(broken: Any) -> None:
     with pytest.raises(AssertionError):
-        check_query(lambda nodes: broken())
+        check_query(lambda _: broken())
 
 
 def test_a_capped_count_with_half_the_sensitivity_is_found() -> None:

@@ -146,7 +146,8 @@ class PrivateSnapshot:
     ) -> None:
         before = None if previous is None else previous.snapshot
         self._edges = PrivateEdges(snapshot, engine, previous=before)
-        self._budget, self._previous = budget, previous
+        self._budget = budget
+        self._reserved = None if previous is None else dict(previous.reserved)
 
     def __repr__(self) -> str:
         return f"PrivateSnapshot({len(self.roster)} nodes, {self._budget!r})"
@@ -176,7 +177,7 @@ class PrivateSnapshot:
     @property
     def has_previous(self) -> bool:
         """Whether queries can read the timestamp before: depends on restarts, not on edges."""
-        return self._previous is not None
+        return self._reserved is not None
 
     # ---- what costs ----
 
@@ -185,7 +186,8 @@ class PrivateSnapshot:
 
         Privacy: `epsilon` for one unit of this snapshot, as the query's proof note shows. A query
         that reads the timestamp before moves by as much for one unit of that snapshot, which has
-        paid for it in advance: without a reservation of at least `epsilon` it is refused.
+        paid for it in advance: the reservation is used up by `epsilon`, and without enough of it
+        the query is refused.
 
         Raises
         ------
@@ -205,6 +207,8 @@ class PrivateSnapshot:
             raise MethodError(
                 f"{query.label}: the mechanism, its sensitivity or its shape is not the one stated"
             )
+        if query.reads_previous and self._reserved is not None:
+            self._reserved[_reserved_label(query)] -= epsilon
         return self._budget.run(
             mechanism,
             epsilon=epsilon,
@@ -257,15 +261,14 @@ class PrivateSnapshot:
         if kind not in query.kinds:
             raise KindMismatch(f"{query.label}: not defined on {kind} graphs")
         if query.reads_previous:
-            reserved = {} if self._previous is None else self._previous.reserved
-            paid = reserved.get(_reserved_label(query), Fraction(0))
+            paid = (self._reserved or {}).get(_reserved_label(query), Fraction(0))
             if epsilon > paid:
                 what = f"{query.label}, at the timestamp before"
                 raise BudgetExceeded(requested=epsilon, remaining=paid, what=what)
 
     def _with_budget(self, budget: Budget) -> PrivateSnapshot:
         part = object.__new__(type(self))
-        part._edges, part._budget, part._previous = self._edges, budget, self._previous
+        part._edges, part._budget, part._reserved = self._edges, budget, self._reserved
         return part
 
 

@@ -17,7 +17,7 @@ __all__ = ["PLUS"]
 COMMUNITIES = "psgraph.methods.plus.communities"
 LADDER = "psgraph.methods.plus.ladder"
 METHOD = "psgraph.methods.plus.method"
-PRIVATE = "psgraph.methods.private:PrivateSnapshot"
+PRIVATE = "psgraph.methods.private"
 QUERIES = "psgraph.methods.plus.queries"
 
 
@@ -63,6 +63,13 @@ def _order_by_truth(real: Any) -> Any:
         return real(private, found, np.argsort(-true_degrees(private), kind="stable"), *rest)
 
     return measure
+
+
+def _as_if_reserved(_real: Any) -> Any:
+    from psgraph.methods.plus.queries import KeptEdges
+
+    reserved = {f"{KeptEdges.label}, at the next timestamp": Fraction(1000)}
+    return classmethod(lambda cls, snapshot, _charges: cls(snapshot, reserved))
 
 
 def _graph_by_truth(real: Any) -> Any:
@@ -127,8 +134,11 @@ PLUS = (
         "persistence is not charged to the timestamp before",
         "psgraph-plus",
         (
-            Swap(f"{PRIVATE}.reserve", lambda _real: lambda _self, _query, **_more: None),
-            Edit(f"{PRIVATE}._check", "if epsilon > paid:", "if False:"),
+            Swap(
+                f"{PRIVATE}:PrivateSnapshot.reserve",
+                lambda _real: lambda _self, _query, **_more: None,
+            ),
+            Swap(f"{PRIVATE}:Previous.of", _as_if_reserved),
         ),
         ("replay",),
     ),
