@@ -14,7 +14,7 @@ KERNEL := $(KERNEL),src/psgraph/methods/tmf.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/capped_triangles.py
 KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
 
-.PHONY: audit demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
+.PHONY: audit check demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
 .PHONY: calibration notebooks setup clean
 .DEFAULT_GOAL := demo
 
@@ -31,9 +31,14 @@ demo-pictures: setup
 
 test: lint types imports coverage
 
+# While working: all linters and the tests that take no processes, browsers or clusters.
+check: lint types imports
+	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/house_rules.py
 
 types: setup
 	$(BIN)/mypy

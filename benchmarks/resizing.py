@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from psgraph.trust.rehearsal.resizing import resize
+from psgraph.trust.rehearsal.size import resize
 from psgraph.trust.rehearsal.template import Shape, Template, shape_of
 from psgraph_lab.datasets import load_dataset
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.service.running import API, Server
 from tests.service.scenario import CSV, as_csv, edges, new_stream, roster
+from tests.service.server import API, Server
 
 import psgraph as pg
 from psgraph.methods.base import find_method

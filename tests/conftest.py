@@ -1,8 +1,9 @@
-"""What all tests share: repeatable hypothesis settings and where the real data are."""
+"""What all tests share: hypothesis settings, slow tests, random order, where real data are."""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 from pathlib import Path
 
@@ -17,6 +18,40 @@ settings.load_profile("psgraph")
 # start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Left out by `make check`: many processes, kills, browsers, clusters, long attacks, whole pages.
+SLOW = (
+    "tests/audit/",
+    "tests/cli/test_core_install.py",
+    "tests/cli/test_demo.py",
+    "tests/cli/test_durable.py",
+    "tests/crash/",
+    "tests/docs/",
+    "tests/engines/test_dask",
+    "tests/engines/test_object_store.py",
+    "tests/examples/",
+    "tests/lab/",
+    "tests/publication/test_fuzz.py",
+    "tests/publication/test_long_run.py",
+    "tests/publication/test_tampering.py",
+    "tests/publication/test_warmup.py",
+    "tests/real/",
+    "tests/reports/",
+    "tests/service/",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run tests in a random order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+    if (seed := config.getoption("--shuffle")) is not None:
+        random.Random(seed).shuffle(items)
 
 
 @pytest.fixture(scope="session")

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from psgraph.methods.privhrg import PrivHRG
     from psgraph.methods.psgraph import PSGraph
     from psgraph.methods.tmf import TmF
+    from psgraph.metrics.comparison import compare
     from psgraph.metrics.evaluation import evaluate
-    from psgraph.metrics.report import compare
     from psgraph.privacy.guarantee import WEventPrivacy
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
@@ -142,7 +142,7 @@ _HOME = {
     "SyntheticGraph": "graph",
     "TmF": "methods.tmf",
     "WEventPrivacy": "privacy.guarantee",
-    "compare": "metrics.report",
+    "compare": "metrics.comparison",
     "demo_stream": "streams.demo",
     "evaluate": "metrics.evaluation",
     "expected_errors": "trust.expected",

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from psgraph.stores import StoreWriter, parts
-from psgraph.stores.manifest import MANIFEST
+from psgraph.stores.store import MANIFEST
 
 from .commands import PSGRAPH, psgraph_here
 
@@ -189,7 +189,7 @@ def test_a_store_without_its_manifest_is_not_complete(store, inputs, tmp_path):
 def test_a_killed_prepare_leaves_no_store_and_the_next_one_cleans_up(inputs, tmp_path):
     reading = ("prepare", "-", "--roster", inputs["roster"], "--to", tmp_path / "store")
     killing = (
-        "import os, psgraph.stores.writing as writing;"
+        "import os, psgraph.stores.writer as writing;"
         "writing.StoreWriter.record = lambda *_: os.kill(os.getpid(), 9);"
         "from psgraph.cli import main; main()"
     )

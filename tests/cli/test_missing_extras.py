@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from .commands import before_others, psgraph, small_stream, write_csv
 
-OPTIONAL = ("matplotlib", "PIL", "watchfiles")
+OPTIONAL = ("jinja2", "matplotlib", "PIL", "watchfiles")
 
 
 @pytest.fixture
@@ -57,6 +60,47 @@ def test_a_report_is_refused_with_the_install_line_before_anything_is_read(
     assert failed.code == 1
     assert "pip install 'psgraph-dp[report]'" in failed.err
     assert "no-such-directory" not in failed.err
+
+
+CARDS = """
+import psgraph as pg
+stream = pg.demo_stream(nodes=300, timestamps=1)
+guarantee = pg.WEventPrivacy("1", window=2)
+with pg.Publisher(pg.TmF(), guarantee, out="releases") as publisher:
+    release = publisher.publish(stream[0])
+shown = [*stream, release, release.certificate, release.graph, pg.read_releases("releases"),
+         pg.plan(guarantee, nodes=300), pg.compare(stream, "releases")]
+for each in shown:
+    assert each._repr_html_() is None, each
+    print(repr(each))
+"""
+
+
+def test_a_notebook_shows_the_plain_text_instead_of_cards(
+    bare: dict[str, str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CARDS],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, **bare},
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Release" in done.stdout
+
+
+def test_an_export_has_no_report_without_the_extra(
+    edges: Path, bare: dict[str, str], tmp_path: Path
+) -> None:
+    releases, folder = tmp_path / "releases", tmp_path / "folder"
+    command = ("publish", edges, "--roster-from-edges", "--epsilon", 1, "--window", 2)
+    assert psgraph(*command, "--out", releases, env=bare).code == 0
+    done = psgraph("export", releases, "--to", folder, env=bare)
+    assert done.code == 0, done.err
+    assert not (folder / "report.html").exists()
 
 
 def test_watching_is_refused_with_the_install_line_before_a_ledger_is_created(

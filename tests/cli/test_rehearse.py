@@ -111,7 +111,7 @@ def test_a_file_that_is_not_a_stream_is_refused(tmp_path: Path):
 
 
 def test_a_rehearsal_that_finishes_nothing_says_so(monkeypatch):
-    monkeypatch.setattr("psgraph.trust.rehearsal.rehearsing._run", lambda *_: None)
+    monkeypatch.setattr("psgraph.trust.rehearsal.trial._run", lambda *_: None)
     failed = psgraph_here(*QUICK, "--seconds", 1)
     assert failed.code == 1
     assert "not one run was finished within 1 second" in failed.err

@@ -130,7 +130,7 @@ def test_a_ledger_without_its_releases_gives_no_report(published, tmp_path):
         ("missing/page.html", 1, "is not a directory"),
         ("page.txt", 2, "a report is written as .html"),
         ("folder.html", 1, "is a directory"),
-        (f"{'x' * 300}.html", 1, "can't be used"),
+        (f"{'x' * 300}.html", 1, "cannot be used"),
     ],
 )
 def test_the_report_path_is_checked_before_any_work(

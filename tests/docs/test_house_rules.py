@@ -112,6 +112,52 @@ def test_private_packages_and_other_libraries_are_no_crossing(source):
     assert not list(crossings(ast.parse(source), ["psgraph", "privacy"]))
 
 
+# ---- one owner of pairs: `psgraph.graph.kind` ----
+
+PACKS = re.compile(r"(?<!\b1 )(<<|>>) ?(32|bits)\b|0x[fF]{8}\b")
+COUNTS = re.compile(r"\b([A-Za-z_][\w.]*(?:\[\w+\])?) \* \(\1 - 1\)")
+NO_PAIRS = {
+    "src/psgraph/graph/kind.py",
+    "src/psgraph/engines/counter_based.py",  # words of random bits
+    "src/psgraph/_runtime/sorting.py",  # groups of nodes, not pairs
+    "src/psgraph/methods/plus/capped.py",  # moments of a distribution of degrees
+    "src/psgraph/methods/plus/clustering.py",  # sums of rungs
+    "src/psgraph/methods/plus/ladder.py",  # sums of rungs; bits of an interval
+}
+
+
+def pair_arithmetic(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that pack two ends into a key, or count n(n−1) pairs."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if PACKS.search(line) or COUNTS.search(line):
+            yield number, line.strip()
+
+
+def test_only_the_kind_packs_keys_and_counts_pairs():
+    found = [
+        f"{name(path)}:{number}: {line}"
+        for path in modules()
+        if name(path) not in NO_PAIRS and "privacy" not in path.parts
+        for number, line in pair_arithmetic(path.read_text())
+    ]
+    assert not found, "use psgraph.graph.kind instead of\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "keys = u.astype(np.int64) << 32 | v",
+        "v = keys & 0xFFFFFFFF",
+        "u = key >> bits",
+        "pairs = nodes * (nodes - 1) // 2",
+        "room = sizes[a] * (sizes[a] - 1) // 2",
+        "most = each.nodes * (each.nodes - 1) / 2",
+    ],
+)
+def test_arithmetic_of_pairs_is_found(line):
+    assert list(pair_arithmetic(line))
+
+
 # ---- the kernel that `make test` covers completely ----
 
 

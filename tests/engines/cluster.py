@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -17,9 +18,8 @@ import numpy as np
 from distributed import LocalCluster, WorkerPlugin
 
 from psgraph.engines.dask import DaskEngine
-from psgraph.engines.dask.runner import DaskRunner
 from psgraph.engines.dask.statistics import Statistics
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
 from psgraph.stores import new_store, open_store
@@ -52,9 +52,7 @@ def on_disk(snapshot: Snapshot, part_nodes: int, directory: Path) -> Snapshot:
 
 def local_engine(part_nodes: int = PART_NODES, *, threads: int = 1) -> LocalEngine:
     """Return a local engine that cuts released graphs into small parts."""
-    engine = LocalEngine(threads=threads)
-    engine.runner.part_nodes = part_nodes
-    return engine
+    return LocalEngine(threads=threads, part_nodes=part_nodes)
 
 
 def scale(engine: DaskEngine, workers: int) -> None:
@@ -72,8 +70,8 @@ def with_parts(engine: DaskEngine, part_nodes: int) -> DaskEngine:
     It counts for itself, so that threads can use one each. Don't close it.
     """
     other = copy(engine)
-    other.statistics = Statistics()
-    other.runner = DaskRunner(engine.client, other.statistics, part_nodes=part_nodes)
+    other.statistics, other.part_nodes = Statistics(), part_nodes
+    other._values = OrderedDict()
     return other
 
 

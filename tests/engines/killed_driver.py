@@ -17,21 +17,21 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from psgraph.cli import run
-from psgraph.engines.dask.runner import DaskRunner
+from psgraph.engines.dask import DaskEngine
 
 
 def kill_at(task: str, processes: Path) -> None:
     """Have this process kill itself when the task is submitted."""
-    submit = DaskRunner._submit
+    submit = DaskEngine._submit
 
-    def submit_or_die(runner: DaskRunner, function: Any, *inputs: Any) -> Any:
+    def submit_or_die(runner: DaskEngine, function: Any, *inputs: Any) -> Any:
         if function.__name__ == task:
             children = psutil.Process().children(recursive=True)
             processes.write_text(" ".join(str(child.pid) for child in children))
             os.kill(os.getpid(), signal.SIGKILL)
         return submit(runner, function, *inputs)
 
-    DaskRunner._submit = submit_or_die  # type: ignore[assignment, method-assign]
+    DaskEngine._submit = submit_or_die  # type: ignore[assignment, method-assign]
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.counting import run_lengths
-from psgraph.engines.local import LocalEngine
-from psgraph.engines.pairs import cell_of, pair_count, pair_of
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods import queries
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import EdgeCount, InnerDegrees, OuterDegrees, adjacency, block_counts
@@ -65,11 +65,11 @@ def test_edges_per_pair_of_blocks(dense, inside):
                 expected[pair] += 1
         edges = PrivateEdges(snapshot, ENGINE)
         cells, counts = block_counts(edges, labels, blocks, inside=inside)
-        a, b = pair_of(cells, blocks, inside=inside)
+        a, b = UNDIRECTED.pair_of(cells, blocks, inside=inside)
         pairs = zip(a.tolist(), b.tolist(), strict=True)
         assert dict(zip(pairs, counts.tolist(), strict=True)) == dict(expected)
         assert (np.diff(cells) > 0).all()
-        assert (cells < pair_count(blocks, inside=inside)).all()
+        assert (cells < UNDIRECTED.cell_count(blocks, inside=inside)).all()
 
     with pytest.MonkeyPatch.context() as patch:
         if not dense:  # as if there were too many cells to write down
@@ -102,29 +102,29 @@ def test_edge_count():
 @pytest.mark.parametrize("blocks", [0, 1, 2, 3, 7])
 def test_all_pairs_have_consecutive_numbers(blocks, inside):
     pairs = [(a, b) for a in range(blocks) for b in range(a + (not inside), blocks)]
-    assert pair_count(blocks, inside=inside) == len(pairs)
+    assert UNDIRECTED.cell_count(blocks, inside=inside) == len(pairs)
     a, b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    assert cell_of(a, b, blocks, inside=inside).tolist() == list(range(len(pairs)))
-    back = pair_of(np.arange(len(pairs)), blocks, inside=inside)
+    assert UNDIRECTED.cell_of(a, b, blocks, inside=inside).tolist() == list(range(len(pairs)))
+    back = UNDIRECTED.pair_of(np.arange(len(pairs)), blocks, inside=inside)
     assert np.array_equal(back[0], a)
     assert np.array_equal(back[1], b)
 
 
 @given(st.integers(2, 500_000) | st.integers(2, 1 << 26), st.booleans(), st.data())
 def test_numbers_and_pairs_are_inverse(blocks, inside, data):
-    size = pair_count(blocks, inside=inside)
+    size = UNDIRECTED.cell_count(blocks, inside=inside)
     somewhere = st.integers(0, size - 1)
     # Around the first cell of a row the square root is most likely to be off by one.
     a = data.draw(st.integers(0, blocks - 2))
-    row = int(cell_of(np.array(a), np.array(a + 1), blocks, inside=inside))
+    row = int(UNDIRECTED.cell_of(np.array(a), np.array(a + 1), blocks, inside=inside))
     cells = np.array([0, size - 1, row, max(row - 1, 0), row + 1, data.draw(somewhere)])
     cells = cells[cells < size]
-    a, b = pair_of(cells, blocks, inside=inside)
+    a, b = UNDIRECTED.pair_of(cells, blocks, inside=inside)
     assert (a >= 0).all()
     assert (a <= b).all()
     assert inside or (a < b).all()
     assert (b < blocks).all()
-    assert np.array_equal(cell_of(a, b, blocks, inside=inside), cells)
+    assert np.array_equal(UNDIRECTED.cell_of(a, b, blocks, inside=inside), cells)
 
 
 # ---- sorting ----

@@ -97,7 +97,7 @@ def test_publishing_with_one_call_takes_an_engine(project: Path, dask_engine: Da
     terms: Any = {"epsilon": 4, "window": 2, "method": "psgraph", "seed": 1}
     engine = with_parts(dask_engine, 128)
     publish_stream("first", out="out", engine=engine, **terms)
-    assert engine.statistics.verbs
+    assert engine.statistics.calls
     assert publish(project, "other") == 0
     assert files(project / "out") == files(project / "other")
 
@@ -140,5 +140,5 @@ def test_workers_that_see_other_files_are_refused(
     (project / "file").write_text("the same for all")
     dask_engine.check_access(Path("file"), "Share it.")
     monkeypatch.setattr(connection, "_digest", lambda _: os.getpid())
-    with pytest.raises(EngineError, match=f"can't read {project}, or has other files there\nShare"):
+    with pytest.raises(EngineError, match=str(project)):
         dask_engine.check_access(Path("file"), "Share it.")

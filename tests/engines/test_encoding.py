@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from psgraph.engines.base import Engine
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.edges import edge_bytes
 from psgraph.graph.parts import MemoryParts
+from psgraph.publication.encoding import encode_parts
 
 NODES = 40
 
@@ -27,5 +28,5 @@ def test_parts_are_encoded_in_order(engine, roster, part_nodes):
     ends = np.random.default_rng(1).integers(0, NODES, (2, 200))
     u, v = SyntheticGraph(roster, *ends).parts.whole()
     parts = MemoryParts(u, v, nodes=NODES, part_nodes=part_nodes)
-    encoded = list(engine.encode(SyntheticGraph.from_parts(roster, parts)))
+    encoded = list(encode_parts(SyntheticGraph.from_parts(roster, parts), engine))
     assert [*map(bytes, encoded)] == [bytes(edge_bytes(roster, read())) for read in parts.edges()]

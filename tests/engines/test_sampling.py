@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from psgraph.engines import sampling
 from psgraph.engines.base import Blocks, Edges
-from psgraph.engines.local import LocalEngine
-from psgraph.engines.sampling import block_job
-from psgraph.engines.weight_classes import weight_classes
+from psgraph.engines.rank_one import block_job, weight_classes
+from psgraph.engines.threads import LocalEngine
 
 ENGINE = LocalEngine(threads=1)
 
 
 def sample(*models: Blocks, seed: int) -> Edges:
-    return Edges(*ENGINE.sample(*models, seed=seed).whole())
+    return Edges(*sampling.sample(ENGINE, *models, seed=seed).whole())
 
 
 def make_blocks(weights, labels, listed) -> Blocks:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState

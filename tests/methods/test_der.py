@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der import DER, fisher, splits

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.cluster.vq import kmeans2
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.ldpgen import GroupDegrees, LDPGen, LDPGenMeasurement, LDPGenState, _blocks

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.psgraph.perturbation import (
     capped_degrees,
@@ -99,7 +99,7 @@ def test_degrees_are_capped_by_the_communities():
 def test_community_edges_are_capped_by_the_pairs_of_nodes():
     labels = np.array([0, 0, 0, 1, 1, 2], dtype=np.int32)
     a, b = np.array([0, 0, 1]), np.array([1, 2, 2])
-    cells = cell_of(a, b, 3, inside=False)
+    cells = UNDIRECTED.cell_of(a, b, 3, inside=False)
     noisy = NoisyCounts(3, 0.5, cells, np.array([50, 3, 2]))
     heads, tails, values = capped_community_edges(noisy, labels)
     assert heads.tolist() == a.tolist()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psgraph.engines.base import PairCounts
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.sampling import sample
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.ldpgen import LDPGen
@@ -53,7 +54,7 @@ def test_pairs_are_distinct_and_between_their_blocks(data):
     counts = [data.draw(st.integers(0, int(sizes[a] * sizes[b]))) for a, b in blocks]
     heads, tails = (np.array(blocks, dtype=np.int32).reshape(-1, 2)).T
     model = PairCounts(labels, heads, tails, np.array(counts, dtype=np.int64))
-    edges = ENGINE.sample(model, seed=data.draw(st.integers(0, 99))).whole()
+    edges = sample(ENGINE, model, seed=data.draw(st.integers(0, 99))).whole()
     assert (edges.u < edges.v).all()
     assert len(set(zip(edges.u.tolist(), edges.v.tolist(), strict=True))) == sum(counts)
     ends = np.sort(np.stack([labels[edges.u], labels[edges.v]]), axis=0).T
@@ -66,7 +67,7 @@ def test_every_set_of_pairs_is_equally_likely():
     model = PairCounts(labels, labels[:1], labels[1:2], np.array([2]))
     seen: dict[tuple, int] = {}
     for seed in range(4000):
-        edges = ENGINE.sample(model, seed=seed).whole()
+        edges = sample(ENGINE, model, seed=seed).whole()
         kept = tuple(zip(edges.u.tolist(), edges.v.tolist(), strict=True))
         seen[kept] = seen.get(kept, 0) + 1
     assert len(seen) == 15  # 6 pairs, two of them

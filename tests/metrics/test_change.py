@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import degree_change, degree_change_correlation, edge_overlap
-from psgraph.metrics.change import change_errors
+from psgraph.metrics.change import CHANGE
+from psgraph.metrics.facts import Pair
 
 
 @st.composite
@@ -27,6 +28,12 @@ def rostered(draw: st.DrawFn, *, strings: bool | None = None) -> tuple[Snapshot,
         Snapshot(roster, arrays[0][:, 0], arrays[0][:, 1]),
         SyntheticGraph(roster, arrays[1][:, 0], arrays[1][:, 1]),
     )
+
+
+def change_errors(
+    before: tuple[Graph, Graph] | None, after: tuple[Graph, Graph]
+) -> dict[str, float | None]:
+    return CHANGE.compute(Pair.of(*after, before=None if before is None else Pair.of(*before)))
 
 
 def edge_set(graph: Graph) -> set[frozenset[object]]:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import (
-    GraphFacts,
+    Pair,
     adjusted_rand_index,
     find_communities,
     modularity,
     mutual_information,
 )
-from psgraph.metrics.agreement import community_errors
+from psgraph.metrics.communities import COMMUNITIES
 
 from .graphs import as_networkx, from_networkx, pairs
 
@@ -131,7 +131,7 @@ def test_finds_planted_communities_as_well_as_networkx():
 
 
 def errors(original, synthetic):
-    return community_errors(GraphFacts(original), GraphFacts(synthetic))
+    return COMMUNITIES.compute(Pair.of(original, synthetic))
 
 
 @given(pairs())

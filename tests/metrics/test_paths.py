@@ -13,7 +13,8 @@ from scipy.stats import wasserstein_distance
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import length_distance, path_lengths
-from psgraph.metrics.paths import SOURCES, path_errors
+from psgraph.metrics.facts import Pair
+from psgraph.metrics.paths import PATHS, SOURCES
 
 from .graphs import as_networkx, from_networkx, pairs, random_graph
 
@@ -129,15 +130,17 @@ def test_a_long_path_costs_no_more_than_its_steps():
 def test_a_copy_is_perfect_and_every_pair_has_a_value(pair):
     original = pair[0]
     copy = SyntheticGraph(original.roster, original.u, original.v)
-    assert path_errors(original, copy) == PERFECT
-    assert all(np.isfinite(value) and value >= 0 for value in path_errors(*pair).values())
+    assert PATHS.compute(Pair.of(original, copy)) == PERFECT
+    assert all(
+        np.isfinite(value) and value >= 0 for value in PATHS.compute(Pair.of(*pair)).values()
+    )
 
 
 def test_falling_apart_is_seen():
     ring = from_networkx(nx.cycle_graph(10))
     original = Snapshot(ring.roster, ring.u, ring.v)
     nothing = SyntheticGraph(original.roster, [], [])
-    assert path_errors(original, nothing) == {
+    assert PATHS.compute(Pair.of(original, nothing)) == {
         "path_length_distance": pytest.approx(path_lengths(ring).counts @ np.arange(6) / 90),
         "connected_pairs_error": 1.0,
         "diameter_error": 1.0,

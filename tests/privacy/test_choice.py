@@ -12,7 +12,7 @@ import pytest
 
 from psgraph.audit.enumeration import explore, extremes
 from psgraph.audit.fit import p_value
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts

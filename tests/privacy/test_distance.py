@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods import queries

@@ -25,7 +25,7 @@ from psgraph.audit.enumeration import (
 )
 from psgraph.audit.neighbours import all_graphs, labellings, neighbouring_pairs
 from psgraph.audit.replay import composed
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState

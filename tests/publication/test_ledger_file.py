@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from psgraph._runtime.durable import put_in_place
 from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
-from psgraph.graph.declarations import DECLARATIONS, Declared
+from psgraph.graph.roster import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger, formats
 from psgraph.publication.ledger.packing import pack_roster, unpack_roster

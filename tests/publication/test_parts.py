@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import psgraph as pg
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutputError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.parts import PART_NODES, MemoryParts, Pairs
@@ -26,7 +26,7 @@ from psgraph.publication.export import Contents, write_folder
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.reading import read_releases
 from psgraph.publication.verification import verify
-from psgraph.reports import bounded_trust
+from psgraph.trust import expected
 from tests.publication.in_parts import (
     CHANGES,
     NAMES,
@@ -269,10 +269,10 @@ def test_a_full_disk_between_two_parts_leaves_nothing_behind(
 
 
 def test_a_report_does_not_rerun_the_method_on_graphs_in_parts(published: Path) -> None:
-    with patch.object(bounded_trust, "expected_errors") as rerun:
-        assert bounded_trust.expected_within(published, bounded_trust.TRUST_SECONDS) is None
+    with patch.object(expected, "expected_errors") as rerun:
+        assert expected.expected_within(published, expected.TRUST_SECONDS) is None
         assert not rerun.called
-        bounded_trust.expected_within(published, 60)  # asked for
+        expected.expected_within(published, 60)  # asked for
         assert rerun.called
 
 

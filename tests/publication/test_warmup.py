@@ -14,9 +14,8 @@ from numba.core.dispatcher import Dispatcher
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.psgraph import PSGraph
+from psgraph.metrics.comparison import compare, warm_up_metrics
 from psgraph.metrics.groups import GROUPS
-from psgraph.metrics.report import compare
-from psgraph.metrics.warmup import warm_up_metrics
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.warmup import warm_up

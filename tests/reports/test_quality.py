@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.metrics.comparison import compare
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
-from psgraph.metrics.limits import Limits, limits_of
-from psgraph.metrics.report import compare
+from psgraph.metrics.metric import Limits
 from psgraph.publication.reading import read_releases
 from psgraph.publication.releases import ReleaseDirectory
 from psgraph.reports.quality import BANNER, quality_page
-from psgraph.reports.verdicts import verdict_of, verdict_within
 from psgraph.reports.witness import Witness
 
 from .reading import checked
@@ -84,7 +83,7 @@ def test_the_numbers_are_those_of_the_comparison(pages, name):
     for metric in PAPER_METRICS:
         mean = getattr(comparison.mean, metric.name)
         assert metric.shown(mean) in text
-        assert f"{metric.words[0].upper()}{metric.words[1:]}: {verdict_of(metric, mean)[0]}" in text
+        assert f"{metric.words[0].upper()}{metric.words[1:]}: {metric.limits.verdict(mean)}" in text
         worst = (min if metric.better == "higher" else max)(
             getattr(row.fidelity, metric.name) for row in comparison.rows
         )
@@ -157,12 +156,12 @@ def test_limits_are_where_the_page_says(better):
         (limits.fair, "some error"),
         (limits.fair + step, "poor"),
     ):
-        assert verdict_within(limits, value)[0] == word
+        assert limits.verdict(value) == word
 
 
 def test_every_metric_has_limits_in_the_order_of_its_direction():
     for metric in (*PAPER_METRICS, *(each for group in GROUPS.values() for each in group.metrics)):
-        limits = limits_of(metric)
+        limits = metric.limits
         assert (limits.close < limits.fair) == (metric.better == "lower")
 
 

@@ -20,8 +20,7 @@ from psgraph.methods.base import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
-from psgraph.reports.public import public_page
-from psgraph.reports.recipe import COMMANDS, SCRIPT
+from psgraph.reports.public import COMMANDS, SCRIPT, public_page
 from tests.publication.in_parts import CHANGES, NODES, InParts
 
 #: Umlauts, another script, a character above U+FFFF, quotes, a backslash, a control character.

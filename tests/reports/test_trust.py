@@ -33,7 +33,7 @@ def test_every_question_has_a_verdict_and_bands_are_described(found):
     for verdict in found.verdicts:
         assert verdict.question in page.text
     assert "Which single edges exist? Never." in page.text
-    assert "Band: where the true value should lie" in page.text
+    assert "Band: 90 % interval" in page.text
 
 
 def test_one_release_is_drawn(stream):
@@ -51,13 +51,13 @@ def test_what_can_not_be_predicted_says_so_instead_of_a_number(found):
         for name, each in found.statistics.items()
     }
     text = checked(trust_page(replace(found, errors=errors, statistics=statistics)).html()).text
-    assert text.count("can't be predicted for this method") >= len(errors)
+    assert text.count("cannot be predicted for this method") >= len(errors)
 
 
 def test_a_method_without_calibration_is_marked(stream):
     text = checked(trust_page(predicted(stream[:2], count_share="0.2")).html()).text
     assert "Not calibrated." in text
-    assert "Can be told" not in text
+    assert "Can be answered" not in text
 
 
 def test_the_public_report_has_the_section_where_predictions_are_given(

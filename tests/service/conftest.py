@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import Server, running
 from tests.service.scenario import as_csv, edges, new_stream, post
+from tests.service.server import Server, running
 
 GENEROUS = ("--rate", "100000", "--wrong-tokens", "100000")
 

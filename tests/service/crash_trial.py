@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from psgraph.errors import PsgraphError
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, Observer
-from tests.service.running import Answer, Server
 from tests.service.scenario import CSV, NODES, Edges, as_csv, edges, largest_window, new_stream
+from tests.service.server import Answer, Server
 
 VARIANTS = 3
 EXPECTED = {200, 202, 409, 429, 503}

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.service.running import Answer, Server, tree
+from tests.service.server import Answer, Server, tree
 
 CSV = {"Content-Type": "text/csv"}
 PARQUET = {"Content-Type": "application/vnd.apache.parquet"}

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.running import API, Server, head_of, running
 from tests.service.scenario import CSV, as_csv, edges, stored
+from tests.service.server import API, Server, head_of, running
 
 GOOD = as_csv(edges(0))
 MEBIBYTE = 1 << 20

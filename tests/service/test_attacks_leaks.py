@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.service.conftest import until_recorded
-from tests.service.running import Answer, Server
 from tests.service.scenario import CSV, Edges, as_csv, edges, new_stream, post
+from tests.service.server import Answer, Server
 
 NOISY = ("edges", "digest", "graph_sha256", "summary", "previous")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?")

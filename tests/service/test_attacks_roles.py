@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.running import Answer, Server
 from tests.service.scenario import CSV, as_csv, edges, new_stream, post, roster
+from tests.service.server import Answer, Server
 
 EVERYONE = {"curator", "analyst", "auditor", "public"}
 READERS = {"curator", "analyst", "public"}

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.service.conftest import wait_for
-from tests.service.running import API, Server, head_of, running
 from tests.service.scenario import CSV, PARQUET, as_csv, edges, new_stream, post, stored
+from tests.service.server import API, Server, head_of, running
 
 MEBIBYTE = 1 << 20
 

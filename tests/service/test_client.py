@@ -18,8 +18,8 @@ from psgraph.errors import (
     VerificationFailed,
 )
 from tests.cli.commands import psgraph, psgraph_here
-from tests.service.running import Server, tree
 from tests.service.scenario import as_csv, as_parquet, edges, new_stream, roster
+from tests.service.server import Server, tree
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_two_streams_are_not_mixed_in_one_directory(
     to = tmp_path / "releases"
     curator.pull(released, to)
     before = tree(to)
-    with pytest.raises(VerificationFailed, match="does not list"):
+    with pytest.raises(VerificationFailed):
         curator.pull(other, to)
     assert tree(to) == before
 
@@ -120,7 +120,7 @@ def test_a_directory_that_was_published_here_is_left_alone(
 ) -> None:
     own = server.directory / "streams" / released / "releases"
     before = tree(own)
-    with pytest.raises(OutputError, match="has a ledger"):
+    with pytest.raises(OutputError):
         curator.pull(released, own)
     assert tree(own) == before
 
@@ -133,7 +133,7 @@ def test_a_file_that_does_not_fit_its_certificate_is_not_kept(
         return "0" * 64
 
     monkeypatch.setattr("psgraph.client.http.Http.download", tampered)
-    with pytest.raises(VerificationFailed, match="Nothing of it was kept"):
+    with pytest.raises(VerificationFailed):
         curator.pull(released, tmp_path / "releases")
     assert tree(tmp_path / "releases") == {}
 
@@ -144,12 +144,13 @@ def test_errors_of_the_service_are_errors_of_psgraph(
     with pytest.raises(AccessDenied) as denied:
         analyst.push(released, 2, snapshot)
     assert denied.value.status == 403
-    with pytest.raises(ServiceError, match="The next timestamp of this stream is 0") as refused:
+    with pytest.raises(ServiceError) as refused:
         curator.push(untouched, 5, snapshot)
     assert (refused.value.status, refused.value.code) == (409, "out_of_order")
     (tmp_path / "broken.csv").write_bytes(b"nonsense")
-    with pytest.raises(ServiceError, match="preview"):
+    with pytest.raises(ServiceError) as refused:
         curator.push(untouched, 0, tmp_path / "broken.csv")
+    assert (refused.value.status, refused.value.code) == (422, "unreadable")
     with pytest.raises(DataError):
         curator.push(untouched, 0, tmp_path / "missing.csv")
 

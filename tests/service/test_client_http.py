@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 import psgraph.client.http as transport
 from psgraph.client import Client
 from psgraph.client.http import Http
 from psgraph.errors import AccessDenied, DataError, InvalidArgument, ServiceError
+from tests.service.server import Server
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
@@ -105,8 +112,9 @@ def test_attempts_and_pauses_are_bounded(pauses: list[float]) -> None:
 
 
 def test_a_request_that_may_count_twice_is_sent_once() -> None:
-    with scripted(hangs_up) as (address, seen), pytest.raises(ServiceError, match="can't be reac"):
+    with scripted(hangs_up) as (address, seen), pytest.raises(ServiceError) as caught:
         Http(address).json("POST", "/x", body=b"{}")
+    assert caught.value.code == "unreachable"
     assert len(seen) == 1
 
 
@@ -138,10 +146,11 @@ def test_a_refusal_before_the_upload_is_complete_is_understood(tmp_path: Path) -
     server.daemon_threads = True
     threading.Thread(target=server.handle_request, daemon=True).start()
     client = Client(f"http://127.0.0.1:{server.server_address[1]}", "secret")
-    with pytest.raises(ServiceError, match=r"Too large\.\nSend less\.") as caught:
+    with pytest.raises(ServiceError) as caught:
         client.push("calls", 0, file)
     server.server_close()
     assert (caught.value.status, caught.value.code) == (413, "too_large")
+    assert str(caught.value) == "Too large.\nSend less."  # as the server wrote it
 
 
 def test_a_download_that_breaks_off_is_repeated_and_nothing_is_mixed(tmp_path: Path) -> None:
@@ -164,8 +173,9 @@ def test_a_token_that_is_not_enough_is_an_access_denied(status: int) -> None:
 def test_a_redirect_is_not_followed_and_the_token_stays() -> None:
     with scripted(says(200, [])) as (elsewhere, seen):
         moved = says(307, b"", Location=f"{elsewhere}/api/v1/streams")
-        with scripted(moved) as (address, _), pytest.raises(ServiceError, match="answered 307"):
+        with scripted(moved) as (address, _), pytest.raises(ServiceError) as caught:
             Client(address, "secret").streams()
+    assert caught.value.status == 307
     assert seen == []
 
 
@@ -184,7 +194,7 @@ def test_an_answer_that_is_not_the_services_is_named_as_such(content: object) ->
 
 @pytest.mark.parametrize("address", ["http://192.0.2.1:8765", "http://psgraph.example.org"])
 def test_a_token_is_never_sent_unencrypted_over_a_network(address: str) -> None:
-    with pytest.raises(InvalidArgument, match="unencrypted"):
+    with pytest.raises(InvalidArgument):
         Client(address, "secret")
 
 
@@ -200,28 +210,91 @@ def test_a_token_is_never_sent_unencrypted_over_a_network(address: str) -> None:
     ],
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:
-    with pytest.raises(InvalidArgument, match="https://host:port") as caught:
+    with pytest.raises(InvalidArgument) as caught:
         Client(address, "secret")
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\r\nX-Injected: 1", "tökén"])
 def test_a_token_that_would_break_the_header_is_refused(token: str) -> None:
-    with pytest.raises(InvalidArgument, match="token") as caught:
+    with pytest.raises(InvalidArgument) as caught:
         Client("http://127.0.0.1:1", token)
     assert not token or token not in str(caught.value)
 
 
 def test_a_name_can_not_leave_its_place_in_the_address() -> None:
     missing = says(404, {"error": "not_found", "message": "Nothing there.", "remedy": "Look."})
-    with scripted(missing) as (address, seen), pytest.raises(ServiceError, match="Nothing there"):
+    with scripted(missing) as (address, seen), pytest.raises(ServiceError) as caught:
         Client(address, "secret").stream("../tokens?x=1#y\r\n")
+    assert caught.value.code == "not_found"
     assert [path for _, path, _ in seen] == ["/api/v1/streams/..%2Ftokens%3Fx%3D1%23y%0D%0A"]
 
 
 def test_no_file_and_other_files_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
     client = Client("http://127.0.0.1:1", "secret")
-    with pytest.raises(InvalidArgument, match="neither CSV nor Parquet"):
+    with pytest.raises(InvalidArgument):
         client.push("calls", 0, tmp_path / "edges.xlsx")
-    with pytest.raises(DataError, match="can't be read"):
+    with pytest.raises(DataError):
         client.push("calls", 0, tmp_path / "missing.csv")
+
+
+# ---- TLS: only a service whose certificate is trusted gets the token ----
+
+
+def certificate(directory: Path) -> tuple[Path, Path]:
+    """A certificate for loopback that vouches for itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
+    now = datetime.now(UTC)
+    loopback = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([loopback]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = directory / "cert.pem", directory / "key.pem"
+    files[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return files
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A service with TLS, and the certificate to trust."""
+    directory = tmp_path_factory.mktemp("tls")
+    cert, key = certificate(directory)
+    options = ("--tls-cert", str(cert), "--tls-key", str(key))
+    with Server(directory / "data", *options) as server:
+        yield server, cert
+
+
+def test_a_trusted_certificate_is_accepted(encrypted: tuple[Server, Path]) -> None:
+    server, cert = encrypted
+    assert Client(server.address, server.token, certificates=cert).streams() == []
+    headers = server.call("GET", "/healthz", api=False).headers
+    assert "max-age" in headers["strict-transport-security"]
+
+
+def test_an_unknown_certificate_is_refused_at_once(encrypted: tuple[Server, Path]) -> None:
+    server, _ = encrypted
+    with pytest.raises(ServiceError) as refused:
+        Client(server.address, server.token).streams()
+    assert refused.value.code == "untrusted"
+
+
+def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("nothing")
+    with pytest.raises(InvalidArgument, match=r"empty\.pem"):
+        Client("https://127.0.0.1:1", certificates=tmp_path / "empty.pem")

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.service.running import API, Server
+from tests.service.server import API, Server
 
 SLOW = "report|export|comparison"
 CHECKS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from psgraph.service.ticks import Schedule
+from psgraph.service.schedule import Schedule
 from tests.service.offline import CSV, Offline, edges, roster
 
 
@@ -160,7 +160,7 @@ def test_private_files_can_be_opened_by_their_owner_only(offline):
 
 
 def test_days_follow_the_calendar_of_the_time_zone():
-    berlin = Schedule.begin("1d", "Europe/Berlin", "2026-03-28")
+    berlin = Schedule.starting("1d", "Europe/Berlin", "2026-03-28")
     assert [berlin.time(each) for each in range(3)] == ["2026-03-28", "2026-03-29", "2026-03-30"]
     hours = [(berlin.due(each) - berlin.start(each)) / 3600 for each in range(3)]
     assert hours == [24, 23, 24]
@@ -169,13 +169,13 @@ def test_days_follow_the_calendar_of_the_time_zone():
 
 
 def test_hours_have_the_same_length_always():
-    berlin = Schedule.begin("1h", "Europe/Berlin", "2026-03-29T00:30")
+    berlin = Schedule.starting("1h", "Europe/Berlin", "2026-03-29T00:30")
     assert [berlin.due(each) - berlin.start(each) for each in range(4)] == [3600] * 4
     assert berlin.time(2) == "2026-03-29T03:00:00+02:00"
 
 
 def test_months_and_delays():
-    monthly = Schedule.begin("1mo", None, "2026-01-15", delay=60)
+    monthly = Schedule.starting("1mo", None, "2026-01-15", delay=60)
     assert monthly.time(1) == "2026-02-01"
     assert monthly.due(0) == monthly.start(1) + 60
     assert monthly.statement.startswith("periods of 1mo, ")

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.service.conftest import wait_for
-from tests.service.running import API, Answer, Server
 from tests.service.scenario import (
     CSV,
     PARQUET,
@@ -25,6 +24,7 @@ from tests.service.scenario import (
     roster,
     stored,
 )
+from tests.service.server import API, Answer, Server
 
 GOOD = as_csv(edges(0))
 KEY = {"Idempotency-Key": "batch-0001"}

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from tests.service.running import Server
 from tests.service.scenario import is_a_refusal, stored
+from tests.service.server import Server
 
 NEW = {"name": "wrong", "epsilon": "1", "window": 3}
 WRONG_STREAMS = {

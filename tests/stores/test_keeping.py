@@ -12,7 +12,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import Pairs
 from psgraph.stores import new_store, open_store
 from psgraph.stores import parts as stored
-from psgraph.stores.keeping import Kept
+from psgraph.stores.parts import Kept
 
 
 def _part(edges: int) -> Pairs:

@@ -173,7 +173,7 @@ def test_a_disk_that_fails_is_no_fault_of_psgraph(forms, form, place, monkeypatc
         raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     path, reading = forms[form]
-    monkeypatch.setattr("psgraph.stores.writing.write_part", failing)
+    monkeypatch.setattr("psgraph.stores.writer.write_part", failing)
     refusal = pytest.raises(OutputError, match=r"Disk quota exceeded\n.*TMPDIR")
     with refusal, Overflow(most=0) as overflow:
         overflow.read(read_stream(path, store=overflow, **reading))

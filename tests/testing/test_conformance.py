@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from psgraph.engines.base import Blocks
+from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.ldpgen import LDPGen
@@ -96,7 +97,7 @@ class Good(Method):
         labels = np.zeros(weights.size, dtype=np.int32)
         rates = np.full(block.size, 1 / max(total, 1))
         blocks = Blocks(weights, labels, block, block, rates)
-        parts = engine.sample(blocks, seed=int(rng.integers(1 << 63)))
+        parts = sample(engine, blocks, seed=int(rng.integers(1 << 63)))
         return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state):

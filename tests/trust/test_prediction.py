@@ -19,12 +19,10 @@ from psgraph.trust.calibration import (
     load_calibration,
     method_calibration,
 )
-from psgraph.trust.intervals import estimate_statistics
-from psgraph.trust.noise_scale import edge_margin, settled_variance
-from psgraph.trust.prediction import predict_errors
+from psgraph.trust.intervals import edge_margin, estimate_statistics, settled_variance
+from psgraph.trust.prediction import from_scale, predict_errors, to_scale
 from psgraph.trust.quantities import ERRORS, STATISTICS, Errors
 from psgraph.trust.reruns import Bootstrap, Repetition
-from psgraph.trust.scales import from_scale, to_scale
 from psgraph.trust.verdicts import judge
 
 GOOD = Correction(
@@ -93,7 +91,7 @@ def test_what_failed_the_check_is_refused(poor):
     found = predict_errors(bootstrap(), with_error(replace(GOOD, **poor)))["density_error"]
     assert found.status == "unpredictable"
     assert found.overall is None
-    assert found.shown() == "can't be predicted for this method"
+    assert found.shown() == "cannot be predicted for this method"
 
 
 def test_single_timestamps_can_fail_alone():

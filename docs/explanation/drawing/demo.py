@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant

@@ -10,7 +10,7 @@ import numpy as np
 from drawing.graphs import draw_graph
 from drawing.svg import COMMUNITIES, WIDTH, Picture
 from drawing.twelve import GUARANTEE, NODES, Step, edges_of, psgraph_steps
-from psgraph.engines.pairs import pair_of
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.psgraph import PSGraph
 
 __all__ = ["communities", "degrees", "next_timestamp", "reconstruction", "repair", "snapshot"]
@@ -88,7 +88,7 @@ def communities() -> str:
     top = picture.heading("2  Communities, found from noisy counts")
     noisy = step.noisy_super_edges
     groups = len(step.super_nodes)
-    a, b = pair_of(noisy.cells, groups, inside=True)
+    a, b = UNDIRECTED.pair_of(noisy.cells, groups, inside=True)
     angles = np.linspace(0, 2 * np.pi, groups, endpoint=False) - np.pi / 2
     places = [(102 + 68 * np.cos(at), top + 88 + 68 * np.sin(at)) for at in angles]
     for one, other, value in zip(a, b, noisy.values - noisy.threshold, strict=True):

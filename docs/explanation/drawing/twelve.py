@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.degrees import generator

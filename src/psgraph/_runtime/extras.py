@@ -6,10 +6,11 @@ from importlib.util import find_spec
 
 from psgraph.errors import MissingExtra
 
-__all__ = ["require_dask", "require_drawing", "require_service"]
+__all__ = ["require_dask", "require_drawing", "require_report", "require_service"]
 
 _DASK = {"distributed": "Dask", "fsspec": "fsspec"}
 _DRAWING = {"matplotlib": "matplotlib", "PIL": "Pillow"}
+_REPORT = {"jinja2": "Jinja2", **_DRAWING}
 _SERVICE = {
     "fastapi": "FastAPI",
     "uvicorn": "uvicorn",
@@ -33,6 +34,14 @@ def require_drawing(extra: str = "report") -> None:
     >>> require_drawing()
     """
     _require(_DRAWING, extra)
+
+
+def require_report(extra: str = "report") -> None:
+    """Raise `MissingExtra`, with the install line, unless reports can be made. Imports nothing.
+
+    >>> require_report()
+    """
+    _require(_REPORT, extra)
 
 
 def require_service() -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.jit import kernel, lean_kernel
 
 __all__ = ["KeySet", "add_key", "first_slot", "has_key", "key_set", "remove_key"]
 
-KeySet = NDArray[np.int64]
+KeySet = Integers
 Key = int | np.integer[Any]
 
 EMPTY = -1
@@ -39,7 +39,7 @@ def key_set(capacity: int) -> KeySet:
 
 @lean_kernel
 def first_slot(keys: KeySet, key: Key) -> int:
-    """The slot where the search for a key begins."""
+    """The slot where the search for a key starts."""
     return np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & (keys.size - 1)  # type: ignore[return-value]
 
 

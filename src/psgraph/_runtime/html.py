@@ -1,91 +1,89 @@
-"""Small HTML for notebooks: cards of facts, tables and bars, without scripts or style sheets.
+"""Templates, and the small cards that notebooks show.
 
-Colours are inherited or half transparent, so that a card is readable on a light and on a dark
-page. All text is escaped: a certificate may come from anywhere.
+A card has no scripts and no style sheet. Colours are inherited or half transparent, so that it is
+readable on a light and on a dark page. Templates escape all text: a certificate may come from
+anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["bar", "card", "facts", "grid", "note", "paragraph"]
+from psgraph.errors import MissingExtra
 
-_LINE = "1px solid rgba(128,128,128,.35)"
-_CARD = (
-    f"border:{_LINE};border-radius:6px;padding:10px 14px;margin:4px 0;width:fit-content;"
-    "max-width:100%;box-sizing:border-box;line-height:1.45;overflow-wrap:anywhere"
-)
-_TABLE = "border-collapse:collapse;border:none;margin:6px 0 0;font-size:inherit"
-_CELL = "border:none;padding:2px 16px 2px 0;vertical-align:top;background:none"
-_QUIET = "opacity:.72"
-_WARNING = "border-left:4px solid #d55e00;padding-left:8px;margin-top:6px;max-width:52em"
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["Block", "bar", "card", "facts", "grid", "note", "paragraph", "templates"]
 
 
-def card(title: str, *parts: str) -> str:
-    """Put parts, which are HTML already, under a title.
+@cache
+def templates(package: str) -> Environment:
+    """Return the templates in a package's directory ``templates``; all values are escaped.
+
+    Raises
+    ------
+    MissingExtra
+        If Jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise MissingExtra("Jinja2", "report") from None
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a card: the name of its template macro, and the values it shows."""
+
+    kind: str
+    values: dict[str, Any]
+
+
+def card(title: str, *blocks: Block | None) -> str | None:
+    """Put blocks under a title; None without Jinja2, and a notebook then shows the plain text.
 
     >>> "A &lt; B" in card("A < B", paragraph("text"))
     True
     """
-    heading = f'<div style="font-weight:600">{escape(title)}</div>'
-    return f'<div style="{_CARD}">{heading}{"".join(parts)}</div>'
+    try:
+        template = templates("psgraph._runtime").get_template("card.html")
+    except MissingExtra:
+        return None
+    return template.render(title=title, blocks=[block for block in blocks if block is not None])
 
 
-def paragraph(text: str) -> str:
+def paragraph(text: str) -> Block:
     """Plain text."""
-    return f'<div style="margin-top:6px;max-width:52em">{escape(text)}</div>'
+    return Block("paragraph", {"text": text})
 
 
-def note(text: str) -> str:
+def note(text: str) -> Block:
     """Text that must not be missed: a limit or a warning."""
-    return f'<div style="{_WARNING}">{escape(text)}</div>'
+    return Block("note", {"text": text})
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> str:
+def facts(pairs: Iterable[tuple[str, str]]) -> Block:
     """Names and values, one pair per row; pairs without a value are left out."""
-    rows = "".join(
-        f'<tr style="background:none"><th scope="row" style="{_CELL};{_QUIET};font-weight:400;'
-        f'text-align:left;white-space:nowrap">{escape(name)}</th>'
-        f'<td style="{_CELL};text-align:left">{escape(value)}</td></tr>'
-        for name, value in pairs
-        if value
-    )
-    return f'<table style="{_TABLE}">{rows}</table>'
+    return Block("facts", {"pairs": [(name, value) for name, value in pairs if value]})
 
 
-def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> Block:
     """A table that scrolls sideways on a narrow screen; the first `left` columns are words."""
-
-    def cell(tag: str, text: str, index: int, style: str) -> str:
-        side = "left" if index < left else "right"
-        return f'<{tag} style="{_CELL};text-align:{side};{style}">{escape(text)}</{tag}>'
-
-    def wrapping(index: int) -> str:
-        return "min-width:6.5em" if index < left else "white-space:nowrap"
-
-    heading = "".join(
-        cell("th", name, index, f"{_QUIET};font-weight:400;border-bottom:{_LINE}")
-        for index, name in enumerate(columns)
-    )
-    body = "".join(
-        '<tr style="background:none">'
-        + "".join(cell("td", text, index, wrapping(index)) for index, text in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    table = (
-        f'<table style="{_TABLE}"><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>'
-    )
-    return f'<div style="overflow-x:auto;max-width:100%;overflow-wrap:normal">{table}</div>'
+    return Block("grid", {"columns": columns, "rows": list(rows), "left": left})
 
 
-def bar(share: float, label: str) -> str:
+def bar(share: float, label: str) -> Block:
     """A bar that is filled to a share between 0 and 1, with its meaning in words."""
     filled = 100 * min(max(share, 0.0), 1.0)
-    return (
-        f'<div role="img" aria-label="{escape(label, quote=True)}" style="margin-top:8px;'
-        'height:8px;max-width:24em;border-radius:4px;background:rgba(128,128,128,.25)">'
-        f'<div style="width:{filled:.4g}%;height:8px;border-radius:4px;background:#0072b2"></div>'
-        "</div>"
-    )
+    return Block("bar", {"filled": f"{filled:.4g}", "label": label})

@@ -1,14 +1,14 @@
 """Radix sort for edge keys, several times quicker than a comparison sort on millions of them.
 
-NumPy sorts 64-bit integers by comparison; edge keys are dense small integers, for which a few
-passes over the array in digits of eleven bits do.
+NumPy sorts 64-bit integers by comparison. Edge keys are dense small integers: a few passes over
+the array, eleven bits at a time, are enough.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.jit import kernel
 
 __all__ = ["bucket_keys", "distinct", "group_nodes", "sort_keys", "sorting_order"]
@@ -16,7 +16,7 @@ __all__ = ["bucket_keys", "distinct", "group_nodes", "sort_keys", "sorting_order
 _FEW = 1 << 11  # below this a comparison sort is as quick
 
 
-def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
+def sort_keys(keys: Integers, *, largest: int) -> Integers:
     """Sort non-negative keys up to `largest`. May reorder `keys`; use what it returns.
 
     >>> sort_keys(np.array([5, 1, 3, 1]), largest=5)
@@ -33,7 +33,7 @@ def sort_keys(keys: NDArray[np.int64], *, largest: int) -> NDArray[np.int64]:
     return keys
 
 
-def sorting_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def sorting_order(keys: Integers) -> Integers:
     """Return the indices that sort non-negative keys; equal keys stay in order.
 
     >>> sorting_order(np.array([5, 1, 3, 1]))
@@ -48,7 +48,7 @@ def sorting_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return pair[1]
 
 
-def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct(values: Integers) -> tuple[Integers, Integers]:
     """Return the distinct values in ascending order, and the index there of each value.
 
     >>> distinct(np.array([7, -1, 7]))
@@ -65,9 +65,7 @@ def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
     return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[shifted]
 
 
-def group_nodes(
-    groups: NDArray[np.int64], nodes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group_nodes(groups: Integers, nodes: Integers) -> tuple[Integers, Integers]:
     """Sort nodes by their group (then by number); the sorted groups and the sorted nodes.
 
     >>> group_nodes(np.array([2, 0, 2]), np.array([5, 6, 7]))
@@ -80,10 +78,8 @@ def group_nodes(
 
 
 @kernel
-def bucket_keys(
-    keys: NDArray[np.int64], width: int, buckets: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group keys by ``key // width``, which is below `buckets`; where each group begins.
+def bucket_keys(keys: Integers, width: int, buckets: int) -> tuple[Integers, Integers]:
+    """Group keys by ``key // width``, which is below `buckets`; where each group starts.
 
     >>> keys, begins = bucket_keys(np.array([9, 2, 8, 1]), 4, 3)
     >>> keys.tolist(), begins.tolist()
@@ -104,7 +100,7 @@ def bucket_keys(
 
 
 @kernel
-def _radix_pass(keys: NDArray[np.int64], out: NDArray[np.int64], shift: int) -> None:
+def _radix_pass(keys: Integers, out: Integers, shift: int) -> None:
     """Stable counting sort by the eleven bits above `shift`."""
     heads = np.zeros(2049, dtype=np.int64)
     for key in keys:
@@ -119,10 +115,10 @@ def _radix_pass(keys: NDArray[np.int64], out: NDArray[np.int64], shift: int) -> 
 
 @kernel
 def _radix_pass_with_order(
-    keys: NDArray[np.int64],
-    order: NDArray[np.int64],
-    out_keys: NDArray[np.int64],
-    out_order: NDArray[np.int64],
+    keys: Integers,
+    order: Integers,
+    out_keys: Integers,
+    out_order: Integers,
     shift: int,
 ) -> None:
     """`_radix_pass` that moves the indices along with the keys."""

@@ -23,7 +23,7 @@ import numpy as np
 from psgraph.audit.bounds import Bound, epsilon_bound
 from psgraph.audit.replay import synthesised
 from psgraph.audit.transcripts import Recorder, measured_stream
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.audit_cases import MechanismCase
 from psgraph.methods.base import Method

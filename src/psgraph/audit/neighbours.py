@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psgraph.graph import Roster, Snapshot
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
 
 __all__ = [
     "PATTERNS",
@@ -53,19 +52,19 @@ class Neighbours:
     differing: frozenset[int]
 
 
-def _every_pair(nodes: int) -> Edges:
-    ends = UNDIRECTED.pair_of(np.arange(UNDIRECTED.pairs(nodes)), nodes, inside=False)
-    return set(zip(*(end.tolist() for end in ends), strict=True))
-
-
 def _random_edges(random: Random, nodes: int, *, mean_degree: float = 3.0) -> Edges:
     chosen = random.random((nodes, nodes)) < mean_degree / max(nodes - 1, 1)
-    return {(u, v) for u, v in _every_pair(nodes) if chosen[u, v]}
+    return {pair for pair in _all_pairs(nodes) if chosen[pair]}
 
 
-def _pair(u: int, v: int) -> Edge:
-    first, second = UNDIRECTED.ordered(u, v)
-    return int(first), int(second)
+def _pair(a: int, b: int) -> Edge:
+    u, v = UNDIRECTED.ordered(a, b)
+    return int(u), int(v)
+
+
+def _all_pairs(nodes: int) -> Edges:
+    u, v = UNDIRECTED.all_pairs(nodes)
+    return set(zip(u.tolist(), v.tolist(), strict=True))
 
 
 def _random(random: Random, nodes: int) -> tuple[Edges, Edge]:
@@ -94,7 +93,7 @@ def _hub(random: Random, nodes: int) -> tuple[Edges, Edge]:
 
 
 def _complete(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    return _every_pair(nodes), _random(random, nodes)[1]
+    return _all_pairs(nodes), _random(random, nodes)[1]
 
 
 def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
@@ -106,7 +105,7 @@ def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
 def _communities(random: Random, nodes: int) -> tuple[Edges, Edge]:
     """Two cliques, and the only edge that joins them."""
     half = nodes // 2
-    edges = {(u, v) for u, v in _every_pair(nodes) if (u < half) == (v < half)}
+    edges = {(u, v) for u, v in _all_pairs(nodes) if (u < half) == (v < half)}
     return edges, (int(random.integers(half)), half + int(random.integers(nodes - half)))
 
 
@@ -222,17 +221,17 @@ def _snapshot(roster: Roster, edges: Edges) -> Snapshot:
 # ---- all graphs on a few nodes ----
 
 
-def all_graphs(nodes: int) -> list[Snapshot]:
+def all_graphs(nodes: int, kind: Kind = UNDIRECTED) -> list[Snapshot]:
     """Every graph on 0, …, nodes − 1; graph number g holds pair i when bit i of g is set."""
-    roster, pairs = Roster.range(nodes), UNDIRECTED.pairs(nodes)
-    u, v = UNDIRECTED.pair_of(np.arange(pairs), nodes, inside=False)
-    held = (np.arange(1 << pairs)[:, None] >> np.arange(pairs)) & 1 == 1
-    return [Snapshot(roster, u[row], v[row]) for row in held]
+    roster = Roster.range(nodes)
+    u, v = kind.all_pairs(nodes)
+    held = (np.arange(1 << u.size)[:, None] >> np.arange(u.size)) & 1 == 1
+    return [Snapshot(roster, u[row], v[row], kind=kind) for row in held]
 
 
-def neighbouring_pairs(nodes: int) -> Iterator[tuple[int, int]]:
+def neighbouring_pairs(nodes: int, kind: Kind = UNDIRECTED) -> Iterator[tuple[int, int]]:
     """Numbers of all pairs of graphs that differ in one edge."""
-    pairs = UNDIRECTED.pairs(nodes)
+    pairs = kind.pairs(nodes)
     for number in range(1 << pairs):
         for bit in range(pairs):
             if not number >> bit & 1:

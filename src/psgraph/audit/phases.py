@@ -15,7 +15,7 @@ import numpy as np
 
 from psgraph.audit.enumeration import compare, explore, extremes
 from psgraph.audit.neighbours import all_graphs, neighbouring_pairs
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.methods.audit_cases import Phase
 from psgraph.methods.base import Method

@@ -28,7 +28,7 @@ import numpy as np
 from psgraph.audit.neighbours import Neighbours
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript, measured_stream
 from psgraph.engines.base import Engine
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method

@@ -27,7 +27,7 @@ from psgraph.cli.shared import Source, json_option, report_option, source_option
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot, SyntheticGraph
-    from psgraph.metrics.report import Comparison
+    from psgraph.metrics.comparison import Comparison
     from psgraph.trust.expected import ExpectedErrors
 
 __all__ = ["command"]
@@ -87,11 +87,11 @@ def command(
     Beside the true errors stand those that `psgraph expect` predicts from the releases alone,
     which is what analysts get.
     """
-    from psgraph.metrics.report import compare
+    from psgraph.metrics.comparison import compare
     from psgraph.publication.locations import releases_at
     from psgraph.publication.originals import Originals
     from psgraph.publication.reading import read_releases
-    from psgraph.reports.bounded_trust import expected_within
+    from psgraph.trust.expected import expected_within
 
     releases = releases_at(releases)
 

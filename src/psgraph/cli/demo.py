@@ -23,8 +23,8 @@ from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
+    from psgraph.metrics.comparison import Comparison
     from psgraph.metrics.fidelity import Fidelity
-    from psgraph.metrics.report import Comparison
     from psgraph.publication.certificate import Release
 
 __all__ = ["command"]
@@ -60,7 +60,7 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
     guarantee = WEventPrivacy(epsilon, window=window)
     _clear(out)
 
-    from psgraph.metrics.warmup import warm_up_metrics
+    from psgraph.metrics.comparison import warm_up_metrics
     from psgraph.publication.warmup import warm_up
     from psgraph.streams.demo import demo_stream
 
@@ -95,7 +95,7 @@ def _publish(
 ) -> _Shown:
     """Publish the stream by one method, and compare every release as it is made."""
     from psgraph.methods.base import find_method
-    from psgraph.metrics.report import compare
+    from psgraph.metrics.comparison import compare
     from psgraph.publication.publisher import Publisher
 
     releases: list[Release] = []

@@ -40,7 +40,7 @@ class EngineChoice:
             The path or address of a store. None stands for other input, of which large snapshots
             go through scratch files.
         """
-        from psgraph.engines.choosing import open_engine
+        from psgraph.engines.runner import open_engine
 
         with open_engine(self.name, scheduler=self.scheduler) as engine:
             if self.scheduler is not None:
@@ -85,8 +85,8 @@ def _check_access(engine: Any, source: str | None) -> None:
     It is the same check whatever the size of the input: that is private.
     """
     from psgraph._runtime.scratch import scratch_directory
-    from psgraph.stores.manifest import MANIFEST
     from psgraph.stores.places import as_place
+    from psgraph.stores.store import MANIFEST
 
     if source is not None:
         place = as_place(source)

@@ -21,7 +21,7 @@ from psgraph.reports.rehearsal import (
 )
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal.results import Rehearsal
+    from psgraph.trust.rehearsal import Rehearsal
 
 __all__ = ["comment_lines", "show_rehearsal"]
 

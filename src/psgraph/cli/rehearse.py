@@ -26,7 +26,7 @@ from psgraph.methods import COMPARED_METHODS
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal.results import Rehearsal
+    from psgraph.trust.rehearsal import Rehearsal
 
 __all__ = ["command"]
 
@@ -232,7 +232,7 @@ def _check_config(path: Path, like: str) -> None:
 def _rehearse(like: str, *, seconds: int, **choices: Any) -> Rehearsal:
     """Run the rehearsal with a bar, and say after the first run if time will not suffice."""
     from psgraph.cli.reading import silence_warnings
-    from psgraph.trust.rehearsal.rehearsing import rehearse
+    from psgraph.trust.rehearsal import rehearse
 
     silence_warnings()
     runs = len(choices["methods"]) * len(choices["epsilons"]) * len(choices["windows"])

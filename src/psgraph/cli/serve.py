@@ -161,8 +161,7 @@ def command(
     require_service()
     adoptions = [_adoption(text) for text in adopt]
 
-    from psgraph.service.adopting import adopt as adopt_stream
-    from psgraph.service.running import serve
+    from psgraph.service.app import serve
     from psgraph.service.service import Service
     from psgraph.service.settings import Limits, Settings
 
@@ -179,7 +178,7 @@ def command(
     service = Service(settings)
     try:
         for name, out in adoptions:
-            adopt_stream(service, name, out)
+            service.streams.adopt(name, out)
         token = service.first_token(again=new_curator_token)
         if token is not None and token_file is not None:
             write_whole(token_file, f"{token}\n".encode(), owner_only=True)

@@ -110,12 +110,12 @@ json_option = click.option(
 
 def _report_path(text: str) -> Path:
     """Check that a page can be written there, before any work is done."""
-    from psgraph._runtime.extras import require_drawing
+    from psgraph._runtime.extras import require_report
     from psgraph.reports.page import check_writable
 
     path = Path(text)
     check_writable(path)
-    require_drawing()
+    require_report()
     return path
 
 

@@ -59,8 +59,8 @@ def command(path: Path, report: Path | None, trust_seconds: float, as_json: bool
         print_json({"ok": False, "problems": list(error.problems)})
         return error.exit_code
     if report is not None:
-        from psgraph.reports.bounded_trust import expected_within
         from psgraph.reports.public import public_page
+        from psgraph.trust.expected import expected_within
 
         with waiting("Drawing …"):
             expected = expected_within(path, trust_seconds)

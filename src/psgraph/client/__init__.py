@@ -13,14 +13,13 @@
     analyst = Client("https://psgraph.example.org", token=another)
     analyst.pull("calls", "releases")                    # then pg.read_releases("releases")
 
-It needs no library beside psgraph itself. Requests that the service handles once, however often
-they arrive, are repeated a few times if the connection fails.
+It needs no library besides psgraph itself. Idempotent requests are repeated a few times if the
+connection fails.
 """
 
 from __future__ import annotations
 
-from psgraph.client.client import Client
-from psgraph.client.pulling import Pulled
-from psgraph.client.views import Posted, ReleaseInfo, State, StreamInfo, Token
+from psgraph.client.client import Client, Posted, ReleaseInfo, State, StreamInfo, Token
+from psgraph.client.mirror import Pulled
 
 __all__ = ["Client", "Posted", "Pulled", "ReleaseInfo", "State", "StreamInfo", "Token"]

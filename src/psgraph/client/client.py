@@ -1,4 +1,4 @@
-"""The client: one method for each thing a service does."""
+"""The client: one method for each thing a service does, and what it returns as plain values."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import json
 import secrets
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from psgraph._runtime.paths import as_path
 from psgraph.client.http import Http
-from psgraph.client.pulling import Pulled, pull
-from psgraph.client.views import Posted, ReleaseInfo, State, StreamInfo, Token, view
+from psgraph.client.mirror import Pulled, pull
 from psgraph.errors import InvalidArgument, ServiceError
 
-__all__ = ["Client"]
+__all__ = ["Client", "Posted", "ReleaseInfo", "State", "StreamInfo", "Token"]
+
+View = TypeVar("View")
 
 _API = "/api/v1"
 _PAGE = 1000
@@ -24,6 +26,114 @@ _CONTENT_TYPES = {
     **dict.fromkeys([".csv", ".csv.gz", ".csv.zst", ".txt", ".txt.gz", ".txt.zst"], "text/csv"),
     ".parquet": "application/vnd.apache.parquet",
 }
+
+
+@dataclass(frozen=True)
+class StreamInfo:
+    """A stream: its terms, which never change, and its progress.
+
+    Attributes
+    ----------
+    released, next_timestamp
+        The number of releases, and the timestamp that is expected next.
+    next_tick
+        When the next release of a stream with a period is due, in UTC.
+    spent
+        ε spent in the current window, exact.
+    health, reason
+        "ok", "waiting" or "blocked", and why.
+    """
+
+    name: str
+    epsilon: str
+    window: int
+    method: str
+    parameters: Mapping[str, Any]
+    roster: str
+    source: str
+    period: str | None
+    public: bool
+    private: bool
+    promise: str
+    nodes: int | None
+    released: int
+    spent: str
+    next_timestamp: int
+    next_tick: str | None
+    health: str
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Posted:
+    """The response to a post: "accepted", or "released" if the same data were released before."""
+
+    state: str
+    stream: str
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a timestamp: "waiting", "due", "measuring", "released" or "refused"."""
+
+    stream: str
+    timestamp: int
+    time: str | None
+    state: str
+    due: str | None
+    reason: str | None
+
+    @property
+    def final(self) -> bool:
+        """Whether the state can no longer change."""
+        return self.state in ("released", "refused")
+
+
+@dataclass(frozen=True)
+class ReleaseInfo:
+    """A release by its certificate."""
+
+    timestamp: int
+    time: str | None
+    nodes: int
+    edges: int
+    spent: str
+    window_spent: str
+    private: bool
+    digest: str
+    graph_sha256: str
+    nodes_sha256: str | None
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token. Only the response that created it has its secret, which `repr` does not show."""
+
+    id: str
+    role: str
+    label: str
+    streams: list[str] | None
+    created: str
+    expires: str | None
+    revoked: str | None
+    token: str | None = field(default=None, repr=False)
+
+
+def _view(kind: type[View], content: Any) -> View:
+    """Build a value from JSON; ignore fields that a newer service added.
+
+    >>> _view(Posted, {"state": "accepted", "stream": "calls", "newer": 1})
+    Posted(state='accepted', stream='calls', timestamp=None)
+    """
+    try:
+        known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+        return kind(**{name: value for name, value in content.items() if name in known})
+    except (AttributeError, TypeError):
+        raise ServiceError(
+            "the response does not have the expected form; the service may have another version\n"
+            "Compare psgraph --version here with the version in /healthz of the service."
+        ) from None
 
 
 class Client:
@@ -34,10 +144,10 @@ class Client:
     address
         Such as ``https://psgraph.example.org``; ``http://`` for this machine only.
     token
-        What the service printed or a curator handed out. Without it only streams that are marked
-        public can be read.
+        As printed by the service or created by a curator. Without it only public streams can be
+        read.
     certificates
-        A file with the certificates to trust, if the system does not trust the service's.
+        A file with the certificates to trust, if the system does not trust that of the service.
     timeout
         Seconds to wait for the service to continue a response.
     """
@@ -57,20 +167,20 @@ class Client:
 
     def streams(self) -> list[StreamInfo]:
         """List the streams that the token may see."""
-        return [view(StreamInfo, each) for each in self._get("/streams")]
+        return [_view(StreamInfo, each) for each in self._get("/streams")]
 
     def stream(self, name: str) -> StreamInfo:
         """Return the terms and the progress of a stream."""
-        return view(StreamInfo, self._get(_of(name)))
+        return _view(StreamInfo, self._get(_of(name)))
 
     def create_stream(self, name: str, *, epsilon: str, window: int, **terms: Any) -> StreamInfo:
-        """Create a stream. Its terms can't change afterwards.
+        """Create a stream. Its terms can't be changed later.
 
         `terms` are those of ``POST /streams``: method, parameters, roster, source, period and so
         on; ``/api/v1/openapi.json`` of the service describes them.
         """
         content = {"name": name, "epsilon": str(epsilon), "window": window, **terms}
-        return view(StreamInfo, self._send("POST", "/streams", content))
+        return _view(StreamInfo, self._send("POST", "/streams", content))
 
     def put_roster(self, stream: str, file: str | Path) -> int:
         """Set the public node list of a stream; it can only grow. Return its length."""
@@ -85,7 +195,7 @@ class Client:
     ) -> Posted:
         """Post the edges of a timestamp: a CSV or Parquet file with columns u and v.
 
-        Posting the same data again is harmless; other data for the same timestamp are refused.
+        Posting the same data again is harmless; different data for the same timestamp are refused.
 
         Parameters
         ----------
@@ -94,7 +204,7 @@ class Client:
         """
         query = {} if time is None else {"time": time}
         path = f"{_of(stream)}/snapshots/{timestamp}"
-        return view(Posted, self._upload("POST", path, as_path(file, "the snapshot"), query))
+        return _view(Posted, self._upload("POST", path, as_path(file, "the snapshot"), query))
 
     def push_events(self, stream: str, file: str | Path, *, key: str | None = None) -> Posted:
         """Post events: a CSV or Parquet file with columns u, v and time.
@@ -107,14 +217,14 @@ class Client:
         """
         headers = {"Idempotency-Key": key or secrets.token_urlsafe(24)}
         path = as_path(file, "the events")
-        return view(Posted, self._upload("POST", f"{_of(stream)}/events", path, {}, headers))
+        return _view(Posted, self._upload("POST", f"{_of(stream)}/events", path, {}, headers))
 
     def state(self, stream: str, timestamp: int) -> State:
-        """Return how far a timestamp is."""
-        return view(State, self._get(f"{_of(stream)}/timestamps/{timestamp}"))
+        """Return the state of a timestamp."""
+        return _view(State, self._get(f"{_of(stream)}/timestamps/{timestamp}"))
 
     def wait(self, stream: str, timestamp: int, *, seconds: float = 300.0) -> State:
-        """Wait until a timestamp is released or refused, at most some seconds; return its state."""
+        """Wait until a timestamp is released or refused, at most `seconds`; return its state."""
         deadline, pause = clock.monotonic() + seconds, 0.05
         while not (state := self.state(stream, timestamp)).final:
             left = deadline - clock.monotonic()
@@ -131,7 +241,7 @@ class Client:
         while True:
             query = urlencode({"since": since, "limit": _PAGE})
             page = self._get(f"{_of(stream)}/releases?{query}")
-            yield from (view(ReleaseInfo, each) for each in page)
+            yield from (_view(ReleaseInfo, each) for each in page)
             if len(page) < _PAGE:
                 return
             since += len(page)
@@ -146,7 +256,7 @@ class Client:
         """Download the releases of a stream that are not yet in the directory `to`.
 
         Every file is checked against its certificate and every certificate against the one before
-        it. Files appear whole, so an interrupted call is continued by the next one.
+        it. Files appear only when complete, so the next call continues an interrupted one.
         """
         directory = as_path(to, "the directory")
         return pull(self._http, _API + _of(stream), self.releases(stream), directory, progress)
@@ -167,18 +277,18 @@ class Client:
 
     def tokens(self) -> list[Token]:
         """List all tokens, without their secrets."""
-        return [view(Token, each) for each in self._get("/tokens")]
+        return [_view(Token, each) for each in self._get("/tokens")]
 
     def create_token(self, role: str, **options: Any) -> Token:
-        """Create a token: "curator", "analyst" or "auditor". Its secret is shown this once.
+        """Create a token: "curator", "analyst" or "auditor". Its secret is shown only once.
 
         `options` are those of ``POST /tokens``: label, streams, expires_days.
         """
-        return view(Token, self._send("POST", "/tokens", {"role": role, **options}))
+        return _view(Token, self._send("POST", "/tokens", {"role": role, **options}))
 
     def revoke_token(self, identifier: str) -> Token:
         """Revoke a token by its id. It stops working at once."""
-        return view(Token, self._send("DELETE", f"/tokens/{quote(identifier, safe='')}"))
+        return _view(Token, self._send("DELETE", f"/tokens/{quote(identifier, safe='')}"))
 
     def plan(self, *, epsilon: str, window: int, nodes: int, **options: Any) -> Mapping[str, Any]:
         """Return how noisy a publication would be. Spends nothing."""
@@ -194,7 +304,7 @@ class Client:
     def _object(self, path: str) -> Mapping[str, Any]:
         content = self._get(path)
         if not isinstance(content, Mapping):
-            raise ServiceError("the response is not of the expected form\nUpdate psgraph.")
+            raise ServiceError("the response does not have the expected form\nUpdate psgraph.")
         return content
 
     def _send(self, method: str, path: str, content: object = None) -> Any:
@@ -210,14 +320,14 @@ class Client:
         query: Mapping[str, str],
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Stream a file. The service handles every upload once, so it is sent again if needed."""
+        """Stream a file. The service handles every upload once, so repeating it is safe."""
         path = f"{_API}{path}?{urlencode(query)}" if query else _API + path
         sent = {"Content-Type": _content_type(file), **(headers or {})}
         return self._http.json(method, path, body=file, headers=sent, repeat=True)
 
 
 def _content_type(file: Path) -> str:
-    """Return what a file holds, by its name.
+    """Return the media type of a file, by its name.
 
     >>> _content_type(Path("2024-01-05.csv.gz"))
     'text/csv'
@@ -226,8 +336,8 @@ def _content_type(file: Path) -> str:
         if file.name.lower().endswith(ending):
             return kind
     raise InvalidArgument(
-        f"{file.name} is neither CSV nor Parquet by its name\n"
-        "Name it *.csv, *.csv.gz, *.csv.zst or *.parquet; convert it first if it is something else."
+        f"{file.name} is neither CSV nor Parquet, judging by its name\n"
+        "Name it *.csv, *.csv.gz, *.csv.zst or *.parquet, and convert it if it is something else."
     )
 
 

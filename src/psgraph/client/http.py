@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import ipaddress
 import json
 import random
 import ssl
@@ -12,12 +13,13 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from psgraph._version import __version__
-from psgraph.client.address import checked_address, checked_token, tls_context
 from psgraph.errors import (
     AccessDenied,
     DataError,
+    InvalidArgument,
     OutputError,
     PsgraphError,
     ServiceError,
@@ -38,7 +40,7 @@ _BUSY = {429, 502, 503, 504}
 
 
 class Http:
-    """One HTTP server, and how to talk to it.
+    """An HTTP server, as one token sees it.
 
     Parameters
     ----------
@@ -48,11 +50,11 @@ class Http:
     token
         Sent as a bearer token if given. It is never part of an address or a message.
     certificates
-        A file with the certificates to trust; those of the system unless given.
+        A file with the certificates to trust; by default those of the system.
     timeout
         Seconds to wait for the server to continue.
 
-    Redirects are not followed: they could carry the token elsewhere.
+    Redirects are not followed, because they could send the token elsewhere.
     """
 
     def __init__(
@@ -63,14 +65,14 @@ class Http:
         certificates: Path | None = None,
         timeout: float = 60.0,
     ) -> None:
-        parts = checked_address(address)
+        parts = _checked_address(address)
         self._host, self._port = parts.hostname or "", parts.port
         self._prefix = parts.path.rstrip("/")
         self._timeout = timeout
-        self._tls = tls_context(certificates) if parts.scheme == "https" else None
+        self._tls = _tls_context(certificates) if parts.scheme == "https" else None
         self._headers = {"User-Agent": f"psgraph/{__version__}", "Accept-Encoding": "identity"}
         if token is not None:
-            self._headers["Authorization"] = f"Bearer {checked_token(token)}"
+            self._headers["Authorization"] = f"Bearer {_checked_token(token)}"
 
     def json(
         self,
@@ -104,8 +106,8 @@ class Http:
     ) -> Result:
         """Send a request and return what `read` makes of its response; raise a refusal.
 
-        A GET is repeated if the connection fails or the server is busy, and so is what the caller
-        marks with `repeat` because the server handles it once however often it arrives.
+        A GET is repeated if the connection fails or the server is busy. So are requests with
+        `repeat`, which the server handles once however often they arrive.
         """
         attempts = _ATTEMPTS if repeat or method == "GET" else 1
         for attempt in range(attempts):
@@ -144,13 +146,13 @@ class Http:
         body: bytes | Path | None,
         headers: Mapping[str, str],
     ) -> Response:
-        """Send a request; a server that refuses before it has read all of it is still heard."""
+        """Send a request; read the response even if the server refuses before reading all of it."""
         everything = {**self._headers, **headers}
         if isinstance(body, Path):
             everything["Content-Length"] = str(_size(body))
         with _opened(body) if isinstance(body, Path) else nullcontext(body) as content:
             connection.connect()
-            with suppress(BrokenPipeError, ConnectionResetError):  # the reason is on its way
+            with suppress(BrokenPipeError, ConnectionResetError):  # the response has the reason
                 connection.request(method, self._prefix + path, content, everything)
             return connection.getresponse()
 
@@ -158,13 +160,56 @@ class Http:
         where = self._host if self._port is None else f"{self._host}:{self._port}"
         if isinstance(error, ssl.SSLError):
             return ServiceError(
-                f"{where} has no certificate that is trusted here ({_reason(error)})\n"
-                "Name the file of its certificate authority (--ca-file), or check the address."
+                f"the certificate of {where} is not trusted here ({_reason(error)})\n"
+                "Name the file of its certificate authority (--ca-file), or check the address.",
+                code="untrusted",
             )
         return ServiceError(
             f"{where} can't be reached ({_reason(error)})\n"
-            "Check the address and the network, then run the same command again."
+            "Check the address and the network, then run the same command again.",
+            code="unreachable",
         )
+
+
+def _checked_address(address: str) -> SplitResult:
+    """Split an address; refuse one to which the token would be sent unencrypted."""
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        usable = None
+    if not usable or parts.query or parts.fragment or "@" in parts.netloc:
+        raise InvalidArgument(
+            "the address of a service is https://host:port, without a user, query or fragment"
+        )
+    if parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
+        raise InvalidArgument(
+            "http:// would send the token and the data unencrypted\n"
+            "Use https://; http:// is accepted for this machine only (127.0.0.1, localhost)."
+        )
+    return parts
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _checked_token(token: str) -> str:
+    """Return a token; refuse one that can't be sent in a header."""
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidArgument("this is not a token of psgraph\nCheck the file it comes from.")
+    return token
+
+
+def _tls_context(certificates: Path | None) -> ssl.SSLContext:
+    """Return a TLS context that trusts the certificates in a file, or those of the system."""
+    try:
+        return ssl.create_default_context(cafile=certificates)
+    except (OSError, ssl.SSLError):
+        raise InvalidArgument(f"{certificates} contains no readable certificates") from None
 
 
 def _size(path: Path) -> int:
@@ -191,13 +236,13 @@ def _json_of(response: Response) -> Any:
         return json.loads(content) if content else None
     except ValueError:
         raise ServiceError(
-            "the response is not JSON: there is no psgraph service at this address\nCheck it.",
+            "the response is not JSON, so there is no psgraph service here\nCheck the address.",
             status=response.status,
         ) from None
 
 
 def _save(response: Response, target: Path) -> str:
-    """Write a response to a file piece by piece; a short one is an interrupted connection."""
+    """Stream a response to a file; one that is too short means an interrupted connection."""
     digest = hashlib.sha256()
     missing = response.length
     with _writing(target) as file:
@@ -228,7 +273,7 @@ def _no_space(target: Path, error: OSError) -> OutputError:
 
 
 def _refusal(response: Response) -> ServiceError:
-    """Make the error of a refused request; what the server wrote is shown, made harmless."""
+    """Return the error for a refused request, with what the server wrote, made harmless."""
     status = response.status
     try:
         told = json.loads(response.read(_LONGEST_MESSAGE * 4))
@@ -241,7 +286,7 @@ def _refusal(response: Response) -> ServiceError:
 
 
 def _harmless(text: str) -> str:
-    """Take out what could control a terminal."""
+    """Replace characters that could control a terminal."""
     shown = "".join(each if each.isprintable() or each == "\n" else "�" for each in text)
     return shown[:_LONGEST_MESSAGE]
 
@@ -251,7 +296,7 @@ def _reason(error: Exception) -> str:
 
 
 def _pause(attempt: int, wanted: str | None = None) -> float:
-    """Seconds before the next attempt: what the server asked for, or twice as long each time."""
+    """Return the seconds before the next attempt: as the server says, or doubled each time."""
     if wanted is not None and wanted.isdecimal():
         return min(float(wanted), _LONGEST_PAUSE)
     doubled: float = _FIRST_PAUSE * 2**attempt

@@ -1,1 +1,1 @@
-"""Where edge-sized work is done. Methods see a few verbs (`base.Engine`), not the arrays."""
+"""Where edge-sized work runs: `runner.Runner` is the protocol, queries and samplers use it."""

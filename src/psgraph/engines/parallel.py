@@ -38,7 +38,7 @@ def summed(
 ) -> Sums:
     """Call ``add(part, *sums)`` for every part and return the sums.
 
-    Each thread adds to arrays of its own, made by `begin`; in the end they are added up.
+    Each thread adds to arrays of its own, made by `begin`; at the end they are added up.
 
     >>> def count(part, total):
     ...     total += len(part)

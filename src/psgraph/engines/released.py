@@ -1,64 +1,169 @@
-"""Work on released edges: drawing a graph, repairing and encoding it, on any engine."""
+"""The parts of a released graph: in memory or in files, and gone with the graph."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
 
-from psgraph._runtime.arrays import Floats, Labels
-from psgraph.engines.base import Blocks, Model
-from psgraph.engines.counter_based import derived_key
-from psgraph.engines.distinct import pair_job
-from psgraph.engines.repair import repaired
-from psgraph.engines.running import Job, Runner
-from psgraph.engines.sampling import block_job
-from psgraph.graph.formats.edges import encode_part
+import numpy as np
 
-if TYPE_CHECKING:
-    from psgraph.graph import SyntheticGraph
-    from psgraph.graph.parts import EdgeParts
+from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.scratch import scratch_directory
+from psgraph.engines.shuffle import sorted_edges
+from psgraph.errors import OutputError
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.parts import MemoryParts, Pairs, Rows
 
-__all__ = ["Released"]
+__all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart"]
 
 
-class Released:
-    """The last three verbs of an engine, done with a `Runner`.
+MEMORY_BYTES = 1 << 29
 
-    See `psgraph.engines.base.Engine`.
+
+class Scratch:
+    """Room for the parts of one graph: memory up to a fixed size, and a directory.
+
+    Both are given back with the last object that refers to it.
+
+    Parameters
+    ----------
+    memory
+        Bytes that may stay in memory: a constant, whatever the graph.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
+    def __init__(self, memory: int) -> None:
+        stack = ExitStack()
+        self.path: Path = stack.enter_context(scratch_directory())
+        self._left, self._lock = memory, threading.Lock()
+        weakref.finalize(self, stack.close)
 
-    def sample(self, *models: Model, seed: int) -> EdgeParts:
-        return self.runner.shuffle(
-            (_job(model, derived_key(seed, number)) for number, model in enumerate(models)),
-            nodes=max(model.labels.size for model in models),
-        )
+    def take(self, size: int) -> bool:
+        """Reserve memory; False if that much is not left."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
 
-    def repair(
+    def give_back(self, size: int) -> None:
+        """Return memory that was reserved."""
+        with self._lock:
+            self._left += size
+
+
+class ScratchPart:
+    """The edges of one part, in memory or, where that is taken, in a file. Calling it reads them.
+
+    A part is filled either by `write`, or by `append` and then `sort`.
+    """
+
+    def __init__(self, scratch: Scratch, number: int) -> None:
+        self.number = number
+        self._scratch = scratch
+        self._keys: list[Integers] = []
+        self._lock = threading.Lock()
+        self._sorted: Pairs | None = None
+
+    def __call__(self) -> Pairs:
+        if self._sorted is not None:
+            return self._sorted
+        ends: Positions = np.fromfile(self._path, dtype=np.int32)
+        return Pairs(ends[: ends.size // 2], ends[ends.size // 2 :])
+
+    def write(self, u: Positions, v: Positions) -> int:
+        """Keep sorted edges; returns how many there are."""
+        if self._scratch.take(u.nbytes + v.nbytes):
+            self._sorted = Pairs(u, v)
+        else:
+            with _writing(self._path, "wb") as file:
+                u.tofile(file)
+                v.tofile(file)
+        return int(u.size)
+
+    def append(self, keys: Integers) -> None:
+        """Add keys that have yet to be sorted; any thread may."""
+        if self._scratch.take(keys.nbytes):
+            self._keys.append(keys.copy())  # a view would keep the pieces of other parts
+        else:
+            with self._lock, _writing(self._path, "ab") as file:
+                keys.tofile(file)
+
+    def sort(self, first: int, nodes: int) -> int:
+        """Sort what was added; returns how many edges there are."""
+        keys = np.concatenate([np.empty(0, dtype=np.int64), *self._keys, *self._in_file()])
+        self._scratch.give_back(sum(piece.nbytes for piece in self._keys))
+        self._keys.clear()
+        return self.write(*sorted_edges(keys, first=first, nodes=nodes))
+
+    def _in_file(self) -> list[Integers]:
+        if not self._path.exists():
+            return []
+        keys = np.fromfile(self._path, dtype=np.int64)
+        self._path.unlink()
+        return [keys]
+
+    @property
+    def _path(self) -> Path:
+        return self._scratch.path / f"part-{self.number:05d}"
+
+
+class ReleasedParts:
+    """Released edges, kept somewhere else: a function for every range of `part_nodes` nodes.
+
+    The functions are of `ScratchPart` here; an engine with workers leaves parts there.
+    """
+
+    def __init__(
         self,
-        parts: EdgeParts,
+        reads: Sequence[Callable[[], Pairs]],
         *,
-        labels: Labels,
-        inner_degrees: Floats,
-        outer_degrees: Floats,
+        nodes: int,
+        part_nodes: int,
         edge_count: int,
-        seed: int,
-    ) -> EdgeParts:
-        return repaired(
-            parts,
-            labels=labels,
-            inner_degrees=inner_degrees,
-            outer_degrees=outer_degrees,
-            edge_count=edge_count,
-            seed=seed,
-            runner=self.runner,
+        kind: Kind = UNDIRECTED,
+    ) -> None:
+        self.reads, self.kind = tuple(reads), kind
+        self.nodes, self.part_nodes, self.edge_count = nodes, part_nodes, edge_count
+
+    def edges(self) -> tuple[Callable[[], Pairs], ...]:
+        """Return a function for every part."""
+        return self.reads
+
+    def rows(self) -> list[Callable[[], Rows]]:
+        """Return a function for every range of nodes; needs all edges in memory."""
+        whole = MemoryParts(
+            *self.whole(), nodes=self.nodes, part_nodes=self.part_nodes, kind=self.kind
+        )
+        return whole.rows()
+
+    def whole(self) -> Pairs:
+        """Return all edges at once, in memory."""
+        return self._whole
+
+    def let_go(self) -> None:
+        """Nothing: parts in memory are nowhere else."""
+
+    @cached_property
+    def _whole(self) -> Pairs:
+        parts = [read() for read in self.reads]
+        return Pairs(
+            np.concatenate([part.u for part in parts]), np.concatenate([part.v for part in parts])
         )
 
-    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
-        return self.runner.map(Job(encode_part, graph.parts.edges(), (graph.roster,)))
 
-
-def _job(model: Model, key: int) -> Job:
-    return block_job(model, key=key) if isinstance(model, Blocks) else pair_job(model, key=key)
+@contextmanager
+def _writing(path: Path, mode: str) -> Iterator[BinaryIO]:
+    try:
+        with path.open(mode) as file:
+            yield file  # type: ignore[misc]
+    except OSError as error:
+        raise OutputError(
+            f"temporary files can't be written to {path.parent}: {error.strerror or 'I/O error'}\n"
+            "A synthetic graph needs about 16 bytes for every edge there. Set TMPDIR to a "
+            "directory on a disk with enough space."
+        ) from None

@@ -1,252 +1,107 @@
-"""Sampling rank-one blocks: every pair of nodes once, in time proportional to the edges drawn.
-
-Within a block the nodes are put into classes whose weights differ by at most a factor of two.
-Between two classes all pairs have nearly the same probability, at most p = rate·(largest
-weight)·(largest weight): candidates are found by geometric jumps with p over the grid of pairs,
-and each is kept with its own probability divided by p. The jumps visit a pair at most once, so
-the edges are independent Bernoulli exactly and there are no duplicates to remove. A pair that
-is certain (p ≥ 1) needs no special case: the jump is then one step.
-
-Every block has a stream of random numbers of its own, a function of the key and the block. A block
-of many edges is cut into pieces, rows of its grids, each with its own stream; the pieces depend on
-the model only.
-
-Written by hand because no library samples *many* rank-one blocks at once; a multigraph with
-repeated edges dropped, the usual shortcut, loses several per cent of the edges.
-"""
+"""Sampling random graphs on a runner: all models of a graph at once, each block by itself."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psgraph._runtime.arrays import Floats, Integers, Positions, Words
+from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.hash_set import add_key, key_set
 from psgraph._runtime.jit import kernel
-from psgraph.engines.base import Blocks
-from psgraph.engines.counter_based import exponential, start_stream, uniform
-from psgraph.engines.running import Job
-from psgraph.engines.weight_classes import Classes, weight_classes
+from psgraph._runtime.sorting import group_nodes
+from psgraph.engines.base import Blocks, Model, PairCounts
+from psgraph.engines.counter_based import derived_key, start_stream, uniform
+from psgraph.engines.rank_one import TASK_EDGES, block_job, cuts
+from psgraph.engines.runner import Job, Runner
+from psgraph.graph.kind import pack_pair, pack_unordered
 
-__all__ = ["TASK_EDGES", "block_job", "cuts"]
+if TYPE_CHECKING:
+    from psgraph.graph.parts import EdgeParts
 
-TASK_EDGES = 1 << 20
-"""Edges to expect of one task."""
-PIECE_EDGES = 1 << 20
-"""Edges to expect of one stream of random numbers: another number would draw other graphs."""
-
-Whole = int | np.integer[Any]
+__all__ = ["pair_job", "sample"]
 
 
-class Pieces(NamedTuple):
-    """What is drawn with one stream: a whole block, or rows of the grid of two of its classes.
+def sample(runner: Runner, *models: Model, seed: int) -> EdgeParts:
+    """Draw the edges of all models, which must not have a pair of nodes in common.
 
-    Attributes
-    ----------
-    block
-        The number of the block in its model.
-    one, other
-        The classes; −1 for all of the block.
-    begin, end
-        The rows of the grid.
-    number
-        Of the piece within its block; 0 for a whole block.
+    What is drawn for a block depends on `seed`, the position of its model in the list and the
+    block: not on threads, workers or parts, nor on a task being repeated.
     """
-
-    block: Integers
-    one: Integers
-    other: Integers
-    begin: Integers
-    end: Integers
-    number: Integers
+    jobs = (_job(model, derived_key(seed, number)) for number, model in enumerate(models))
+    return runner.shuffle(jobs, nodes=max(model.labels.size for model in models))
 
 
-def block_job(
-    blocks: Blocks, *, key: int, task_edges: int = TASK_EDGES, piece_edges: int = PIECE_EDGES
-) -> Job:
-    """Return tasks that draw the edges of some blocks each.
+def _job(model: Model, key: int) -> Job:
+    return block_job(model, key=key) if isinstance(model, Blocks) else pair_job(model, key=key)
 
-    They give keys ``u << 32 | v`` with u < v, in no particular order. What the edges of a piece
-    are depends on `key` and the piece alone, so that tasks can run anywhere and again.
 
-    Parameters
-    ----------
-    key
-        64 bits from the sealed seed.
-    task_edges
-        Edges to expect of one task.
-    piece_edges
-        A block that expects more is cut into pieces.
+def pair_job(model: PairCounts, *, key: int, task_edges: int = TASK_EDGES) -> Job:
+    """Return tasks that draw keys for some pairs of blocks each.
+
+    The pairs of nodes between two blocks are numbered row by row, and Floyd's algorithm chooses
+    `count` of the numbers: it takes one draw per pair, however few or many of them are wanted. A
+    hash set holds what has been chosen, keyed by the two nodes. Every pair of blocks has a stream
+    of random numbers of its own.
+
+    Reference: Bentley and Floyd, "Programming Pearls: A Sample of Brilliance", CACM 1987.
+
+    >>> from psgraph.graph.kind import unpack
+    >>> labels = np.array([0, 0, 1], dtype=np.int32)
+    >>> model = PairCounts(labels, labels[:1], labels[2:], np.array([2]))
+    >>> job = pair_job(model, key=1)
+    >>> [unpack(np.sort(job.work(item, *job.shared))) for item in job.items]
+    [(array([0, 1], dtype=int32), array([2, 2], dtype=int32))]
     """
-    communities = int(blocks.labels.max()) + 1 if blocks.labels.size else 0
-    classes = weight_classes(blocks.weights, blocks.labels, communities)
-    totals = np.bincount(blocks.labels, weights=blocks.weights, minlength=communities)
-    expected = blocks.rates * totals[blocks.heads] * totals[blocks.tails]
-    pieces, expected = _pieces(blocks, classes, expected, piece_edges)
-    shared = (classes, blocks.heads, blocks.tails, blocks.rates, pieces, key)
-    return Job(_draw, cuts(expected, task_edges), shared)
+    nodes = np.arange(model.labels.size)
+    _, ordered = group_nodes(model.labels.astype(np.int64), nodes)
+    begins = np.append(0, np.bincount(model.labels).cumsum())
+    items = cuts(model.counts.astype(np.float64), task_edges)
+    shared = (ordered.astype(np.int32), begins, model.heads, model.tails, model.counts, key)
+    return Job(_draw_pairs, items, shared)
 
 
-def cuts(expected: Floats, most: int) -> list[tuple[int, int]]:
-    """Cut a list into stretches of about `most` expected edges each.
-
-    >>> cuts(np.array([1.0, 2.0, 5.0, 1.0]), 3)
-    [(0, 2), (2, 3), (3, 4)]
-    """
-    ends = np.append(0.0, expected.cumsum())
-    found = [0]
-    while found[-1] < expected.size:
-        enough = int(np.searchsorted(ends, ends[found[-1]] + most, side="right")) - 1
-        found.append(min(max(enough, found[-1] + 1), expected.size))
-    return list(pairwise(found))
-
-
-def _pieces(blocks: Blocks, classes: Classes, expected: Floats, most: int) -> tuple[Pieces, Floats]:
-    """Cut the blocks that expect more than `most` edges; returns what each piece expects."""
-    small = np.flatnonzero(expected <= most)
-    nothing = np.zeros(small.size, dtype=np.int64)
-    whole = (small, nothing - 1, nothing - 1, nothing, nothing, nothing)
-    cut: list[tuple[int, int, int, int, int, int]] = []
-    expected_of_cut: list[float] = []
-    for block in np.flatnonzero(expected > most).tolist():
-        a, b = int(blocks.heads[block]), int(blocks.tails[block])
-        number = 0
-        for one in range(int(classes.first[a]), int(classes.first[a + 1])):
-            begin = one if a == b else int(classes.first[b])
-            for other in range(begin, int(classes.first[b + 1])):
-                chance = blocks.rates[block] * classes.tops[one] * classes.tops[other]
-                for rows, pairs in _stripes(classes.bounds, one, other, float(chance), most):
-                    number += 1
-                    cut.append((block, one, other, *rows, number))
-                    expected_of_cut.append(pairs * min(float(chance), 1.0))
-    columns = np.array(cut, dtype=np.int64).reshape(-1, 6).T
-    pieces = Pieces(*(np.append(*both) for both in zip(whole, columns, strict=True)))
-    return pieces, np.append(expected[small], expected_of_cut)
-
-
-def _stripes(
-    bounds: Integers, one: int, other: int, chance: float, most: int
-) -> list[tuple[tuple[int, int], float]]:
-    """Cut the grid of two classes into rows with at most about `most` candidates."""
-    rows, columns = (int(bounds[at + 1] - bounds[at]) for at in (one, other))
-    pairs = rows * (rows - 1) / 2 if one == other else float(rows * columns)
-    stripes = int(np.ceil(pairs * min(chance, 1.0) / most))
-    if stripes <= 1:
-        return [((0, rows), pairs)]
-    shares = np.arange(stripes + 1) / stripes
-    # Inside one class row r has r pairs.
-    ends = (rows * (np.sqrt(shares) if one == other else shares)).astype(np.int64).tolist()
-    ends[-1] = rows
-    return [(between, pairs / stripes) for between in pairwise(ends)]
-
-
-def _draw(
-    between: tuple[int, int],
-    classes: Classes,
+def _draw_pairs(
+    blocks: tuple[int, int],
+    members: Positions,
+    begins: Integers,
     heads: Positions,
     tails: Positions,
-    rates: Floats,
-    pieces: Pieces,
+    counts: Integers,
     key: int,
 ) -> Integers:
-    chosen = Pieces(*(column[slice(*between)] for column in pieces))
-    return _sample(*classes, heads, tails, rates, *chosen, np.uint64(key))
+    chosen = slice(*blocks)
+    return _choose(members, begins, heads[chosen], tails[chosen], counts[chosen], np.uint64(key))
 
 
 @kernel
-def _sample(
+def _choose(
     members: Positions,
-    weights: Floats,
-    first: Integers,
-    bounds: Integers,
-    tops: Floats,
+    begins: Integers,
     heads: Positions,
     tails: Positions,
-    rates: Floats,
-    block: Integers,
-    one: Integers,
-    other: Integers,
-    begin: Integers,
-    end: Integers,
-    number: Integers,
+    counts: Integers,
     key: np.uint64,
 ) -> Integers:
-    """Draw some pieces; the six arrays from `block` on are `Pieces`."""
-    keys, found = np.empty(1 << 12, dtype=np.int64), 0
+    total = counts.sum()
+    keys = np.empty(total, dtype=np.int64)
+    taken = key_set(total)
     state = np.empty(4, dtype=np.uint64)
-    for piece in range(block.size):
-        a, b, rate = heads[block[piece]], tails[block[piece]], rates[block[piece]]
-        start_stream(state, key, (np.int64(a) << 32) | np.int64(b), number[piece])
-        if one[piece] >= 0:
-            keys, found = _walk(
-                members, weights, bounds, tops, one[piece], other[piece], begin[piece],
-                end[piece], rate, state, keys, found,
-            )  # fmt: skip
-            continue
-        for row_class in range(first[a], first[a + 1]):
-            for column_class in range(row_class if a == b else first[b], first[b + 1]):
-                rows = bounds[row_class + 1] - bounds[row_class]
-                keys, found = _walk(
-                    members, weights, bounds, tops, row_class, column_class, np.int64(0),
-                    rows, rate, state, keys, found,
-                )  # fmt: skip
-    return keys[:found].copy()
-
-
-@kernel
-def _walk(
-    members: Positions,
-    weights: Floats,
-    bounds: Integers,
-    tops: Floats,
-    one: Whole,
-    other: Whole,
-    begin: Whole,
-    end: Whole,
-    rate: float,
-    state: Words,
-    keys: Integers,
-    found: int,
-) -> tuple[Integers, int]:
-    """Draw rows `begin` to `end` of the grid of two classes: the keys, and how many there are."""
-    columns = bounds[other + 1] - bounds[other]
-    same = one == other
-    chance = min(rate * tops[one] * tops[other], 1.0)
-    if chance <= 0.0:
-        return keys, found
-    # An exponential variable, scaled and rounded down, is a geometric one.
-    stretch = -1.0 / np.log1p(-chance) if chance < 1.0 else 0.0
-    # The grid of pairs is walked row by row; inside one class row r has r pairs.
-    at = begin * (begin - 1) // 2 if same else begin * columns
-    pairs = end * (end - 1) // 2 if same else end * columns
-    row, column, width = begin, np.int64(-1), begin if same else columns
-    while True:
-        skip = exponential(state) * stretch
-        if skip >= pairs - at:
-            return keys, found
-        at += 1 + np.int64(skip)
-        column += 1 + np.int64(skip)
-        if same:
-            if column >= width:
-                row = np.int64((1.0 + np.sqrt(8.0 * at - 7.0)) / 2.0)
-                while row * (row - 1) // 2 > at - 1:
-                    row -= 1
-                while (row + 1) * row // 2 <= at - 1:
-                    row += 1
-                column, width = at - 1 - row * (row - 1) // 2, row
-        elif column >= width:
-            row += column // width
-            column %= width
-        here, there = bounds[one] + row, bounds[other] + column
-        wanted = rate * weights[here] * weights[there]
-        if wanted < chance and uniform(state) * chance >= wanted:
-            continue
-        if found == keys.size:
-            longer = np.empty(2 * keys.size, dtype=np.int64)
-            for done in range(found):  # a slice would take seconds to compile
-                longer[done] = keys[done]
-            keys = longer
-        x, y = np.int64(members[here]), np.int64(members[there])
-        keys[found] = (x << 32) | y if x < y else (y << 32) | x
-        found += 1
+    found = 0
+    for block in range(counts.size):
+        a, b = heads[block], tails[block]
+        start_stream(state, key, pack_pair(a, b), 0)
+        columns = begins[b + 1] - begins[b]
+        pairs = (begins[a + 1] - begins[a]) * columns
+        for last in range(pairs - counts[block], pairs):
+            # Floyd: any number up to `last`; if it is taken already, `last`, which can't be.
+            at = np.int64(uniform(state) * (last + 1))
+            for _ in range(2):
+                x, y = members[begins[a] + at // columns], members[begins[b] + at % columns]
+                pair = pack_unordered(x, y)
+                if add_key(taken, pair):
+                    break
+                at = np.int64(last)
+            keys[found] = pair
+            found += 1
+    return keys

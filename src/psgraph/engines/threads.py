@@ -1,4 +1,7 @@
-"""Running tasks with threads; the parts of a large graph go to scratch space."""
+"""The engine for one machine: threads read, count and draw the parts of graphs.
+
+The parts of a large released graph go to files.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,24 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph.engines.assembling import sorted_edges, split_keys
-from psgraph.engines.parallel import mapped, summed
-from psgraph.engines.running import Job
-from psgraph.engines.scratch import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
+from psgraph.engines.parallel import mapped, summed, thread_count
+from psgraph.engines.released import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
+from psgraph.engines.runner import Job
+from psgraph.engines.shuffle import sorted_edges, split_keys
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 
-__all__ = ["ThreadRunner"]
+__all__ = ["LocalEngine"]
+
+_LARGE = 1 << 27  # integers; every thread needs sums of its own, so larger ones get one thread
 
 
-_LARGE = 1 << 27  # integers; every thread needs sums of its own, so that larger ones have one
-
-
-class ThreadRunner:
-    """Runs tasks on this machine. See `psgraph.engines.running.Runner`.
+class LocalEngine:
+    """The engine for one machine: tasks run on all cores. See `psgraph.engines.runner.Runner`.
 
     Parameters
     ----------
     threads
-        How many tasks run at a time.
+        How many tasks run at a time; one per core unless given.
     part_nodes
         Node positions in the range of a part; for tests, which have small graphs.
     memory
@@ -37,9 +39,14 @@ class ThreadRunner:
     """
 
     def __init__(
-        self, *, threads: int, part_nodes: int = PART_NODES, memory: int = MEMORY_BYTES
+        self,
+        *,
+        threads: int | None = None,
+        part_nodes: int = PART_NODES,
+        memory: int = MEMORY_BYTES,
     ) -> None:
-        self.threads, self.part_nodes, self.memory = threads, part_nodes, memory
+        self.threads = thread_count() if threads is None else threads
+        self.part_nodes, self.memory = part_nodes, memory
 
     def map(self, job: Job) -> Iterator[Any]:
         tasks = (partial(job.work, item, *job.shared) for item in job.items)

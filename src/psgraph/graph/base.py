@@ -1,7 +1,7 @@
 """Graph: a roster and sorted arrays of positions, with the ways in and out.
 
-A graph is a roster (the public nodes) and two arrays `u < v` of *positions* in it, sorted by
-``(u, v)`` without repeats. An edge takes eight bytes; ids are used only on the way in and out.
+A graph is a roster (the public nodes), a kind, and two arrays u and v of *positions* in the roster
+in the normal form of the kind. An edge takes eight bytes; ids are used only on the way in and out.
 The arrays are in memory, or in the parts of a store (`psgraph.graph.parts`).
 """
 
@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.declarations import declare
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
-from psgraph.graph.normalising import Dropped, normalise
+from psgraph.graph.kind import UNDIRECTED, Dropped, Kind
 from psgraph.graph.parts import EdgeParts, MemoryParts
-from psgraph.graph.roster import Roster, RosterOrIds, as_roster
+from psgraph.graph.roster import Roster, RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:
     import igraph
@@ -35,7 +34,7 @@ __all__ = ["Graph"]
 
 
 class Graph(Frozen):
-    """Base of snapshots and synthetic graphs: a roster and arrays `u < v` of positions.
+    """Base of snapshots and synthetic graphs: a roster and the positions of the ends of edges.
 
     Parameters
     ----------
@@ -47,6 +46,8 @@ class Graph(Frozen):
         The public name of the timestamp.
     dropped
         Rows removed from the input before this point; those removed here are added.
+    kind
+        Which pairs of nodes can be edges.
     """
 
     __slots__ = ("dropped", "parts", "roster", "time")
@@ -66,6 +67,7 @@ class Graph(Frozen):
         *,
         time: str | None = None,
         dropped: Dropped | None = None,
+        kind: Kind = UNDIRECTED,
     ) -> None:
         if not isinstance(roster, Roster):
             raise InvalidArgument(
@@ -83,9 +85,10 @@ class Graph(Frozen):
         if a.size and (a.dtype.kind not in "iu" or b.dtype.kind not in "iu"):
             raise DataError("u and v are positions in the roster and must be integers")
         roster.refuse_outside(a, b, time=time)
-        low, high, now = normalise(a.astype(np.int32, copy=False), b.astype(np.int32, copy=False))
+        ends = a.astype(np.int32, copy=False), b.astype(np.int32, copy=False)
+        *normal, now = kind.normalise(*ends)
         total = now if dropped is None else dropped + now
-        parts = MemoryParts(low, high, nodes=len(roster))
+        parts = MemoryParts(*normal, nodes=len(roster), kind=kind)
         self._fill(roster=roster, parts=parts, time=time, dropped=total)
 
     @classmethod
@@ -103,13 +106,18 @@ class Graph(Frozen):
         return graph
 
     @property
+    def kind(self) -> Kind:
+        """Which pairs of nodes can be edges."""
+        return self.parts.kind
+
+    @property
     def u(self) -> Positions:
-        """The smaller ends of all edges. Reads a stored graph into memory."""
+        """The first ends of all edges. Reads a stored graph into memory."""
         return self.parts.whole().u
 
     @property
     def v(self) -> Positions:
-        """The larger ends of all edges. Reads a stored graph into memory."""
+        """The second ends of all edges. Reads a stored graph into memory."""
         return self.parts.whole().v
 
     @classmethod
@@ -164,10 +172,7 @@ class Graph(Frozen):
         declare(roster, roster_from_edges=roster_from_edges)
         roster = as_roster(roster)
         if roster is None:
-            apart = a != b
-            loops = int(a.size - np.count_nonzero(apart))
-            if loops:  # a node that only has a self-loop has no edge
-                a, b = a[apart], b[apart]
+            a, b, loops = UNDIRECTED.without_loops(a, b)  # a node with only a self-loop has no edge
             roster = Roster(distinct_ids(a, b), declared="edges")
             heads, tails, dropped = roster.positions(a), roster.positions(b), Dropped(loops)
             return cls(roster, heads, tails, time=time, dropped=dropped)
@@ -180,7 +185,8 @@ class Graph(Frozen):
             return NotImplemented
         assert isinstance(other, Graph)
         return (
-            self.roster == other.roster
+            self.kind == other.kind
+            and self.roster == other.roster
             and np.array_equal(self.u, other.u)
             and np.array_equal(self.v, other.v)
         )
@@ -260,7 +266,7 @@ class Graph(Frozen):
 
         return from_networkx(
             graph,
-            kind=cls,
+            graph_type=cls,
             roster=as_roster(roster),
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
@@ -280,7 +286,7 @@ class Graph(Frozen):
 
         return from_igraph(
             graph,
-            kind=cls,
+            graph_type=cls,
             roster=as_roster(roster),
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
@@ -300,7 +306,7 @@ class Graph(Frozen):
 
         return from_scipy(
             matrix,
-            kind=cls,
+            graph_type=cls,
             roster=roster,
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
@@ -320,7 +326,7 @@ class Graph(Frozen):
 
         return from_pyg(
             data,
-            kind=cls,
+            graph_type=cls,
             roster=roster,
             nodes_are_public=nodes_are_public,
             roster_from_edges=roster_from_edges,
@@ -340,7 +346,7 @@ class Graph(Frozen):
 
         return from_table(
             table,
-            kind=cls,
+            graph_type=cls,
             roster=as_roster(roster),
             roster_from_edges=roster_from_edges,
             columns=columns,

@@ -26,6 +26,7 @@ from psgraph._runtime.jit import lean_kernel
 from psgraph.errors import UnknownKind
 
 __all__ = [
+    "KEY_BITS",
     "KINDS",
     "UNDIRECTED",
     "Dropped",
@@ -33,6 +34,7 @@ __all__ = [
     "find_kind",
     "first_end",
     "first_key",
+    "key_bits",
     "pack",
     "pack_pair",
     "pack_unordered",
@@ -46,8 +48,8 @@ __all__ = [
 Count = TypeVar("Count", int, Integers)
 Whole = int | np.integer[Any]
 
-_BITS = 32  # of a key, for the second end; positions have 31
-_SECOND = (1 << _BITS) - 1
+KEY_BITS = 32
+"""Bits of a key for its second end; positions have 31. See `key_bits` for narrower keys."""
 
 
 @dataclass(frozen=True)
@@ -120,19 +122,28 @@ class Kind:
             return (last - first) * (2 * nodes - first - last - 1) // 2
         return (last - first) * self.largest_degree(nodes, others)
 
+    def all_pairs(self, nodes: int, others: int | None = None) -> tuple[Integers, Integers]:
+        """Return the ends of all pairs that can be edges, in ascending order. For small graphs.
+
+        >>> [ends.tolist() for ends in UNDIRECTED.all_pairs(3)]
+        [[0, 0, 1], [1, 2, 2]]
+        """
+        numbers = np.arange(self.pairs(nodes, others))
+        return self.pair_of(numbers, nodes, others, inside=self.rosters == 2)
+
     # ---- the normal form ----
 
     def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
         """Return the ends of each pair in their normal order: the smaller one first, if alike."""
         return (np.minimum(a, b), np.maximum(a, b)) if self.sides == 1 else (a, b)
 
-    def keys(self, a: Any, b: Any) -> Integers:
+    def keys(self, a: Any, b: Any, bits: int = KEY_BITS) -> Integers:
         """Return a key for each pair; alike for both orders of its ends if these are alike.
 
         >>> unpack(UNDIRECTED.keys([3, 1], [2, 2]))
         (array([2, 1], dtype=int32), array([3, 2], dtype=int32))
         """
-        return pack(*self.ordered(a, b))
+        return pack(*self.ordered(a, b), bits)
 
     def normalise(self, a: Positions, b: Positions) -> tuple[Positions, Positions, Dropped]:
         """Return the edges without self-loops and repeats in ascending order; and what went.
@@ -143,14 +154,9 @@ class Kind:
         >>> u.tolist(), v.tolist(), dropped
         ([1], [2], Dropped(self_loops=1, duplicates=1))
         """
-        if self._in_order(a, b) and _ascending(a, b):
+        if self.is_normal(a, b):
             return np.array(a, dtype=np.int32), np.array(b, dtype=np.int32), Dropped()
-        loops = 0
-        if self.rosters == 1:
-            apart = a != b
-            loops = int(a.size - np.count_nonzero(apart))
-            if loops:
-                a, b = a[apart], b[apart]
+        a, b, loops = self.without_loops(a, b)
         key = self.keys(a, b)
         key.sort()
         distinct = np.ones(key.size, dtype=bool)
@@ -158,11 +164,21 @@ class Kind:
         repeats = int(key.size - np.count_nonzero(distinct))
         return *unpack(key[distinct] if repeats else key), Dropped(loops, repeats)
 
-    def _in_order(self, a: Positions, b: Positions) -> bool:
-        """Whether the ends of every pair are in order, and no pair is a self-loop."""
+    def without_loops(self, a: Any, b: Any) -> tuple[Any, Any, int]:
+        """Return the pairs that are no self-loops, and how many were."""
+        if self.rosters == 2:
+            return a, b, 0
+        apart = a != b
+        loops = int(a.size - np.count_nonzero(apart))
+        return (a[apart], b[apart], loops) if loops else (a, b, 0)
+
+    def is_normal(self, a: Positions, b: Positions) -> bool:
+        """Whether edges are in normal form: ends in order, no self-loops, strictly ascending."""
         if self.sides == 1:
-            return bool((a < b).all())
-        return self.rosters == 2 or bool((a != b).all())
+            in_order = bool((a < b).all())
+        else:
+            in_order = self.rosters == 2 or bool((a != b).all())
+        return in_order and _ascending(a, b)
 
     # ---- numbering: pairs of nodes, and pairs of blocks of nodes ----
 
@@ -248,55 +264,64 @@ def _ascending(a: Positions, b: Positions) -> bool:
 # ---- keys: two positions in 64 bits, in the order of (first end, second end) ----
 
 
-def pack(u: Any, v: Any) -> Integers:
+def key_bits(nodes: int) -> int:
+    """Return how many bits a node needs: narrower keys than usual are quicker to sort.
+
+    >>> key_bits(1000)
+    10
+    """
+    return max(1, nodes.bit_length())
+
+
+def pack(u: Any, v: Any, bits: int = KEY_BITS) -> Integers:
     """Return the keys of pairs whose ends are in order already.
 
     >>> (pack([2, 3], [7, 0]) < first_key(3)).tolist()
     [True, False]
     """
-    keys: Integers = np.asarray(u, dtype=np.int64) << _BITS | v
+    keys: Integers = np.asarray(u, dtype=np.int64) << bits | v
     return keys
 
 
-def unpack(keys: Integers) -> tuple[Positions, Positions]:
+def unpack(keys: Integers, bits: int = KEY_BITS) -> tuple[Positions, Positions]:
     """Return the ends of the pairs that have these keys.
 
     >>> [ends.tolist() for ends in unpack(pack([1, 2], [5, 7]))]
     [[1, 2], [5, 7]]
     """
-    return (keys >> _BITS).astype(np.int32), (keys & _SECOND).astype(np.int32)
+    return (keys >> bits).astype(np.int32), (keys & ((1 << bits) - 1)).astype(np.int32)
 
 
-def first_key(node: int) -> int:
+def first_key(node: int, bits: int = KEY_BITS) -> int:
     """Return the smallest key with this first end; keys of smaller first ends are below it."""
-    return node << _BITS
+    return node << bits
 
 
 # ---- for kernels, on single pairs ----
 
 
 @lean_kernel
-def pack_pair(u: Whole, v: Whole) -> int:
+def pack_pair(u: Whole, v: Whole, bits: int = 32) -> int:
     """Key of a pair whose ends are in order."""
-    return (np.int64(u) << 32) | np.int64(v)  # type: ignore[return-value]
+    return (np.int64(u) << bits) | np.int64(v)  # type: ignore[return-value]
 
 
 @lean_kernel
-def pack_unordered(x: Whole, y: Whole) -> int:
+def pack_unordered(x: Whole, y: Whole, bits: int = 32) -> int:
     """Key of an undirected pair."""
-    return pack_pair(x, y) if x < y else pack_pair(y, x)
+    return pack_pair(x, y, bits) if x < y else pack_pair(y, x, bits)
 
 
 @lean_kernel
-def first_end(key: Whole) -> int:
+def first_end(key: Whole, bits: int = 32) -> int:
     """First end of the pair with this key."""
-    return key >> 32  # type: ignore[return-value]
+    return key >> bits  # type: ignore[return-value]
 
 
 @lean_kernel
-def second_end(key: Whole) -> int:
+def second_end(key: Whole, bits: int = 32) -> int:
     """Second end of the pair with this key."""
-    return key & 0xFFFFFFFF  # type: ignore[return-value]
+    return key & ((1 << bits) - 1)  # type: ignore[return-value]
 
 
 @lean_kernel

@@ -1,7 +1,8 @@
 """Edges in parts: how engines read a graph that may be larger than memory.
 
-A part holds the edges whose smaller end lies in a range of node positions. The ranges depend on
-the number of nodes only, which is public, and never on the edges.
+A part holds the edges whose first end (the smaller one, if the graph is undirected) lies in a range
+of node positions. The ranges depend on the number of nodes only, which is public, and never on the
+edges.
 """
 
 from __future__ import annotations
@@ -16,17 +17,36 @@ import numpy as np
 from psgraph._runtime.adjacency import adjacency
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph.graph.frozen import Frozen
+from psgraph.graph.kind import UNDIRECTED, Kind
 
 __all__ = ["PART_NODES", "EdgeParts", "MemoryParts", "Pairs", "Rows", "degrees", "ranges"]
 
 PART_NODES = 1 << 17
 
 
-class Pairs(NamedTuple):
-    """Edges as positions ``u < v``, in ascending order of (u, v)."""
-
+class _Ends(NamedTuple):
     u: Positions
     v: Positions
+
+
+class Pairs(_Ends):
+    """Edges as positions, in the normal form of their kind and in ascending order of (u, v).
+
+    It unpacks into its two ends, ``u, v = pairs``; `weight` is None for edges without weights.
+
+    >>> pairs = Pairs(np.array([0, 1]), np.array([1, 2]))
+    >>> u, v = pairs
+    >>> pairs.v is v, pairs.weight
+    (True, None)
+    """
+
+    weight: Integers | None = None
+
+    def __new__(cls, u: Positions, v: Positions, weight: Integers | None = None) -> Pairs:
+        pairs = super().__new__(cls, u, v)
+        if weight is not None:
+            pairs.weight = weight
+        return pairs
 
 
 class Rows(NamedTuple):
@@ -46,6 +66,11 @@ class EdgeParts(Protocol):
     Reading a part twice gives the same edges, so parts can be read in any order, by any thread
     and again after a failure.
     """
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the graph."""
+        ...
 
     @property
     def nodes(self) -> int:
@@ -110,19 +135,26 @@ class MemoryParts(Frozen):
     [([0, 1], [1, 2])]
     """
 
-    __slots__ = ("nodes", "part_nodes", "u", "v")
+    __slots__ = ("kind", "nodes", "part_nodes", "u", "v")
 
-    _fields = ("u", "v", "nodes", "part_nodes")
+    _fields = ("u", "v", "nodes", "part_nodes", "kind")
 
     u: Positions
     v: Positions
     nodes: int
     part_nodes: int
+    kind: Kind
 
     def __init__(
-        self, u: Positions, v: Positions, *, nodes: int, part_nodes: int = PART_NODES
+        self,
+        u: Positions,
+        v: Positions,
+        *,
+        nodes: int,
+        part_nodes: int = PART_NODES,
+        kind: Kind = UNDIRECTED,
     ) -> None:
-        self._fill(u=u, v=v, nodes=nodes, part_nodes=part_nodes)
+        self._fill(u=u, v=v, nodes=nodes, part_nodes=part_nodes, kind=kind)
 
     @property
     def edge_count(self) -> int:

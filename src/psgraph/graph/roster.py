@@ -1,4 +1,14 @@
-"""Roster: the public set of nodes."""
+"""Roster: the public set of nodes, and how it was obtained, as declared by the publisher.
+
+======== ==================================================================================
+given    a roster from outside, listed independently of the edges
+nodes    the nodes of a graph object (networkx, igraph, SciPy), declared public
+edges    the nodes that have an edge: node presence becomes public
+======== ==================================================================================
+
+Software can't tell whether a list of nodes was made without looking at the edges. It can make the
+publisher say so, and repeat that statement, as the publisher's, in every certificate.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +16,23 @@ import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
-from psgraph.graph.declarations import DECLARATIONS, Declared
 from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, is_dense
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Roster", "RosterOrIds", "as_roster"]
+__all__ = ["DECLARATIONS", "Declared", "Roster", "RosterOrIds", "as_roster", "declare"]
+
+Declared = Literal["given", "nodes", "edges"]
+DECLARATIONS: tuple[Declared, ...] = ("given", "nodes", "edges")
 
 _STATEMENTS: dict[Declared, str] = {
     "given": "The roster was given from outside, as declared by the publisher.",
@@ -122,7 +134,7 @@ class Roster(Frozen):
 
     @property
     def from_edges(self) -> bool:
-        """Whether the roster was read off the edges."""
+        """Whether the roster was taken from the edges."""
         return self.declared == "edges"
 
     @property
@@ -150,11 +162,6 @@ class Roster(Frozen):
                 "they joined in a column `from`, or append them to a plain list, where they count "
                 "from the next timestamp on. Or leave such edges out of the input."
             )
-
-    @property
-    def pairs(self) -> int:
-        """n(n−1)/2, the number of possible edges."""
-        return len(self) * (len(self) - 1) // 2
 
     @cached_property
     def digest(self) -> str:
@@ -257,3 +264,42 @@ def _plain_text(ids: Ids) -> bool:
         return b"\0" not in "".join(ids).encode()
     except UnicodeEncodeError:
         return False
+
+
+def declare(
+    roster: object | None,
+    *,
+    roster_from_edges: bool = False,
+    nodes_are_public: bool = False,
+) -> Declared:
+    """Return which declaration was made; refuse none, and more than one.
+
+    Raises
+    ------
+    RosterError
+        No declaration was made.
+    InvalidArgument
+        Declarations contradict each other.
+
+    Examples
+    --------
+    >>> declare([1, 2, 3]), declare(None, roster_from_edges=True)
+    ('given', 'edges')
+    """
+    made = (roster is not None, bool(nodes_are_public), bool(roster_from_edges))
+    if sum(made) > 1:
+        names = ("a roster", "nodes_are_public", "roster_from_edges")
+        given = [name for name, each in zip(names, made, strict=True) if each]
+        raise InvalidArgument(
+            f"{' and '.join(given)} were both given\n"
+            "Keep the roster, unless node presence is public."
+        )
+    if not any(made):
+        raise RosterError(
+            "no roster given: who the nodes are must not be guessed from private edges\n"
+            "Give one of: roster=… (--roster FILE), the public list of nodes; "
+            "nodes_are_public=True, if the nodes of the graph object are a public list that does "
+            "not depend on its edges; roster_from_edges=True (--roster-from-edges), which makes "
+            "public which nodes have an edge at each timestamp."
+        )
+    return DECLARATIONS[made.index(True)]

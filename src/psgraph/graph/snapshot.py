@@ -24,7 +24,7 @@ class Snapshot(Graph):
         when = f", time={self.time!r}" if self.time is not None else ""
         return f"Snapshot({len(self.roster)} nodes, edges private{when})"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         return card(
             "Snapshot",
             facts(

@@ -28,7 +28,7 @@ class SyntheticGraph(Graph):
     def __repr__(self) -> str:
         return f"SyntheticGraph({len(self.roster)} nodes, {self.edge_count} edges)"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         most = int(degrees(self.parts, len(self.roster)).max(initial=0))
         mean = 2 * self.edge_count / max(len(self.roster), 1)
         return card(

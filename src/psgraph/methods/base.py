@@ -44,6 +44,7 @@ __all__ = [
     "Method",
     "NoisePlan",
     "Parameter",
+    "SummaryChart",
     "check_caveat",
     "find_method",
     "method_names",
@@ -171,6 +172,21 @@ class Caveat:
     text: str
 
 
+@dataclass(frozen=True)
+class SummaryChart:
+    """A number of a method's `summary` that reports draw over time.
+
+    `key` is its key there and what is counted, `one` the same in the singular. `renewed` is the key
+    of a boolean: whether it was recomputed at a timestamp, or reused; None if it is always
+    recomputed. `reason` is a sentence on when that happens.
+    """
+
+    key: str
+    one: str
+    renewed: str | None = None
+    reason: str = ""
+
+
 class Method(ABC, Generic[Measurement, State]):
     """What a publisher asks of a method. A new method writes `plan`, `measure` and `synthesise`.
 
@@ -181,6 +197,11 @@ class Method(ABC, Generic[Measurement, State]):
     ----------
     name
         The name it is registered under.
+    title, colour, marker
+        How reports and charts show it: in words (by default the name), in a colour such as
+        ``"#0072b2"``, with a marker of matplotlib (by default those of an unknown method).
+    summary_chart
+        What reports draw of its `summary`, if anything.
     records
         The dataclasses its measurements and states are made of, for reading them back.
     queries
@@ -206,6 +227,10 @@ class Method(ABC, Generic[Measurement, State]):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    colour: ClassVar[str | None] = None
+    marker: ClassVar[str | None] = None
+    summary_chart: ClassVar[SummaryChart | None] = None
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
@@ -213,6 +238,13 @@ class Method(ABC, Generic[Measurement, State]):
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
     grows_from_release: ClassVar[bool] = False
     needs_all_edges: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give a method with a name of its own that title, and no look of the class it extends."""
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            for look, value in (("title", cls.name), ("colour", None), ("marker", None)):
+                setattr(cls, look, vars(cls).get(look, value))
 
     @property
     def caveat(self) -> Caveat | None:

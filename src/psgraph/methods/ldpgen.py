@@ -15,7 +15,8 @@ from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines import counting
 from psgraph.engines.base import Blocks, Engine
-from psgraph.engines.running import Job
+from psgraph.engines.runner import Job
+from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.parts import Pairs
 from psgraph.methods.base import Caveat, Method, NoisePlan
@@ -143,6 +144,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     """
 
     name = "ldpgen"
+    title, colour, marker = "LDPGen", "#cc79a7", "v"
     records = (LDPGenMeasurement, LDPGenState)
     queries = (GroupDegrees,)
 
@@ -240,7 +242,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
     ) -> SyntheticGraph:
         del previous
         with phase("reconstruction"):
-            parts = engine.sample(*_blocks(state), seed=synthesis_seed(rng))
+            parts = sample(engine, *_blocks(state), seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: LDPGenState) -> Mapping[str, Any]:

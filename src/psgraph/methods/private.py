@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from psgraph._runtime.arrays import Integers
-from psgraph.engines.running import Runner
+from psgraph.engines.runner import Runner
 from psgraph.errors import BudgetExceeded, KindMismatch, MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import EdgeParts
@@ -72,7 +72,7 @@ class PrivateEdges:
         self, snapshot: Snapshot, engine: Any, *, previous: Snapshot | None = None
     ) -> None:
         self._snapshot, self._previous = snapshot, previous
-        self.engine: Runner = getattr(engine, "runner", engine)
+        self.engine: Runner = engine
         self._remembered: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class PrivateSnapshot:
 
     Examples
     --------
-    >>> from psgraph.engines.local import LocalEngine
+    >>> from psgraph.engines.threads import LocalEngine
     >>> from psgraph.methods.queries import EdgeCount
     >>> from psgraph.privacy.randomness import RandomSource
     >>> from psgraph.privacy.samplers import Sampler

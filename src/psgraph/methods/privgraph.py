@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine, PairCounts
+from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import (
@@ -103,6 +104,8 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     """
 
     name = "privgraph"
+    title, colour, marker = "PrivGraph", "#56b4e9", "P"
+    summary_chart = SummaryChart("communities", "community")
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
     queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 
@@ -177,7 +180,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
             inside = inside_blocks(state.inner_degrees, state.labels)
             counts = _rounded(state.community_edges, rng)
             between = PairCounts(state.labels, *state.community_pairs, counts)
-            parts = engine.sample(inside, between, seed=synthesis_seed(rng))
+            parts = sample(engine, inside, between, seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)
 
     def summary(self, state: PrivGraphState) -> Mapping[str, Any]:

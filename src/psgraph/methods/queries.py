@@ -15,7 +15,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines import counting
-from psgraph.engines.running import Job
+from psgraph.engines.runner import Job
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.mechanism import Mechanism

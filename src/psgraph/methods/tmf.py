@@ -183,6 +183,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     """
 
     name = "tmf"
+    title, colour, marker = "TmF", "#0072b2", "s"
     needs_all_edges = True
     records = (TmFMeasurement,)
     queries = (EdgeCount, LargestPairs, FilteredPairs)
@@ -240,7 +241,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         count_epsilon, cell_epsilon = self._split(private.remaining)
         with phase("perturbation"):
             noisy_edge_count = private.ask(EdgeCount(), epsilon=count_epsilon)
-            keep = min(max(noisy_edge_count, 0), roster.pairs)
+            keep = min(max(noisy_edge_count, 0), UNDIRECTED.pairs(len(roster)))
             cells = private.ask(self._cells(keep), epsilon=cell_epsilon)
         return TmFMeasurement(roster, noisy_edge_count, cells)
 

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from psgraph.metrics.change import degree_change, degree_change_correlation, edge_overlap
-from psgraph.metrics.clustering import Clustering, clustering_coefficients, triangles
+from psgraph.metrics.clustering import (
+    Clustering,
+    average_clustering_error,
+    clustering_coefficients,
+    clustering_error,
+    triangle_count,
+    triangle_error,
+    triangles,
+)
 from psgraph.metrics.communities import (
     adjusted_rand_index,
     find_communities,
     modularity,
     mutual_information,
 )
-from psgraph.metrics.degrees import degree_divergence, node_degrees, smoothed_degree_divergence
-from psgraph.metrics.density import density_error, edge_density
-from psgraph.metrics.facts import GraphFacts
-from psgraph.metrics.fidelity import Fidelity, compute_fidelity
-from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, Group, MetricInfo
-from psgraph.metrics.mixing import assortativity, assortativity_error
-from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
-from psgraph.metrics.relative import GAMMA, relative_error
-from psgraph.metrics.report import Comparison, Row, compare
-from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
-from psgraph.metrics.structure import (
+from psgraph.metrics.comparison import Comparison, Row, compare
+from psgraph.metrics.degrees import (
+    assortativity,
+    assortativity_error,
+    degree_divergence,
     degree_variance,
     degree_variance_error,
-    triangle_count,
-    triangle_error,
+    density_error,
+    edge_density,
+    node_degrees,
+    smoothed_degree_divergence,
 )
+from psgraph.metrics.facts import GraphFacts, Pair
+from psgraph.metrics.fidelity import Fidelity, compute_fidelity
+from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, find_metric, metric_groups
+from psgraph.metrics.metric import GAMMA, Group, Limits, Metric, relative_error
+from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
+from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 
 __all__ = [
     "GAMMA",
@@ -37,13 +47,17 @@ __all__ = [
     "Fidelity",
     "GraphFacts",
     "Group",
-    "MetricInfo",
+    "Limits",
+    "Metric",
+    "Pair",
     "PathLengths",
     "Row",
     "adjusted_rand_index",
     "assortativity",
     "assortativity_error",
+    "average_clustering_error",
     "clustering_coefficients",
+    "clustering_error",
     "compare",
     "compute_fidelity",
     "degree_change",
@@ -57,7 +71,9 @@ __all__ = [
     "eigenvector_centrality",
     "eigenvector_overlap",
     "find_communities",
+    "find_metric",
     "length_distance",
+    "metric_groups",
     "modularity",
     "most_central",
     "mutual_information",

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
+from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
+from psgraph.metrics.facts import Pair
+from psgraph.metrics.metric import Group, Metric
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["change_errors", "degree_change", "degree_change_correlation", "edge_overlap"]
+__all__ = ["CHANGE", "degree_change", "degree_change_correlation", "edge_overlap"]
 
 
 def edge_overlap(before: Graph, after: Graph) -> float:
@@ -36,10 +39,8 @@ def edge_overlap(before: Graph, after: Graph) -> float:
     position = _positions(before, after)
     u, v = position[before.u], position[before.v]
     there = (u >= 0) & (v >= 0)  # an edge of a node that left is gone
-    # Rosters are sorted by id, so u < v holds in the other too and one number is an edge.
-    nodes = len(after.roster)
-    stayed = u[there] * nodes + v[there]
-    now = after.u.astype(np.int64) * nodes + after.v
+    # Rosters are sorted by id, so an edge in normal form is in normal form in the other too.
+    stayed, now = pack(u[there], v[there]), pack(after.u, after.v)
     kept = np.intersect1d(stayed, now, assume_unique=True).size
     union = before.u.size + after.u.size - kept
     return kept / union if union else 1.0
@@ -86,38 +87,6 @@ def degree_change_correlation(true: Integers, synthetic: Integers) -> float | No
     return share if together > 0 else -share
 
 
-def change_errors(
-    before: tuple[Graph, Graph] | None, after: tuple[Graph, Graph]
-) -> dict[str, float | None]:
-    """Compute the two metrics of the group *stream*, by name.
-
-    Parameters
-    ----------
-    before, after
-        The original and the synthetic graph of the previous timestamp and of this one. At the
-        first timestamp of a stream there is no change, and both metrics are None.
-
-    Examples
-    --------
-    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
-    >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
-    >>> path = Snapshot(star.roster, [0, 1, 2], [1, 2, 3])
-    >>> still = SyntheticGraph(star.roster, star.u, star.v)
-    >>> change_errors((star, still), (path, still))
-    {'snapshot_overlap_error': 0.8, 'degree_change_correlation': 0.0}
-    """
-    if before is None:
-        return {"snapshot_overlap_error": None, "degree_change_correlation": None}
-    (original, synthetic), (original_now, synthetic_now) = before, after
-    true, made = edge_overlap(original, original_now), edge_overlap(synthetic, synthetic_now)
-    return {
-        "snapshot_overlap_error": abs(made - true),
-        "degree_change_correlation": degree_change_correlation(
-            degree_change(original, original_now), degree_change(synthetic, synthetic_now)
-        ),
-    }
-
-
 def _positions(before: Graph, after: Graph) -> Integers:
     """The position in `after` of every node of `before`, −1 if it is not there."""
     if before.roster is after.roster:
@@ -128,3 +97,46 @@ def _positions(before: Graph, after: Graph) -> Integers:
 def _covariance(a: Integers, b: Integers) -> int:
     """n² times the covariance."""
     return int(a.size) * int(np.dot(a, b)) - int(a.sum()) * int(b.sum())
+
+
+def _overlap_error(pair: Pair) -> float | None:
+    if pair.before is None:
+        return None
+    true = edge_overlap(pair.before.original.graph, pair.original.graph)
+    made = edge_overlap(pair.before.synthetic.graph, pair.synthetic.graph)
+    return abs(made - true)
+
+
+def _correlation(pair: Pair) -> float | None:
+    if pair.before is None:
+        return None
+    return degree_change_correlation(
+        degree_change(pair.before.original.graph, pair.original.graph),
+        degree_change(pair.before.synthetic.graph, pair.synthetic.graph),
+    )
+
+
+CHANGE = Group(
+    "Change over time",
+    (
+        Metric(
+            "snapshot_overlap_error",
+            unit="%",
+            better="lower",
+            reading="Difference between the shares of edges kept from one timestamp to the next "
+            "(Jaccard index), in the original and in the releases. High where the releases flicker "
+            "although the original is stable.",
+            compute=_overlap_error,
+        ),
+        Metric(
+            "degree_change_correlation",
+            unit="",
+            better="higher",
+            reading="Whether the same nodes gain or lose neighbours in both. 1: every change is "
+            "followed, 0: the changes are unrelated, negative: they go in opposite directions.",
+            compute=_correlation,
+            lowest=-1.0,
+        ),
+    ),
+)
+"""The metrics of change. At the first timestamp there is none, and they have no value."""

@@ -1,4 +1,4 @@
-"""Clustering coefficients from a single count of triangles."""
+"""Triangles and clustering coefficients."""
 
 from __future__ import annotations
 
@@ -7,12 +7,56 @@ from typing import TYPE_CHECKING
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.triangles import node_triangles
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.degrees import node_degrees
+from psgraph.metrics.metric import Metric, relative_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["Clustering", "clustering_coefficients", "triangles"]
+__all__ = [
+    "Clustering",
+    "average_clustering_error",
+    "clustering_coefficients",
+    "clustering_error",
+    "triangle_count",
+    "triangle_error",
+    "triangles",
+]
+
+
+def triangles(graph: Graph) -> Integers:
+    """The number of triangles through every node, in roster order.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, SyntheticGraph
+    >>> triangles(SyntheticGraph(Roster.range(4), [0, 1, 0, 0], [1, 2, 2, 3]))
+    array([1, 1, 1, 0])
+    """
+    return node_triangles(graph.u, graph.v, len(graph.roster))
+
+
+def triangle_count(graph: Graph) -> int:
+    """The number of triangles. O(m^1.5); see `triangles`.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, SyntheticGraph
+    >>> triangle_count(SyntheticGraph(Roster.range(4), [0, 1, 0, 0], [1, 2, 2, 3]))
+    1
+    """
+    return int(triangles(graph).sum()) // 3
+
+
+triangle_error = Metric(
+    "triangle_error",
+    unit="%",
+    better="lower",
+    reading="Relative error of the number of triangles. Unlike the clustering error it is not "
+    "divided by the number of possible triangles, so missing edges count as well.",
+    compute=lambda pair: relative_error(*pair.both(triangle_count)),
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +87,7 @@ def clustering_coefficients(graph: Graph) -> Clustering:
     Clustering(transitivity=0.6, average=0.58...)
     """
     degree = node_degrees(graph)
-    pairs = degree * (degree - 1) // 2
+    pairs = UNDIRECTED.pairs(degree)
     closed = triangles(graph)
     wide = pairs > 0
     if not wide.any():
@@ -52,13 +96,24 @@ def clustering_coefficients(graph: Graph) -> Clustering:
     return Clustering(int(closed.sum()) / int(pairs.sum()), float(local.sum()) / degree.size)
 
 
-def triangles(graph: Graph) -> Integers:
-    """The number of triangles through every node, in roster order.
+clustering_error = Metric(
+    "clustering_error",
+    unit="%",
+    better="lower",
+    reading="Relative error of the transitivity: how often two neighbours of a node are neighbours "
+    "themselves. A graph without triangles has an error of 100 %.",
+    compute=lambda pair: relative_error(
+        *(each.transitivity for each in pair.both(clustering_coefficients))
+    ),
+)
 
-    Examples
-    --------
-    >>> from psgraph.graph import Roster, SyntheticGraph
-    >>> triangles(SyntheticGraph(Roster.range(4), [0, 1, 0, 0], [1, 2, 2, 3]))
-    array([1, 1, 1, 0])
-    """
-    return node_triangles(graph.u, graph.v, len(graph.roster))
+average_clustering_error = Metric(
+    "average_clustering_error",
+    unit="%",
+    better="lower",
+    reading="Relative error of the clustering coefficient averaged over nodes, in which a node of "
+    "degree two weighs as much as a hub.",
+    compute=lambda pair: relative_error(
+        *(each.average for each in pair.both(clustering_coefficients))
+    ),
+)

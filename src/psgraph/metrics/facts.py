@@ -1,66 +1,79 @@
-"""Statistics of one graph that several metrics share, computed when first needed."""
+"""What metrics compute from: two graphs with their statistics, and the pair before them."""
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-
-from psgraph.metrics.clustering import Clustering, clustering_coefficients
-from psgraph.metrics.communities import Labels, find_communities, modularity
-from psgraph.metrics.mixing import assortativity
-from psgraph.metrics.spectral import most_central
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["GraphFacts", "facts_of"]
+__all__ = ["GraphFacts", "Pair", "facts_of"]
+
+Value = TypeVar("Value")
 
 
 class GraphFacts:
-    """A graph with its costly statistics. Keep it to compare one original with many releases.
+    """A graph with its statistics, each computed when first needed and then kept.
 
-    **For the curator only** where the graph is an original: every statistic is exact.
+    Keep it to compare one original with many releases. **For the curator only** where the graph is
+    an original: every statistic is exact.
 
     Examples
     --------
     >>> from psgraph.graph import Roster, SyntheticGraph
+    >>> from psgraph.metrics import find_communities
     >>> facts = GraphFacts(SyntheticGraph(Roster.range(4), [0, 2], [1, 3]))
-    >>> facts.modularity, facts.communities is facts.communities
-    (0.5, True)
+    >>> facts.of(find_communities) is facts.of(find_communities)
+    True
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._known: dict[Callable[[Any], Any], Any] = {}
 
-    @cached_property
-    def most_central(self) -> NDArray[np.intp]:
-        """See `psgraph.metrics.spectral.most_central`."""
-        return most_central(self.graph)
-
-    @cached_property
-    def assortativity(self) -> float:
-        """See `psgraph.metrics.mixing.assortativity`."""
-        return assortativity(self.graph)
-
-    @cached_property
-    def clustering(self) -> Clustering:
-        """See `psgraph.metrics.clustering.clustering_coefficients`."""
-        return clustering_coefficients(self.graph)
-
-    @cached_property
-    def communities(self) -> Labels:
-        """See `psgraph.metrics.communities.find_communities`."""
-        return find_communities(self.graph)
-
-    @cached_property
-    def modularity(self) -> float:
-        """The modularity of the graph's own communities."""
-        return modularity(self.graph, self.communities)
+    def of(self, statistic: Callable[[Graph], Value]) -> Value:
+        """Return a statistic of the graph, a function that is known by its identity."""
+        if statistic not in self._known:
+            self._known[statistic] = statistic(self.graph)
+        return cast("Value", self._known[statistic])
 
 
 def facts_of(graph: Graph | GraphFacts) -> GraphFacts:
     """Return the facts of a graph, or the argument itself if it is that already."""
     return graph if isinstance(graph, GraphFacts) else GraphFacts(graph)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An original and its release over the same nodes: what a metric is computed from.
+
+    Attributes
+    ----------
+    before
+        The pair of the previous timestamp; None at the first one.
+    """
+
+    original: GraphFacts
+    synthetic: GraphFacts
+    before: Pair | None = None
+
+    @classmethod
+    def of(
+        cls,
+        original: Graph | GraphFacts,
+        synthetic: Graph | GraphFacts,
+        *,
+        before: Pair | None = None,
+    ) -> Pair:
+        """Pair two graphs; of the pair before, no pair before that is kept."""
+        return cls(
+            facts_of(original),
+            facts_of(synthetic),
+            None if before is None else replace(before, before=None),
+        )
+
+    def both(self, statistic: Callable[[Graph], Value]) -> tuple[Value, Value]:
+        """Return a statistic of the original and of the release."""
+        return self.original.of(statistic), self.synthetic.of(statistic)

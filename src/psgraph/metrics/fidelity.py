@@ -1,26 +1,28 @@
-"""The metrics that are always computed for a pair of graphs: the paper's five, and two variants.
+"""The metrics of a pair of graphs: those always computed, and those requested.
 
 Where one of the graphs is an original, the result is for the curator only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psgraph.errors import DataError
-from psgraph.metrics.degrees import degree_divergence, smoothed_degree_divergence
-from psgraph.metrics.density import density_error
-from psgraph.metrics.facts import GraphFacts, facts_of
-from psgraph.metrics.relative import relative_error
-from psgraph.metrics.spectral import share_found
+from psgraph.metrics.facts import GraphFacts, Pair
+from psgraph.metrics.groups import PAPER_METRICS, VARIANTS, chosen_groups
+from psgraph.metrics.metric import Metric, check_kinds
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph, Roster
 
-__all__ = ["Fidelity", "compute_fidelity"]
+__all__ = ["ALWAYS", "Fidelity", "MoreMetrics", "compute_fidelity", "mean_and_deviation"]
+
+#: The metrics that are always computed.
+ALWAYS = (*PAPER_METRICS, *VARIANTS)
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts
     ------
     DataError
         If the two graphs are not over the same nodes.
+    InvalidArgument
+        If the metrics are not defined for graphs of their kind.
 
     Examples
     --------
@@ -75,24 +79,17 @@ def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts
     >>> compute_fidelity(star, path).assortativity_error
     0.5
     """
-    truth, release = facts_of(original), facts_of(synthetic)
-    if not _same_nodes(truth.graph.roster, release.graph.roster):
+    pair = Pair.of(original, synthetic)
+    before, after = pair.original.graph, pair.synthetic.graph
+    check_kinds(ALWAYS, before, after)
+    if not _same_nodes(before.roster, after.roster):
         raise DataError(
             "the original and the synthetic graph are not over the same nodes\n"
             "Compare each release with the snapshot it was made from, and read releases with that "
             "snapshot's roster."
         )
-    before, after = truth.graph, release.graph
-    closed, closed_now = truth.clustering, release.clustering
-    return Fidelity(
-        eigenvector_overlap=share_found(truth.most_central, release.most_central),
-        assortativity_error=relative_error(truth.assortativity, release.assortativity),
-        degree_divergence=degree_divergence(before, after),
-        density_error=density_error(before, after),
-        clustering_error=relative_error(closed.transitivity, closed_now.transitivity),
-        degree_divergence_smoothed=smoothed_degree_divergence(before, after),
-        average_clustering_error=relative_error(closed.average, closed_now.average),
-    )
+    values = {metric.name: metric.compute(pair) for metric in ALWAYS}
+    return Fidelity(**{name: float(value) for name, value in values.items() if value is not None})
 
 
 def _same_nodes(first: Roster, second: Roster) -> bool:
@@ -100,3 +97,81 @@ def _same_nodes(first: Roster, second: Roster) -> bool:
     return first is second or (
         first.strings == second.strings and np.array_equal(first.ids, second.ids)
     )
+
+
+class MoreMetrics:
+    """Compute the requested groups; keeps the previous pair, which metrics of change need.
+
+    Parameters
+    ----------
+    groups
+        Names from `psgraph.metrics.groups.metric_groups`.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no such group.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    >>> from psgraph.metrics.facts import GraphFacts
+    >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
+    >>> copy = SyntheticGraph(star.roster, star.u, star.v)
+    >>> more = MoreMetrics(["structure", "stream"])
+    >>> pair = GraphFacts(star), GraphFacts(copy)
+    >>> more.compute(*pair)["snapshot_overlap_error"] is None
+    True
+    >>> more.compute(*pair)["snapshot_overlap_error"]
+    0.0
+    """
+
+    def __init__(self, groups: Sequence[str]) -> None:
+        self._groups = chosen_groups(groups)
+        self._before: Pair | None = None
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups."""
+        return tuple(self._groups)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, in the order of the groups."""
+        return tuple(metric for group in self._groups.values() for metric in group.metrics)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return tuple(metric.name for metric in self.metrics)
+
+    def compute(self, truth: GraphFacts, release: GraphFacts) -> dict[str, float | None]:
+        """Compute the metrics of the next pair; None where one has no value.
+
+        Both graphs must be over one roster; `compute_fidelity` checks it.
+        """
+        pair = Pair.of(truth, release, before=self._before)
+        found: dict[str, float | None] = {}
+        for group in self._groups.values():
+            found |= group.compute(pair)
+        # Only the graphs are needed at the next timestamp, not their statistics.
+        self._before = Pair.of(truth.graph, release.graph) if self._groups else None
+        return found
+
+
+def mean_and_deviation(values: Iterable[float | None]) -> tuple[float | None, float | None]:
+    """Mean and sample standard deviation, ignoring None; None if there is no value.
+
+    Examples
+    --------
+    >>> mean_and_deviation([None, 1.0, 3.0])
+    (2.0, 1.4142135623730951)
+    >>> mean_and_deviation([None, 1.0])
+    (1.0, 0.0)
+    >>> mean_and_deviation([None])
+    (None, None)
+    """
+    there = np.array([value for value in values if value is not None])
+    if not there.size:
+        return None, None
+    return float(there.mean()), float(there.std(ddof=1)) if there.size > 1 else 0.0

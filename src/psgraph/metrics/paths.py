@@ -15,12 +15,12 @@ import numpy as np
 from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.counting import adjacency
-from psgraph.metrics.relative import relative_error
+from psgraph.metrics.metric import Group, Limits, Metric, relative_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["SOURCES", "PathLengths", "length_distance", "path_errors", "path_lengths"]
+__all__ = ["PATHS", "SOURCES", "PathLengths", "length_distance", "path_lengths"]
 
 
 #: Smaller graphs are searched from every node, larger ones from this many.
@@ -138,25 +138,8 @@ def length_distance(first: PathLengths, second: PathLengths) -> float:
     return float(np.abs(np.cumsum(apart)).sum())
 
 
-def path_errors(original: Graph, synthetic: Graph) -> dict[str, float]:
-    """Compute the four metrics of the group *paths*, by name.
-
-    Examples
-    --------
-    >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
-    >>> path = Snapshot(Roster.range(4), [0, 1, 2], [1, 2, 3])
-    >>> path_errors(path, SyntheticGraph(path.roster, [0, 1], [1, 2]))["connected_pairs_error"]
-    0.5
-    """
-    before, after = path_lengths(original), path_lengths(synthetic)
-    return {
-        "path_length_distance": length_distance(before, after),
-        "connected_pairs_error": abs(after.connected - before.connected),
-        "diameter_error": relative_error(before.diameter, after.diameter),
-        "effective_diameter_error": relative_error(
-            before.effective_diameter, after.effective_diameter
-        ),
-    }
+def _difference(first: float, second: float) -> float:
+    return abs(second - first)
 
 
 @kernel
@@ -216,3 +199,49 @@ def _search(starts: Integers, neighbours: Positions, sources: Positions) -> tupl
         here, there = there, here
         front = found
     return counts[:length].copy(), last
+
+
+PATHS = Group(
+    "Shortest paths",
+    (
+        Metric(
+            "path_length_distance",
+            unit="steps",
+            better="lower",
+            reading="Wasserstein distance between the distributions of shortest-path lengths: by "
+            "how many steps they differ on average. Below ½ most pairs are as far apart as before.",
+            compute=lambda pair: length_distance(*pair.both(path_lengths)),
+            thresholds=Limits(0.5, 1.5),  # steps
+        ),
+        Metric(
+            "connected_pairs_error",
+            unit="%",
+            better="lower",
+            reading="Difference between the shares of node pairs that are connected by some path, "
+            "in the original and in the release. It reveals a release that fell apart or grew "
+            "together.",
+            compute=lambda pair: _difference(*(each.connected for each in pair.both(path_lengths))),
+        ),
+        Metric(
+            "diameter_error",
+            unit="%",
+            better="lower",
+            reading="Relative error of the longest shortest path. One long tail of a few nodes "
+            "decides it; the effective diameter is more robust.",
+            compute=lambda pair: relative_error(
+                *(each.diameter for each in pair.both(path_lengths))
+            ),
+        ),
+        Metric(
+            "effective_diameter_error",
+            unit="%",
+            better="lower",
+            reading="Relative error of the number of steps within which nine of ten connected "
+            "pairs reach each other.",
+            compute=lambda pair: relative_error(
+                *(each.effective_diameter for each in pair.both(path_lengths))
+            ),
+        ),
+    ),
+)
+"""The metrics of shortest paths: all from one search of each graph."""

@@ -15,13 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from psgraph.metrics.groups import METRICS, MetricInfo
-from psgraph.metrics.relative import UNDEFINED
-from psgraph.metrics.runs import NOT_PRIVATE
+from psgraph.metrics.evaluation import NOT_PRIVATE
+from psgraph.metrics.groups import find_metric
+from psgraph.metrics.metric import UNDEFINED, Metric
 
 if TYPE_CHECKING:
-    from psgraph.metrics.report import Comparison
-    from psgraph.metrics.runs import Evaluation
+    from psgraph.metrics.comparison import Comparison
+    from psgraph.metrics.evaluation import Evaluation
 
 __all__ = ["plot_comparison", "plot_evaluation"]
 
@@ -86,7 +86,7 @@ def plot_evaluation(evaluation: Evaluation, metrics: Sequence[str]) -> Figure:
     return figure
 
 
-def _panels(metrics: Sequence[str], warning: str) -> tuple[Figure, list[tuple[Axes, MetricInfo]]]:
+def _panels(metrics: Sequence[str], warning: str) -> tuple[Figure, list[tuple[Axes, Metric]]]:
     """A grid of empty panels, one per metric, over a line of warning."""
     columns = min(_COLUMNS, len(metrics))
     rows = -(-len(metrics) // columns)
@@ -98,11 +98,11 @@ def _panels(metrics: Sequence[str], warning: str) -> tuple[Figure, list[tuple[Ax
     return figure, panels
 
 
-def _filled(axes: list[Axes], metrics: Sequence[str]) -> Iterator[tuple[Axes, MetricInfo]]:
+def _filled(axes: list[Axes], metrics: Sequence[str]) -> Iterator[tuple[Axes, Metric]]:
     for spare in axes[len(metrics) :]:
         spare.set_visible(False)
     for each, name in zip(axes, metrics, strict=False):
-        info = METRICS[name]
+        info = find_metric(name)
         each.set_title(f"{info.heading} {info.arrow}", fontsize=10)
         each.spines[["top", "right"]].set_visible(False)
         each.grid(True, linewidth=0.5, alpha=0.4)
@@ -110,12 +110,12 @@ def _filled(axes: list[Axes], metrics: Sequence[str]) -> Iterator[tuple[Axes, Me
         yield each, info
 
 
-def _shown(info: MetricInfo, value: float | None) -> float:
+def _shown(info: Metric, value: float | None) -> float:
     """A value in the metric's unit; a gap where it is undefined."""
     return float("nan") if value is None or not value < UNDEFINED else info.scaled(value)
 
 
 def _colours() -> list[str]:
-    """Colours that can be told apart with every kind of colour vision."""
+    """Colours that are distinguishable with every kind of colour vision."""
     found: list[str] = style.library["tableau-colorblind10"]["axes.prop_cycle"].by_key()["color"]
     return found

@@ -1,6 +1,6 @@
 """Node positions: one disc per community, with the nodes of highest degree in its centre.
 
-A spring layout of a graph with hubs is a hairball, and two hairballs can't be compared. Here a
+A spring layout of a graph with hubs is a hairball, and two hairballs cannot be compared. Here a
 position depends on the original only, so a node has the same position in every picture, and two
 pictures differ only in their edges.
 """

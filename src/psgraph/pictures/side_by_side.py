@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from psgraph._runtime.extras import require_drawing
 from psgraph.errors import InvalidArgument, OutputError
+from psgraph.metrics.comparison import Comparison
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
-from psgraph.metrics.report import Comparison
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, draw_network
 from psgraph.pictures.strip import draw_strip
@@ -68,7 +68,7 @@ def draw_side_by_side(
     DataError
         If the graphs are not over the same nodes.
     OutputError
-        If the file can't be written.
+        If the file cannot be written.
     MissingExtra
         If matplotlib or Pillow is not installed.
 
@@ -149,7 +149,7 @@ def _save(figure: Figure, target: Path) -> None:
     try:
         target.write_bytes(sink.getvalue())
     except OSError as error:
-        raise OutputError(f"{target} can't be written: {error.strerror}") from None
+        raise OutputError(f"{target} cannot be written: {error.strerror}") from None
 
 
 def _few_colours(figure: Figure) -> BytesIO:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.numbers import count, percent
+from psgraph.metrics.comparison import Comparison
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.fidelity import Fidelity
 from psgraph.metrics.groups import PAPER_METRICS
-from psgraph.metrics.report import Comparison
 from psgraph.pictures.style import INK, ORIGINAL, QUIET, method_look, quiet
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["draw_strip"]
 
 _DIRECTIONS = "↑ higher is better   ↓ lower is better"
 _DASHES = ("--", "-.", ":")
-#: Inches: where the charts of the metrics begin, and the width and distance of each.
+#: Inches: where the charts of the metrics start, and the width and distance of each.
 _LEFT, _METRIC_WIDTH, _METRIC_STEP = 4.0, 1.25, 1.61
 
 
@@ -69,7 +69,7 @@ def _draw_degrees(axes: Axes, original: Graph, releases: Mapping[str, Graph]) ->
     for graph, colour, style, name in curves:
         degree, nodes = np.unique(node_degrees(graph), return_counts=True)
         at_least = nodes[::-1].cumsum()[::-1] / max(nodes.sum(), 1)
-        shown = degree > 0  # a logarithmic axis can't show 0
+        shown = degree > 0  # a logarithmic axis cannot show 0
         # Start at the left edge, so that a graph with a single degree is a line too.
         x, y = np.append(0.85, degree[shown]), np.append(at_least[shown][:1], at_least[shown])
         label = name.replace("$", r"\$")

@@ -1,10 +1,14 @@
-"""Colours of all pictures, and one fixed look per method."""
+"""Colours of all pictures, and the look of each method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
+
+from psgraph.errors import InvalidArgument
+from psgraph.methods.base import Method, find_method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +18,6 @@ __all__ = [
     "COLOURS",
     "INK",
     "LINE",
-    "METHODS",
     "ORIGINAL",
     "OTHER",
     "QUIET",
@@ -51,26 +54,16 @@ class Look:
     marker: str
 
 
-#: The six methods of the paper, distinguished by both marker and colour.
-METHODS = {
-    "psgraph": Look("PSGraph", "#d55e00", "o"),
-    "psgraph-plus": Look("PSGraph+", "#8b1e3f", "8"),
-    "tmf": Look("TmF", "#0072b2", "s"),
-    "der": Look("DER", "#e69f00", "^"),
-    "privhrg": Look("PrivHRG", "#009e73", "D"),
-    "ldpgen": Look("LDPGen", "#cc79a7", "v"),
-    "privgraph": Look("PrivGraph", "#56b4e9", "P"),
-}
-#: For variants and plug-ins: colours and markers that no method above has.
+#: For variants, and for methods without a colour or a marker of their own.
 _SPARE = (("#7a5195", "X"), ("#b8a200", "*"), ("#7f4f24", "h"), ("#66707c", "p"), ("#1b1f24", "<"))
 
-#: Every colour above, each once.
+#: The colours of the house, each once: those that a page may show in another shade when dark.
 ALL_COLOURS = tuple(
     dict.fromkeys(
         [
             *(INK, QUIET, LINE, WHITE, OTHER, ORIGINAL, SYNTHETIC),
             *COLOURS,
-            *(look.colour for look in METHODS.values()),
+            "#8b1e3f",
             *(colour for colour, _ in _SPARE),
         ]
     )
@@ -78,7 +71,7 @@ ALL_COLOURS = tuple(
 
 
 def method_look(name: str) -> Look:
-    """The look of a method; an unknown one always gets the same spare look.
+    """The look that a method states; where it states none, always the same spare one.
 
     >>> method_look("tmf")
     Look(title='TmF', colour='#0072b2', marker='s')
@@ -86,14 +79,24 @@ def method_look(name: str) -> Look:
     True
     """
     colour, marker = _SPARE[crc32(name.encode()) % len(_SPARE)]
-    return METHODS.get(name) or Look(name, colour, marker)
+    try:
+        method = _installed(name)
+    except InvalidArgument:
+        return Look(name, colour, marker)
+    return Look(method.title, method.colour or colour, method.marker or marker)
+
+
+@lru_cache(maxsize=64)
+def _installed(name: str) -> type[Method[Any, Any]]:
+    """Find a method once: finding reads the metadata of all installed packages."""
+    return find_method(name)
 
 
 def variant_look(title: str, number: int) -> Look:
-    """The look of a method's variant by its number; no method looks like it.
+    """The look of a method's variant by its number; no method of psgraph looks like it.
 
-    >>> variant_look("PSGraph-R1", 0)
-    Look(title='PSGraph-R1', colour='#7a5195', marker='X')
+    >>> variant_look("always new", 0)
+    Look(title='always new', colour='#7a5195', marker='X')
     """
     return Look(title, *_SPARE[number % len(_SPARE)])
 

@@ -1,13 +1,14 @@
 """What a notebook shows of a release, a certificate, the spending and a plan.
 
-Nothing here goes beyond what the objects say in text: noisy values and public facts.
+Nothing here goes beyond what the objects say in text: noisy values and public facts. Without Jinja2
+(the extra ``report``) every card is None, and the notebook shows that text instead.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from psgraph._runtime.html import bar, card, facts, grid, note, paragraph
+from psgraph._runtime.html import Block, bar, card, facts, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, significant
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["certificate_card", "plan_card", "release_card", "releases_card", "sp
 _MOST_ROWS = 20
 
 
-def certificate_card(certificate: Certificate) -> str:
+def certificate_card(certificate: Certificate) -> str | None:
     """The promise, what was spent on what, and what the publisher declared."""
     parameters = ", ".join(f"{name}={value}" for name, value in certificate.parameters.items())
     charges = [
@@ -48,11 +49,11 @@ def certificate_card(certificate: Certificate) -> str:
                 ("digest", certificate.digest[:16] + "…"),
             ]
         ),
-        grid(("measured", "mechanism", "ε", "sensitivity"), charges, left=2) if charges else "",
+        grid(("measured", "mechanism", "ε", "sensitivity"), charges, left=2) if charges else None,
     )
 
 
-def release_card(release: Release) -> str:
+def release_card(release: Release) -> str | None:
     """The size of the graph and the promise."""
     certificate = release.certificate
     return card(
@@ -68,7 +69,7 @@ def release_card(release: Release) -> str:
     )
 
 
-def releases_card(releases: Releases) -> str:
+def releases_card(releases: Releases) -> str | None:
     """The releases of a directory by their certificates; no graph is read."""
     shown = releases.certificates[:_MOST_ROWS]
     rows = [
@@ -85,12 +86,12 @@ def releases_card(releases: Releases) -> str:
     return card(
         f"Releases of {count(len(releases), 'timestamp')}",
         grid(("timestamp", "time", "nodes", "synthetic edges", "ε spent"), rows, left=2),
-        paragraph(f"… and {left_out:,} more") if left_out else "",
+        paragraph(f"… and {left_out:,} more") if left_out else None,
         _promise(releases.certificates[-1].promise),
     )
 
 
-def spending_card(spending: Spending) -> str:
+def spending_card(spending: Spending) -> str | None:
     """Spent and available ε, with a bar."""
     epsilon = exact_decimal(spending.guarantee.epsilon)
     spent = f"{exact_decimal(spending.spent)} of {epsilon}"
@@ -110,7 +111,7 @@ def spending_card(spending: Spending) -> str:
     )
 
 
-def plan_card(plan: Plan) -> str:
+def plan_card(plan: Plan) -> str | None:
     """What each timestamp would measure and how noisy it would be."""
     rows = [
         (
@@ -130,7 +131,7 @@ def plan_card(plan: Plan) -> str:
     )
 
 
-def _promise(promise: Promise) -> str:
+def _promise(promise: Promise) -> Block:
     text = f"Private: {promise.verdict}. {promise.text}"
     return paragraph(text) if promise.kept else note(text)
 

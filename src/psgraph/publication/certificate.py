@@ -116,7 +116,7 @@ class Certificate:
         text = json.dumps(self._content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from psgraph.publication.cards import certificate_card
 
         return certificate_card(self)
@@ -221,7 +221,7 @@ class Release:
         """Its number in the stream, from 0."""
         return self.certificate.timestamp
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from psgraph.publication.cards import release_card
 
         return release_card(self)

@@ -12,13 +12,14 @@ import numpy as np
 
 from psgraph._runtime.durable import write_flushed
 from psgraph._runtime.folder import hidden_folder
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Job, Runner
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import SyntheticGraph
-from psgraph.graph.formats.edges import edge_bytes
-from psgraph.graph.parts import Pairs
+from psgraph.graph.formats.edges import edge_bytes, encode_part
+from psgraph.graph.parts import MemoryParts, Pairs
 from psgraph.publication.graph_files import digest_of_parts, part_name
 
-__all__ = ["EncodedGraph", "encoded", "in_one_file"]
+__all__ = ["EncodedGraph", "encode_parts", "encoded", "in_one_file"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class EncodedGraph:
 
 @contextmanager
 def encoded(
-    graph: SyntheticGraph, engine: Engine, directory: Path | None
+    graph: SyntheticGraph, engine: Runner, directory: Path | None
 ) -> Iterator[EncodedGraph]:
     """Encode a graph; its parts, if it has several, one after the other into a hidden folder.
 
@@ -56,18 +57,27 @@ def encoded(
     """
     parts, part_nodes = len(graph.parts.edges()), graph.parts.part_nodes
     if parts <= 1:
-        content = next(engine.encode(graph), None)
+        content = next(encode_parts(graph, engine), None)
         yield in_one_file(_nothing(graph) if content is None else content)
     elif directory is None:
-        digests = [hashlib.sha256(part).hexdigest() for part in engine.encode(graph)]
+        digests = [hashlib.sha256(part).hexdigest() for part in encode_parts(graph, engine)]
         yield EncodedGraph(digest_of_parts(digests), part_nodes, None)
     else:
         with hidden_folder(directory) as folder:
             digests = []
-            for number, part in enumerate(engine.encode(graph)):
+            for number, part in enumerate(encode_parts(graph, engine)):
                 digests.append(hashlib.sha256(part).hexdigest())
                 write_flushed(folder / part_name(number), part)
             yield EncodedGraph(digest_of_parts(digests), part_nodes, folder)
+
+
+def encode_parts(graph: SyntheticGraph, runner: Runner) -> Iterator[memoryview]:
+    """Encode each part of a released graph as a Parquet file, in order, when it is asked for."""
+    parts = graph.parts.edges()
+    if isinstance(graph.parts, MemoryParts) and not isinstance(runner, LocalEngine):
+        # The edges are here already: other engines would send them away to be encoded.
+        return (encode_part(read, graph.roster, graph.kind) for read in parts)
+    return runner.map(Job(encode_part, parts, (graph.roster, graph.kind)))
 
 
 def in_one_file(content: memoryview) -> EncodedGraph:
@@ -78,4 +88,4 @@ def in_one_file(content: memoryview) -> EncodedGraph:
 def _nothing(graph: SyntheticGraph) -> memoryview:
     """The file of a graph without nodes, which has no parts."""
     none = np.empty(0, dtype=np.int32)
-    return edge_bytes(graph.roster, Pairs(none, none))
+    return edge_bytes(graph.roster, Pairs(none, none), graph.kind)

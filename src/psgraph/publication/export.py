@@ -198,7 +198,8 @@ def graphml_lines(graph: SyntheticGraph) -> Iterator[str]:
     names = np.array([_attribute(str(node)) for node in graph.roster.ids.tolist()], dtype=object)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-    yield '<graph edgedefault="undirected">\n'
+    direction = "undirected" if graph.kind.sides == 1 else "directed"
+    yield f'<graph edgedefault="{direction}">\n'
     for name in names:
         yield f"<node id={name}/>\n"
     for read in graph.parts.edges():

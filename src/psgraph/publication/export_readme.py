@@ -69,10 +69,12 @@ def _graphs(certificates: Sequence[Certificate]) -> str:
     parted = {certificate.graph_parts is not None for certificate in certificates}
     if parted == {False}:
         return "`NNNNNN.parquet` | the graph of timestamp NNNNNN, columns `u`, `v`"
-    parts = "the graph of timestamp NNNNNN in parts, columns `u`, `v`: read the directory"
+    graph = "the graph of timestamp NNNNNN, columns `u`, `v`"
     if parted == {True}:
-        return f"`NNNNNN/part-….parquet` | {parts}"
-    return f"`NNNNNN.parquet` or `NNNNNN/part-….parquet` | {parts} where there is one"
+        return f"`NNNNNN/part-….parquet` | {graph}, in parts: read the directory"
+    return (
+        f"`NNNNNN.parquet` or `NNNNNN/part-….parquet` | {graph}; in parts where it is a directory"
+    )
 
 
 def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:

@@ -12,6 +12,7 @@ from psgraph.errors import DataError, OutsideRoster
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.arrays import as_numpy
 from psgraph.graph.formats.edges import edge_table, read_pairs
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows, ranges
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.graph_files import PublishedFile
@@ -58,6 +59,10 @@ class PublishedParts:
     roster: Roster
     part_nodes: int
     edge_count: int
+
+    @property
+    def kind(self) -> Kind:
+        return UNDIRECTED
 
     @property
     def nodes(self) -> int:

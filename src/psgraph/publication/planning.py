@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.choosing import MethodLike, choose_method
@@ -54,7 +55,7 @@ class Plan:
         """What releases would promise, which may be less than the guarantee."""
         return Promise(self.guarantee, self.caveat)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from psgraph.publication.cards import plan_card
 
         return plan_card(self)
@@ -107,7 +108,7 @@ def plan(
     check_guarantee(guarantee)
     nodes = _checked("nodes", nodes)
     edges = None if edges is None else _checked("edges", edges)
-    if edges is not None and edges > nodes * (nodes - 1) // 2:
+    if edges is not None and edges > UNDIRECTED.pairs(nodes):
         raise InvalidArgument(f"{edges:,} edges are more than {nodes:,} nodes can have")
     chosen = choose_method(method)
     check_unit(chosen, guarantee)

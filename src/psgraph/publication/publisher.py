@@ -16,7 +16,7 @@ from typing import Any, Self
 from psgraph._runtime.paths import as_path
 from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method

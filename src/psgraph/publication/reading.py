@@ -84,7 +84,7 @@ class Releases(Sequence[Release]):
         number = len(self)
         return f"Releases({number} timestamp{'' if number == 1 else 's'})"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from psgraph.publication.cards import releases_card
 
         return releases_card(self)

@@ -66,7 +66,7 @@ class Spending:
         first = self.timestamps - len(self.spends)
         return f"timestamp {last}" if first == last else f"timestamps {first} to {last}"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from psgraph.publication.cards import spending_card
 
         return spending_card(self)

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.memory import keep_freed_memory
 from psgraph._runtime.sorting import sort_keys, sorting_order
-from psgraph.engines.local import LocalEngine
-from psgraph.engines.released import Released
-from psgraph.engines.threads import ThreadRunner
+from psgraph.engines.runner import Job
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.parts import MemoryParts
+from psgraph.graph.kind import pack
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method, find_method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import block_counts
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -61,7 +63,7 @@ def warm_up(method: Method[Any, Any] | None = None) -> None:
         publisher.publish(_circulant(_NODES + 2, *near))
         publisher.publish(_circulant(_NODES + 2, *most))
     _warm_up_sparse_counts(engine, before)
-    _warm_up_repair(before)
+    _warm_up_shuffle(before)
 
 
 def _circulant(nodes: int, *steps: int) -> Snapshot:
@@ -74,13 +76,13 @@ def _circulant(nodes: int, *steps: int) -> Snapshot:
 def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     """What only happens where a matrix of counts is too large to write down."""
     labels = np.arange(_NODES, dtype=np.int32)
-    counts = engine.block_counts(snapshot, labels, _CELLS, inside=True)
+    cells, counts = block_counts(PrivateEdges(snapshot, engine), labels, _CELLS, inside=True)
     sort_keys(np.arange(_MANY)[::-1].copy(), largest=_MANY)
     sorting_order(np.arange(_MANY)[::-1].copy())
     Budget(Fraction(8), Sampler(RandomSource.seeded(0))).run(
         SparseLaplaceCounts(
-            counts.cells,
-            counts.counts,
+            cells,
+            counts,
             size=_CELLS,
             threshold=norm_sub_threshold,
             sensitivity=1,
@@ -90,17 +92,12 @@ def _warm_up_sparse_counts(engine: LocalEngine, snapshot: Snapshot) -> None:
     )
 
 
-def _warm_up_repair(snapshot: Snapshot) -> None:
-    """Repair a graph of several parts with too many edges, too few, or nearly all there can be."""
-    labels = np.arange(_NODES, dtype=np.int32) % np.int32(2)
-    parts = MemoryParts(snapshot.u.copy(), snapshot.v.copy(), nodes=_NODES, part_nodes=_PART)
-    engine = Released(ThreadRunner(threads=1, part_nodes=_PART))
-    for edge_count in (_NODES - 8, _NODES + 8, _NODES * (_NODES - 1) // 2 - 8):
-        engine.repair(
-            parts,
-            labels=labels,
-            inner_degrees=np.full(_NODES, 4.0),
-            outer_degrees=np.full(_NODES, 4.0),
-            edge_count=edge_count,
-            seed=0,
-        )
+def _warm_up_shuffle(snapshot: Snapshot) -> None:
+    """What only happens to a graph of several parts."""
+    keys = pack(snapshot.u, snapshot.v)
+    engine = LocalEngine(threads=1, part_nodes=_PART)
+    engine.shuffle([Job(_itself, [keys])], nodes=_NODES)
+
+
+def _itself(keys: Integers) -> Integers:
+    return keys

@@ -1,6 +1,6 @@
 """The audit as a page that a privacy officer can read.
 
-It contains no private data: an audit runs on made-up graphs only.
+It contains no private data: an audit runs on artificial graphs only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PROMISED = (
     "Two streams are neighbours if they have the same nodes and times and differ, inside at most w "
     "consecutive timestamps, by at most one edge per timestamp. Whatever is released is equally "
     "likely under both, up to a factor of e^ε. An audit looks for a pair of neighbours and an "
-    "event for which that is false."
+    "event that contradict this."
 )
 
 _ATTACKS = {
@@ -37,9 +37,9 @@ _ATTACKS = {
         "Many runs on the worst neighbours. An event is chosen on half of the runs; the other half "
         "bounds its probabilities (Clopper and Pearson, 95 % for all bounds of the audit "
         "together). A lower bound above the charge would prove a violation. Where the worst event "
-        "is known, the bound has to come close to the charge, which shows that the audit can see. "
-        "ε = 0.01 is audited at ε = 1 by the same code: no affordable number of runs tells 0.01 "
-        "from 0.",
+        "is known, the bound has to come close to the charge, which shows that the audit works. "
+        "ε = 0.01 is audited at ε = 1 by the same code: no affordable number of runs "
+        "distinguishes 0.01 from 0.",
     ),
     "samplers": (
         "Samplers",
@@ -105,12 +105,12 @@ def audit_page(audit: Audit, *, command: str = "") -> Page:
         page.bullets([f"{_where(check)}: {check.figure}" for check in audit.failures])
     page.heading("What was promised")
     page.paragraph(_PROMISED)
-    page.heading("What was tried, and what was seen")
+    page.heading("What was tried and what was found")
     for kind, (title, text) in _ATTACKS.items():
         _add_attack(page, title, text, [check for check in audit.checks if check.kind == kind])
     if audit.hunts:
         _add_mutants(page, audit)
-    page.heading("What this can't show")
+    page.heading("What an audit cannot show")
     page.bullets(list(_CANNOT_SHOW))
     return page
 
@@ -134,16 +134,16 @@ def _add_attack(page: Page, title: str, text: str, checks: list[Check]) -> None:
         )
         for check in checks
     ]
-    page.table(("what", "tries", "seen", "verdict"), rows, numeric=(1,), caption=title)
+    page.table(("what", "tries", "found", "verdict"), rows, numeric=(1,), caption=title)
 
 
 def _add_mutants(page: Page, audit: Audit) -> None:
-    page.heading("Does the auditor see?")
+    page.heading("Does the audit find bugs?")
     page.paragraph(
-        "Each line is a privacy bug that was put into the running code on purpose: ● found it, "
-        "○ looked and did not see it, and a blank did not look, because another had found it or "
-        "because it can't run on the changed code. A bug "
-        "that nobody finds is a fault of the auditor."
+        "Each row is a privacy bug that was put into the running code on purpose. ●: this check "
+        "found it. ○: this check missed it. Blank: this check did not run, because another had "
+        "already found the bug or because it cannot run on the changed code. A bug that no check "
+        "finds is a fault of the auditor."
     )
     names = list(DETECTORS)
     rows = [

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.extras import require_report
 from psgraph._runtime.folder import check_target
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
@@ -15,7 +15,7 @@ from psgraph.publication.locations import releases_at
 from psgraph.publication.promise import Promise
 from psgraph.publication.reading import read_releases
 from psgraph.publication.verification import Verification, verify
-from psgraph.reports.bounded_trust import TRUST_SECONDS, expected_within
+from psgraph.trust.expected import TRUST_SECONDS, expected_within
 
 __all__ = ["Export", "export_releases"]
 
@@ -29,7 +29,7 @@ class Export:
     folder
         Where it is.
     report
-        Whether the public report is in it; drawing needs the extra ``report``.
+        Whether the public report is in it; that needs the extra ``report``.
     promise
         What is promised of the releases.
     """
@@ -115,7 +115,7 @@ def export_releases(
 
 def _can_draw() -> bool:
     try:
-        require_drawing()
+        require_report()
     except MissingExtra:
         return False
     return True

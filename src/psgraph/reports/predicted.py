@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psgraph._runtime.numbers import count
 
 if TYPE_CHECKING:
-    from psgraph.metrics.report import Comparison
+    from psgraph.metrics.comparison import Comparison
     from psgraph.reports.page import Page
     from psgraph.trust.expected import ExpectedErrors
     from psgraph.trust.prediction import Prediction

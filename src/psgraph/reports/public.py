@@ -1,7 +1,7 @@
 """The public report: what is promised, what was checked, what was published.
 
 Safe to publish. Its only sources are the numbered files of the release directory, which are already
-public, and the result of verifying them. It can't reach a snapshot, a ledger or a comparison.
+public, and the result of verifying them. It cannot reach a snapshot, a ledger or a comparison.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from psgraph.graph import parts
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.reading import Releases, read_releases
 from psgraph.reports.page import Page
-from psgraph.reports.parts import (
-    add_communities,
+from psgraph.reports.sections import (
     add_spend,
+    add_summary_chart,
     chosen_timestamps,
     degree_chart,
     description,
     moment,
     settings,
+    summary_chart,
 )
-from psgraph.reports.recipe import COMMANDS, DIGEST_WORDS, SCRIPT
 from psgraph.reports.trust import add_trust
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from psgraph.publication.verification import Verification
     from psgraph.trust.expected import ExpectedErrors
 
-__all__ = ["NOT_PRIVATE", "add_release_degrees", "public_page"]
+__all__ = ["COMMANDS", "NOT_PRIVATE", "SCRIPT", "add_release_degrees", "public_page"]
 
 NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 
@@ -60,11 +60,65 @@ _NOT_PROMISED = (
     "The identity of the nodes. The list of nodes, the number and times of the snapshots, ε, w, "
     "the method and its parameters are public.",
     "Other publications. Publishing the same data again, with any method, adds to ε.",
-    "Inference. Like any statistics, a release may make true facts about people more likely. The "
+    "Inference. Like any statistics, a release may let readers infer true facts about people. The "
     "promise is that it hardly matters whether a given edge was in the data.",
     "Accuracy. The graphs are synthetic: an edge in them says nothing certain about an edge in the "
     "original. How close they are to it can be predicted, not promised.",
 )
+
+
+_DIGEST_WORDS = (
+    "The digest of a certificate is the SHA-256 digest of its content without the field digest, "
+    "written as JSON in one way only: the names of every object in ascending order, no spaces or "
+    "line breaks, numbers as they are in the file, and every character outside ASCII as \\u with "
+    "four lower-case hexadecimal digits (two of these, a surrogate pair, above U+FFFF). The file "
+    "itself has these characters as UTF-8: ε in the file is \\u03b5 in the digest."
+)
+
+#: How to check releases by hand, with nothing but Python's standard library and sha256sum: the
+#: report prints this text, and a test runs exactly what is printed.
+SCRIPT = r"""import hashlib, json, sys
+from fractions import Fraction
+from pathlib import Path
+
+def check(holds, number, what):
+    if not holds:
+        sys.exit(f"{number:06d}.json: {what}")
+
+files = sorted(Path().glob("[0-9]*.json"))
+certificates = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+for number, certificate in enumerate(certificates):
+    content = {name: value for name, value in certificate.items() if name != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    digest = hashlib.sha256(text.encode("ascii")).hexdigest()
+    check(digest == certificate["digest"], number, "the digest is wrong")
+    before = certificates[number - 1]["digest"] if number else None
+    check(certificate["previous"] == before, number, "it does not follow the one before")
+    check(certificate["timestamp"] == number, number, "a certificate is missing")
+    for term in ("epsilon", "window", "method", "private"):
+        check(certificate[term] == certificates[0][term], number, f"{term} has changed")
+    window = certificates[max(0, number + 1 - certificate["window"]) : number + 1]
+    spent = sum(Fraction(each["spent"]["timestamp"]) for each in window)
+    check(spent <= Fraction(certificate["epsilon"]), number, "its window spent too much")
+    parts = sorted(Path(f"{number:06d}").glob("[!.]*"))
+    size = certificate.get("graph_part_nodes")
+    check(len(parts) == (-(-certificate["nodes"] // size) if size else 0), number, "parts differ")
+    if parts:
+        names = [f"part-{part:05d}.parquet" for part in range(len(parts))]
+        digests = [hashlib.sha256(part.read_bytes()).hexdigest() for part in parts]
+        lines = "".join(f"{each}  {name}\n" for each, name in zip(digests, names))
+        found = hashlib.sha256(lines.encode("ascii")).hexdigest()
+        check([part.name for part in parts] == names, number, "a part has another name")
+        check(found == certificate["graph_sha256"], number, "a part was changed")
+    else:
+        print(f"{certificate['graph_sha256']}  {number:06d}.parquet")
+    if "nodes_sha256" in certificate:
+        nodes = certificate["nodes_sha256"]
+        print(f"{nodes}  nodes/{nodes}.parquet")
+print(len(certificates), "certificates checked, last digest", digest, file=sys.stderr)
+"""
+
+COMMANDS = "python3 check.py > checksums.txt && sha256sum --check --quiet checksums.txt"
 
 
 def public_page(
@@ -79,8 +133,8 @@ def public_page(
     found
         The result of verifying it.
     expected
-        Predicted errors of the releases, for the section on how far to trust them; without them
-        there is none.
+        Predicted errors of the releases, for the section on how far to trust them; it is left out
+        without them.
 
     Raises
     ------
@@ -131,7 +185,7 @@ def public_page(
     _add_checks(page, found)
     add_spend(page, certificates)
     add_release_degrees(page, releases, certificates)
-    add_communities(page, certificates)
+    add_summary_chart(page, certificates)
     if expected is not None:
         add_trust(page, expected, folded=True)
     _add_releases(page, certificates)
@@ -201,7 +255,7 @@ def _add_checks(page: Page, found: Verification) -> None:
             kind="note",
         )
     if found.pending:
-        page.paragraph("One more timestamp is being published and is not part of this report.")
+        page.paragraph("One more timestamp is being published and is not included in this report.")
 
 
 def add_release_degrees(
@@ -249,13 +303,15 @@ def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:
         left_out = f" The first and the last {half:,} of {len(certificates):,} releases."
     keys = list(dict.fromkeys(key for each in certificates for key in each.summary))
     columns = ("timestamp", "time", "nodes", "edges", *(key.replace("_", " ") for key in keys))
+    chart = summary_chart(certificates)
+    renewed = None if chart is None else chart.renewed
     rows = [
         (
             str(each.timestamp),
             each.time or "",
             f"{each.nodes:,}",
             f"{each.edges:,}",
-            *(_shown(key, each.summary.get(key)) for key in keys),
+            *(_shown(each.summary.get(key), renewed=key == renewed) for key in keys),
             brief(each.spent),
         )
         for each in shown
@@ -282,8 +338,8 @@ def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:
             add()
 
 
-def _shown(key: str, value: object) -> str:
-    if key == "communities_found" and isinstance(value, bool):
+def _shown(value: object, *, renewed: bool) -> str:
+    if renewed and isinstance(value, bool):
         return "recomputed" if value else "reused"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
@@ -304,7 +360,7 @@ def _add_own_check(page: Page, last: Certificate) -> None:
         "nodes_sha256. A graph of many nodes is a directory NNNNNN instead, and its graph_sha256 "
         "the digest of what sha256sum part-*.parquet prints there. The certificate's own digest "
         "is the field previous of the next certificate; the spends of "
-        f"any w consecutive certificates sum to at most ε. {DIGEST_WORDS}"
+        f"any w consecutive certificates sum to at most ε. {_DIGEST_WORDS}"
     )
     page.paragraph("Save this as check.py beside the published files:")
     page.text(SCRIPT)

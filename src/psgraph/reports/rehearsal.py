@@ -1,7 +1,7 @@
 """Reading a rehearsal: questions in words, verdicts, and which choice suffices.
 
-The verdicts are those of the quality report (`psgraph.reports.verdicts`), so that what a rehearsal
-calls close is what `psgraph compare` will call close.
+The verdicts are those of the quality report, so that what a rehearsal calls close is what
+`psgraph compare` will call close.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, joined, significant
-from psgraph.metrics.groups import METRICS, PAPER_METRICS, MetricInfo
-from psgraph.metrics.limits import limits_of
-from psgraph.reports.verdicts import VERDICTS, verdict_of
+from psgraph.metrics.groups import METRICS, PAPER_METRICS
+from psgraph.metrics.metric import VERDICTS, Metric
 
 if TYPE_CHECKING:
-    from psgraph.trust.rehearsal.results import Cell, Rehearsal
+    from psgraph.trust.rehearsal import Cell, Rehearsal
     from psgraph.trust.rehearsal.template import Shape
 
 __all__ = [
@@ -38,28 +37,28 @@ __all__ = [
     "verdict",
 ]
 
-_CLOSE, _FAIR, _POOR = (word for word, _ in VERDICTS)
+_CLOSE, _FAIR, _POOR = VERDICTS
 
 #: What stands before a number, by verdict.
-MARKS = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
+MARKS: dict[str, str] = {_CLOSE: "●", _FAIR: "◐", _POOR: "○"}
 NOTHING_PRIVATE = (
-    "No private data was read: the numbers come from a public stream, resized to the size that was "
-    "given. They need no protection, and ε and w may be chosen by them."
+    "No private data was read: the numbers come from a public stream, resized to the given size. "
+    "They need no protection, and you may choose ε and w by them."
 )
 CAUTION = "one standard deviation worse than the mean"
 LEGEND = "  ".join(f"{mark} {word}" for word, mark in MARKS.items())
 
 
-_STRETCHED = 3  # factor of the mean degree above which a resized stream is hardly like its template
+_STRETCHED = 3  # factor of the mean degree above which a stream hardly resembles its template
 
 
 @dataclass(frozen=True)
 class Question:
-    """What an analyst asks, and the metric that says how well a release answers it."""
+    """A question of an analyst, and the metric that says how well a release answers it."""
 
     name: str
     words: str
-    metric: MetricInfo
+    metric: Metric
 
 
 QUESTIONS = (
@@ -75,7 +74,7 @@ QUESTIONS = (
 def verdict(cell: Cell, question: Question) -> str | None:
     """Return close, some error or poor; None where the metric has no value."""
     value = cell.mean(question.metric.name)
-    return None if value is None else verdict_of(question.metric, value)[0]
+    return None if value is None else question.metric.limits.verdict(value)
 
 
 def cautious_verdict(cell: Cell, question: Question) -> str | None:
@@ -85,7 +84,7 @@ def cautious_verdict(cell: Cell, question: Question) -> str | None:
     if value is None:
         return None
     worse = value - spread if question.metric.better == "higher" else value + spread
-    return verdict_of(question.metric, worse)[0]
+    return question.metric.limits.verdict(worse)
 
 
 def described(shape: Shape) -> str:
@@ -99,14 +98,14 @@ def described(shape: Shape) -> str:
 
 
 def resemblance(rehearsal: Rehearsal) -> str | None:
-    """A warning where the stream had to be changed so much that it says little; None otherwise."""
+    """A warning if the stream had to be changed so much that it says little; None otherwise."""
     template, shape = rehearsal.template, rehearsal.shape
     stretched = shape.mean_degree / template.mean_degree
     if 1 / _STRETCHED <= stretched <= _STRETCHED:
         return None
     return (
         f"The public stream has a mean degree of {significant(template.mean_degree)}, and "
-        f"{significant(shape.mean_degree)} was asked for: the result is only loosely like either. "
+        f"you requested {significant(shape.mean_degree)}: the result resembles neither closely. "
         "Try a public stream with a mean degree closer to yours."
     )
 
@@ -155,7 +154,7 @@ def smallest_epsilons(
 
 
 def recommendations(rehearsal: Rehearsal) -> list[str]:
-    """For every w, the smallest ε at which no question is poor that can be answered at all.
+    """For every w, the smallest ε at which no answerable question is poor.
 
     Only methods that keep the promise are recommended, and verdicts are cautious.
     """
@@ -179,11 +178,11 @@ def _recommended(window: int, cells: Sequence[Cell]) -> str:
     private = [cell for cell in cells if cell.promise.kept]
     if not private:
         return f"w = {window}: no method that keeps the promise was rehearsed."
-    asked = [each for each in QUESTIONS if any(cautious_verdict(cell, each) for cell in private)]
+    judged = [each for each in QUESTIONS if any(cautious_verdict(cell, each) for cell in private)]
     hopeless = [
-        each for each in asked if all(cautious_verdict(cell, each) == _POOR for cell in private)
+        each for each in judged if all(cautious_verdict(cell, each) == _POOR for cell in private)
     ]
-    answerable = [each for each in asked if each not in hopeless]
+    answerable = [each for each in judged if each not in hopeless]
 
     def rank(cell: Cell) -> tuple[int, float, int]:
         words = [cautious_verdict(cell, each) for each in answerable]
@@ -208,7 +207,7 @@ def _recommended(window: int, cells: Sequence[Cell]) -> str:
 
 
 def _smallest(cells: Sequence[Cell], question: Question) -> str:
-    """The smallest ε from which on a private method is close, or what is reached instead."""
+    """The smallest ε at and above which a private method is close, or what it reaches instead."""
     for wanted, enough in ((_CLOSE, (_CLOSE,)), (_FAIR, (_CLOSE, _FAIR))):
         reached = [cell for cell in _lasting(cells, question, enough) if cell.promise.kept]
         if reached:
@@ -222,7 +221,7 @@ def _lasting(cells: Sequence[Cell], question: Question, enough: Sequence[str]) -
     """The cells that are good enough, as are those of the same method with a larger ε."""
     spoilt: set[str] = set()
     found = []
-    for cell in reversed(cells):  # from the largest ε down
+    for cell in reversed(cells):  # from the largest ε downwards
         if cautious_verdict(cell, question) not in enough:
             spoilt.add(cell.method)
         elif cell.method not in spoilt:
@@ -248,23 +247,23 @@ def _marked(cell: Cell, question: Question) -> str:
     return f"{shown}±{around if question.metric.is_share else around.removeprefix('0')}"
 
 
-def _short(metric: MetricInfo, value: float) -> str:
+def _short(metric: Metric, value: float) -> str:
     scaled = metric.scaled(value)
     return f"{scaled:.0f}" if metric.is_share else f"{scaled:.2f}"
 
 
-def _exact(cell: Cell, metric: MetricInfo) -> str:
+def _exact(cell: Cell, metric: Metric) -> str:
     mean, spread = cell.mean(metric.name), cell.spread(metric.name)
     return metric.number(mean) + ("" if spread is None else f" ± {metric.number(spread)}")
 
 
-def _thresholds(metric: MetricInfo) -> str:
-    limits = limits_of(metric)
+def _thresholds(metric: Metric) -> str:
+    limits = metric.limits
     close, fair = (f"{metric.scaled(each):g}" for each in (limits.close, limits.fair))
     if metric.better == "higher":
         return f"{_name(metric)}: close from {close}, poor below {fair}"
     return f"{_name(metric)}: close up to {close}, poor above {fair}"
 
 
-def _name(metric: MetricInfo) -> str:
+def _name(metric: Metric) -> str:
     return metric.heading[0].upper() + metric.heading[1:]

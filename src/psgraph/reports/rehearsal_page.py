@@ -12,7 +12,6 @@ from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.numbers import count
 from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.metrics.limits import limits_of
 from psgraph.pictures.style import INK, QUIET, WHITE, method_look, quiet
 from psgraph.reports.charts import blank_chart, finish, literal
 from psgraph.reports.page import Page
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psgraph.trust.rehearsal.results import Rehearsal
+    from psgraph.trust.rehearsal import Rehearsal
 
 __all__ = ["check_picture", "draw_rehearsal", "rehearsal_page"]
 
@@ -58,12 +57,12 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
     page.paragraph(NOTHING_PRIVATE, kind="lead")
     warning = resemblance(rehearsal)
     if warning:
-        page.paragraph(warning, verdict="Loosely alike", tone="poor")
-    page.heading("What would suffice")
+        page.paragraph(warning, verdict="Little resemblance", tone="poor")
+    page.heading("What is enough")
     page.bullets(recommendations(rehearsal))
     columns, rows = smallest_epsilons(rehearsal)
-    page.table(columns, rows, caption="The smallest ε from which on each question is close")
-    page.paragraph(f"Both judged {CAUTION}.", kind="note")
+    page.table(columns, rows, caption="The smallest ε at and above which each question is close")
+    page.paragraph(f"Both are judged {CAUTION}.", kind="note")
     for window in rehearsal.windows:
         page.heading(f"Windows of {count(window, 'timestamp')}")
         drawings = []
@@ -115,7 +114,7 @@ def check_picture(path: str | PathLike[str]) -> None:
     if target.suffix.lower() not in (".png", ".svg"):
         raise InvalidArgument(f"a picture is written as .png or .svg, not {target.suffix!r}")
     if target.is_dir() or not target.parent.is_dir():
-        raise OutputError(f"{target} can't be written\nName a file in a directory that is there.")
+        raise OutputError(f"{target} cannot be written\nName a file in an existing directory.")
     require_drawing()
 
 
@@ -170,7 +169,7 @@ def _head(figure: Figure, rehearsal: Rehearsal) -> None:
 
 def _draw(axes: Axes, rehearsal: Rehearsal, window: int, question: Question) -> None:
     """Draw one metric against ε, a line per method."""
-    metric, limits = question.metric, limits_of(question.metric)
+    metric, limits = question.metric, question.metric.limits
     ticks: dict[float, str] = {}
     highest = metric.scaled(limits.fair)
     for method in rehearsal.methods:

@@ -1,35 +1,41 @@
-"""How far to trust releases: the section of the public report, and a page of its own.
+"""How far to trust releases: a section of the public report, and a page of its own.
 
-Made from public releases alone, so both can be published with them.
+Both are made from public releases alone and can be published with them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from math import expm1
 from typing import TYPE_CHECKING
 
-from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, significant
+import numpy as np
+
+from psgraph._runtime.arrays import Floats
+from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, percent, significant
 from psgraph._version import __version__
 from psgraph.pictures.style import method_look
+from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
 from psgraph.reports.page import Page, Tone
-from psgraph.reports.parts import moment
-from psgraph.reports.trust_charts import curve_chart, edges_chart, error_chart
+from psgraph.reports.sections import MOST_MARKERS, moment
 
 if TYPE_CHECKING:
     from psgraph.trust.expected import ExpectedErrors
     from psgraph.trust.intervals import Estimate
-    from psgraph.trust.prediction import Range
+    from psgraph.trust.prediction import Prediction, Range
 
 __all__ = ["add_trust", "trust_page"]
 
+_CURVE = "degree_at_least_"
+_BAND = 0.22  # opacity
 _ANSWERS: dict[str, tuple[str, Tone]] = {
-    "yes": ("Can be told", "good"),
+    "yes": ("Can be answered", "good"),
     "roughly": ("Roughly", "fair"),
-    "unclear": ("Unclear", "fair"),
-    "no": ("Can't be told", "poor"),
-    "unknown": ("Can't be predicted", "fair"),
+    "unclear": ("Uncertain", "fair"),
+    "no": ("Cannot be answered", "poor"),
+    "unknown": ("Cannot be predicted", "fair"),
     "never": ("Never", "poor"),
 }
 _TITLE = "How far to trust this"
@@ -84,7 +90,7 @@ def add_trust(page: Page, found: ExpectedErrors, *, folded: bool = False) -> Non
     page.paragraph(
         "The method was run again on the published graphs, as if they were the originals, with "
         f"fresh noise of the same size ({count(found.repetitions, 'time')}, seed {found.seed}). "
-        "What that changes shows how far such graphs are from their originals"
+        "How much that changes them shows how far such graphs are from their originals"
         + (
             ", after a correction that was learned and checked on public streams. No private data "
             "and no budget were used."
@@ -100,15 +106,15 @@ def add_trust(page: Page, found: ExpectedErrors, *, folded: bool = False) -> Non
         word, tone = _ANSWERS[verdict.answer]
         page.paragraph(verdict.reason, verdict=f"{verdict.question} {word}", tone=tone)
     page.figures(
-        [curve_chart(found), edges_chart(found)],
-        caption="Line: as published. Band: where the true value should lie, with a probability of "
-        "90 %. First: share of nodes with at least the given degree at "
+        [_curve_chart(found), _edges_chart(found)],
+        caption="Line: as published. Band: 90 % interval of the true value. First: share of nodes "
+        "with at least the given degree at "
         f"{moment(found.timestamps - 1, found.times[-1])}, on logarithmic axes. Second: edges over "
         f"time, the band {found.statistics['edges'].source}.",
     )
     page.paragraph(
-        "A band holds for each timestamp and each point by itself. It is a prediction: it rests on "
-        "streams that psgraph was tried on, and a stream of another kind may behave differently.",
+        "A band holds for each timestamp and each point separately. It is a prediction, based on "
+        "the streams that psgraph was tested on; other streams may behave differently.",
         kind="note",
     )
     if folded:
@@ -122,8 +128,8 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
         columns,
         rows,
         numeric=(1,),
-        caption="Means over time. ↑ higher is better, ↓ lower is better. A metric that psgraph "
-        "tried and could not predict for this method says so instead of a number.",
+        caption="Means over time. ↑ higher is better, ↓ lower is better. Where tests found the "
+        "predictions of a metric to be wrong for this method, the table says so.",
     )
     last = found.timestamps - 1
     page.table(
@@ -144,9 +150,9 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
 
 
 def _add_over_time(page: Page, found: ExpectedErrors) -> None:
-    """Add charts of the paper's metrics, as far as they can be predicted at single timestamps."""
+    """Add charts of those of the paper's metrics that can be predicted at single timestamps."""
     drawings = [
-        error_chart(found, each)
+        _error_chart(found, each)
         for each in islice(found.errors.values(), _PAPER_METRICS)
         if sum(one is not None for one in each.over_time) > 1
     ]
@@ -170,5 +176,94 @@ def _number(estimate: Estimate, value: float | None) -> str:
 
 def _interval(estimate: Estimate, found: Range | None) -> str:
     if found is None:
-        return "can't be predicted" if estimate.status == "unpredictable" else NO_VALUE
+        return "cannot be predicted" if estimate.status == "unpredictable" else NO_VALUE
     return f"{_number(estimate, found.low)} to {_number(estimate, found.high)}"
+
+
+def _edges_chart(found: ExpectedErrors) -> tuple[Drawing, str]:
+    """The number of edges over time with its band, and a description."""
+    estimate = found.statistics["edges"]
+    figure, axes = blank_chart("number of edges")
+    colour = method_look(found.method).colour
+    at = np.arange(found.timestamps)
+    published = np.array([np.nan if each is None else each for each in estimate.released])
+    low, high = _ends(estimate.ranges)
+    if found.timestamps == 1:
+        axes.errorbar(at, published, yerr=[published - low, high - published], color=colour, lw=1.4)
+    axes.fill_between(at, low, high, color=colour, alpha=_BAND, linewidth=0, label="90 % interval")
+    marker = "o" if found.timestamps <= MOST_MARKERS else ""
+    axes.plot(
+        at, published, color=colour, linewidth=1.8, marker=marker, markersize=3.2, label="published"
+    )
+    top = np.nanmax([1.0, *published[~np.isnan(published)], *high[~np.isnan(high)]])
+    axes.set_ylim(0, 1.1 * top)
+    axes.yaxis.set_major_formatter(lambda edges, _: f"{edges:,.0f}")
+    axes.legend(loc="lower left", handlelength=1.6)
+    name_times(axes, found.times)
+    return finish(figure), f"Edges over time with their band: {_last_words(estimate.ranges)}."
+
+
+def _curve_chart(found: ExpectedErrors) -> tuple[Drawing, str]:
+    """The degree curve of the last timestamp with its band, and a description."""
+    last = found.timestamps - 1
+    nodes = max(found.nodes[last], 1)
+    points = [
+        (int(name.removeprefix(_CURVE)), each.released[last], each.ranges[last])
+        for name, each in found.statistics.items()
+        if name.startswith(_CURVE) and each.released[last]
+    ]
+    degrees = np.array([degree for degree, *_ in points], dtype=np.float64)
+    shares = np.array([share or np.nan for _, share, _ in points]) / nodes
+    low, high = (np.minimum(each / nodes, 1.0) for each in _ends([band for *_, band in points]))
+    figure, axes = blank_chart("degree curve")
+    colour = method_look(found.method).colour
+    axes.set(xscale="log", yscale="log")
+    least = 0.5 / nodes
+    axes.set(xlim=(0.85, 1.3 * max([8.0, *degrees])), ylim=(least, 1.5))
+    axes.minorticks_off()
+    axes.fill_between(
+        *(degrees, np.maximum(low, least), high),
+        color=colour,
+        alpha=_BAND,
+        linewidth=0,
+        label="90 % interval",
+    )
+    axes.plot(degrees, shares, color=colour, linewidth=1.8, label="published")
+    axes.xaxis.set_major_formatter(lambda degree, _: f"{degree:,g}")
+    axes.yaxis.set_major_formatter(percent)
+    axes.set_xlabel("degree")
+    axes.legend(loc="lower left", handlelength=1.6)
+    when = moment(last, found.times[last])
+    return finish(figure), f"Degree curve at {when} with its band."
+
+
+def _error_chart(found: ExpectedErrors, prediction: Prediction) -> tuple[Drawing, str]:
+    """A predicted error over time with its band, and a description."""
+    metric = prediction.metric
+    title = metric.words if metric.is_share else metric.heading  # ticks have the per cent sign
+    figure, axes = blank_chart(f"{title} {metric.arrow}")
+    colour = method_look(found.method).colour
+    at = np.arange(found.timestamps)
+    low, high = _ends(prediction.over_time)
+    centre = np.array([np.nan if each is None else each.value for each in prediction.over_time])
+    axes.fill_between(at, low, high, color=colour, alpha=_BAND, linewidth=0)
+    axes.plot(at, centre, color=colour, linewidth=1.8)
+    top = 1.05 if metric.better == "higher" else 1.15 * max(float(np.nanmax(high)), 0.01)
+    axes.set_ylim(min(0.0, float(np.nanmin(low))), top)
+    if metric.is_share:
+        axes.yaxis.set_major_formatter(percent)
+    name_times(axes, found.times)
+    return finish(figure), f"{metric.words} over time: predicted, with its band."
+
+
+def _ends(ranges: Sequence[Range | None]) -> tuple[Floats, Floats]:
+    low = np.array([np.nan if each is None else each.low for each in ranges])
+    return low, np.array([np.nan if each is None else each.high for each in ranges])
+
+
+def _last_words(ranges: Sequence[Range | None]) -> str:
+    there = [each for each in ranges if each is not None]
+    if not there:
+        return "it cannot be predicted for this method"
+    low, high = significant(there[-1].low), significant(there[-1].high)
+    return f"{low} to {high} at the last of {count(len(there), 'timestamp')}"

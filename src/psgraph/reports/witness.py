@@ -1,11 +1,11 @@
-"""Collect what a quality report shows while graphs are being compared."""
+"""What a quality report shows of the graphs, collected while they are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from psgraph.reports.parts import chosen_timestamps
+from psgraph.reports.sections import chosen_timestamps
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot, SyntheticGraph

@@ -1,31 +1,49 @@
-"""The application: routers, errors and the guard, around one service."""
+"""The application of a service, and the server that runs it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from types import FrameType
 
-from fastapi import FastAPI
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from psgraph._version import __version__
-from psgraph.service.api import (
-    administration,
-    operations,
-    oversight,
-    posting,
-    releases,
-    streams,
-    unknown,
-)
-from psgraph.service.guard import Guard
-from psgraph.service.pages.dashboard import add_pages
-from psgraph.service.problems import add_handlers
+from psgraph.errors import InvalidArgument, OutputError
+from psgraph.service.api import administration, oversight, releases, streams
+from psgraph.service.middleware import Guard
+from psgraph.service.pages import add_pages
+from psgraph.service.problems import add_handlers, log
 from psgraph.service.service import Service
 from psgraph.service.settings import Settings
 
-__all__ = ["PREFIX", "create_app"]
+__all__ = ["PREFIX", "create_app", "serve"]
 
 PREFIX = "/api/v1"
+
+PROXIES = "127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd00::/8"
+"""Addresses of proxies whose ``X-Forwarded-For`` is trusted; any client could send that header."""
+
+_GRACE = 20  # seconds for requests in progress
+
+unknown = APIRouter(include_in_schema=False)
+
+
+@unknown.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
+async def refuse_unknown(request: Request, path: str) -> None:
+    """Refuse an address below the prefix: 405 if it takes other methods, otherwise 404.
+
+    Without it such an address would get a page instead of an error in JSON.
+    """
+    del path
+    known = any(route.matches(request.scope)[0] == Match.PARTIAL for route in request.app.routes)
+    raise HTTPException(405 if known else 404)
 
 
 def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
@@ -34,7 +52,7 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
     Parameters
     ----------
     service
-        An opened service; one is opened on the directory of the settings unless given.
+        A service that is already open; by default one is opened on the settings' directory.
     """
     opened = Service(settings) if service is None else service
 
@@ -50,7 +68,7 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
     app = FastAPI(
         title="psgraph",
         version=__version__,
-        description="Publish graph streams under w-event edge differential privacy.",
+        description="Publish graph streams under w-event differential privacy.",
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
@@ -58,16 +76,88 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
     )
     app.state.service = opened
     add_handlers(app)
-    app.include_router(operations.router)
+    app.include_router(administration.operations)
     for router in (
         streams.router,
-        posting.router,
+        streams.posting,
         releases.router,
         oversight.router,
         administration.router,
+        unknown,  # last: it matches every address
     ):
         app.include_router(router, prefix=PREFIX)
-    app.include_router(unknown.router, prefix=PREFIX)
     add_pages(app)
     app.add_middleware(Guard, service=opened)
     return app
+
+
+class _Server(uvicorn.Server):
+    """A server that exits with code 0 on a signal; uvicorn would raise the signal again."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop after the requests in progress; on a second Ctrl-C stop without waiting."""
+        del frame
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+def serve(service: Service, settings: Settings, *, announce: Callable[[str], object]) -> None:
+    """Answer requests until SIGINT or SIGTERM, then finish what is in progress.
+
+    Parameters
+    ----------
+    announce
+        Called with the address once connections are accepted.
+    """
+    try:
+        listening = _listen(settings)
+        app = create_app(settings, service)
+        config = uvicorn.Config(
+            app,
+            log_level="critical",  # psgraph writes its own log, without addresses and queries
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            ssl_certfile=None if settings.tls_cert is None else str(settings.tls_cert),
+            ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
+            proxy_headers=settings.behind_proxy,
+            forwarded_allow_ips=PROXIES,
+            timeout_graceful_shutdown=_GRACE,
+            h11_max_incomplete_event_size=64 * 1024,
+        )
+        server = _Server(config)
+        config.load()
+    except (ssl.SSLError, FileNotFoundError, PermissionError):
+        service.stop()
+        raise InvalidArgument(
+            "the TLS certificate and key can't be used\n"
+            "Give a matching pair of PEM files with --tls-cert and --tls-key."
+        ) from None
+    except BaseException:
+        service.stop()
+        raise
+    host, port = listening.getsockname()[:2]
+    scheme = "https" if settings.tls_cert is not None else "http"
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"{scheme}://{shown}:{port}")
+    log("started")
+    server.run(sockets=[listening])
+    log("stopped")
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # Without the protocol asyncio leaves Nagle's algorithm on, which costs 40 ms per response.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((settings.host, settings.port))
+        listening.listen(1024)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or "the port is out of range"
+        raise OutputError(
+            f"can't listen on {settings.host}, port {settings.port}: {reason}\n"
+            "Choose another address (--host) or port (--port); port 0 picks a free one."
+        ) from None
+    return listening

@@ -1,9 +1,9 @@
 """The audit log: append-only, and chained so that no entry can change unnoticed.
 
-Each entry's digest covers its content and the digest before it. Whoever notes the head can tell
-later that nothing up to it was changed or removed. There are two logs: *main*, for auditors, and
-*events*, which has every post of events. The number and times of those posts may depend on private
-edges, so it is shown to curators only.
+Each entry's digest covers its content and the previous digest. An auditor who notes the head can
+check later that nothing up to it was changed or removed. There are two logs: *main*, for auditors,
+and *events*, with every post of events. The number and times of those posts may depend on private
+edges, so only curators see it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from psgraph.service.clock import now_text
 from psgraph.service.database import Database
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
-from psgraph.service.schemas import AuditEntry, AuditVerification
+from psgraph.service.schemas import AuditEntry, AuditPage, AuditVerification
 
 __all__ = ["SERVICE", "AuditLog", "LogName"]
 
@@ -42,7 +42,7 @@ class AuditLog:
         outcome: str = "done",
         log: LogName = "main",
     ) -> None:
-        """Append an entry; durable when this returns. Public words only."""
+        """Append an entry; durable when this returns. All values are public."""
         with self._database.transaction() as connection:
             last = connection.execute(
                 "SELECT number, digest FROM audit WHERE log = ? ORDER BY number DESC LIMIT 1",
@@ -77,7 +77,7 @@ class AuditLog:
         timestamp: int | None = None,
         log: LogName = "main",
     ) -> Iterator[None]:
-        """Record what is refused in the block, by its code; the block records what is done."""
+        """Record a refusal in the block by its code; the block itself records a success."""
         try:
             yield
         except Refusal as refusal:
@@ -91,6 +91,25 @@ class AuditLog:
             )
             raise
 
+    def page(self, caller: Identity, log: LogName, *, before: int | None, limit: int) -> AuditPage:
+        """Return the entries of a log that a caller may see.
+
+        A token that is limited to some streams sees only the entries about those.
+        """
+        if log == "events" and caller.role != "curator":
+            raise Refusal(
+                403,
+                "forbidden",
+                "The number of posts of events may depend on private data.",
+                "Use a curator's token.",
+            )
+        streams = None if caller.streams is None else sorted(caller.streams)
+        return AuditPage(
+            entries=self.entries(log, before=before, limit=limit, streams=streams),
+            total=self.count(log, streams=streams),
+            head=self.head(log),
+        )
+
     def entries(
         self,
         log: LogName = "main",
@@ -99,7 +118,7 @@ class AuditLog:
         limit: int = 100,
         streams: Collection[str] | None = None,
     ) -> list[AuditEntry]:
-        """Return entries, newest first; those of some streams only if these are given."""
+        """Return entries, newest first; only those about `streams` if given."""
         rows = self._database.rows(
             f"SELECT content, digest FROM audit WHERE log = ? AND number < ? {_about(streams)}"
             "ORDER BY number DESC LIMIT ?",
@@ -108,7 +127,7 @@ class AuditLog:
         return [AuditEntry(**json.loads(content), digest=digest) for content, digest in rows]
 
     def count(self, log: LogName, *, streams: Collection[str] | None = None) -> int:
-        """Return how many entries there are, or how many are about some streams."""
+        """Return the number of entries, or of those about `streams`."""
         row = self._database.row(
             f"SELECT count(*) FROM audit WHERE log = ? {_about(streams)}", (log, *(streams or ()))
         )
@@ -122,7 +141,7 @@ class AuditLog:
         return _START if last is None else str(last[0])
 
     def verify(self, log: LogName = "main", *, known_head: str | None = None) -> AuditVerification:
-        """Check every link of a chain, and that it still contains a head that was noted before."""
+        """Check every link of a chain, and that it still contains a head noted earlier."""
         before, problem = _START, None
         seen = known_head in (None, _START)
         rows: list[tuple[Any, ...]] = self._database.rows(
@@ -137,7 +156,7 @@ class AuditLog:
                 break
             before, seen = digest, seen or digest == known_head
         if problem is None and not seen:
-            problem = "the log does not contain the head that was noted: entries were removed"
+            problem = "the log does not contain the head noted earlier: entries were removed"
         return AuditVerification(
             ok=problem is None, entries=len(rows), head=before, problem=problem
         )

@@ -1,4 +1,4 @@
-"""Moments as the service writes them: UTC, to the second."""
+"""The clock of the service: moments in UTC, to the second."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ __all__ = ["after_days", "moment_text", "now", "now_text"]
 
 
 def now() -> float:
-    """Return the present in seconds since 1970."""
+    """Return the current time in seconds since 1970."""
     return datetime.now(UTC).timestamp()
 
 
 def now_text() -> str:
-    """Return the present as text."""
+    """Return the current time as text."""
     return moment_text(now())
 
 
 def moment_text(seconds: float) -> str:
-    """Return a moment in ISO form, in UTC. Such texts sort by time.
+    """Return a moment in UTC in ISO format, so that texts sort by time.
 
     >>> moment_text(0)
     '1970-01-01T00:00:00Z'
@@ -27,5 +27,5 @@ def moment_text(seconds: float) -> str:
 
 
 def after_days(days: float) -> str:
-    """Return the moment that many days from now."""
+    """Return the moment `days` from now."""
     return moment_text(now() + timedelta(days=days).total_seconds())

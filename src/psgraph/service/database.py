@@ -1,7 +1,7 @@
-"""The database of the service: tokens, streams, the queue and the audit log. No private edges.
+"""The database of the service: tokens, streams, the queue and the audit log; no private edges.
 
 One SQLite file, one writer at a time; a change is durable when its transaction ends. Private
-uploads and events are in the directories of their streams, never here.
+uploads and events are in the directories of their streams.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 """
 
 MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
-"""What brings a database from version i to version i + 1."""
+"""The scripts that bring a database from version i to version i + 1."""
 
 
 class Database:
-    """A SQLite file that threads share: one writes at a time, one reads meanwhile.
+    """A SQLite file shared by threads: one writes at a time, while one reads.
 
     Parameters
     ----------
     path
-        Begun if it does not exist; readable by its owner only.
+        Created if it does not exist; only its owner can read it.
     migrations
         Scripts that bring the file up to date, one for each version.
     """
@@ -79,7 +79,9 @@ class Database:
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if application not in (0, APPLICATION) or (application == 0 and version):
-            raise LedgerError(f"{self.path} is a database of another program\nMove it away.")
+            raise LedgerError(
+                f"{self.path} is a database of another program\nMove it to another directory."
+            )
         if version > len(migrations):
             raise LedgerError(
                 f"{self.path} was written by a newer version of psgraph\nInstall that version."
@@ -91,7 +93,7 @@ class Database:
             )
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a result. Reading does not wait for a writer's disk."""
+        """Return all rows of a result. Reading does not wait for a writer."""
         if self._writer == threading.get_ident():
             return self._connection.execute(query, values).fetchall()
         with self._reading:
@@ -103,7 +105,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run a block in one transaction, durable when the block is left; may be nested."""
+        """Run a block in one transaction, durable at the end of the block; may be nested."""
         with self._lock:
             if self._writer is not None:
                 yield self._connection
@@ -114,14 +116,14 @@ class Database:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.OperationalError):  # SQLite may have done it
+                with suppress(sqlite3.OperationalError):  # SQLite may have rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
             finally:
                 self._writer = None
 
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
-        """Run one statement in a transaction of its own."""
+        """Run one statement in its own transaction."""
         with self.transaction() as connection:
             connection.execute(statement, values)
 

@@ -1,4 +1,7 @@
-"""The export for analysts and the public report, made once per release and kept."""
+"""The export for analysts and the public report, made once per release and cached.
+
+Privacy: both are functions of published files.
+"""
 
 from __future__ import annotations
 
@@ -29,30 +32,27 @@ SANDBOX = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; sandbox allow-downloads"
 )
-"""For reports, which carry their style and pictures inside and no script."""
+"""The content security policy of reports, which embed their style and pictures, no script."""
 
 DRAWING = threading.Lock()
-"""Held while pictures are drawn: matplotlib is not made for threads."""
+"""Held while pictures are drawn: matplotlib is not thread-safe."""
 
 
 def export_file(service: Service, stream: Stream, format: str) -> Response:
-    """Return everything public of a stream as a ZIP archive, verified before it is packed.
-
-    Privacy: a function of published files.
-    """
+    """Return all public files of a stream as a ZIP archive, verified before it is packed."""
     path = _made(service, stream, f"{format}.zip", lambda to: _pack(stream, format, to))
     return FileResponse(path, media_type="application/zip", filename=f"{stream.name}-{format}.zip")
 
 
 def report_page(service: Service, stream: Stream) -> Response:
-    """Return the public report. Privacy: a function of published files."""
+    """Return the public report."""
     path = _made(service, stream, "report.html", lambda to: _draw(stream, to))
     headers = {"Content-Security-Policy": SANDBOX}
     return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)
 
 
 def _made(service: Service, stream: Stream, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a file of the current state of a stream, made now if it is not there yet."""
+    """Return a cached file for the current state of a stream; make it if it is missing."""
     released = len(stream.shelf.certificates())
     if not released:
         raise Refusal(

@@ -1,18 +1,24 @@
-"""The private data of a stream between acceptance and release: snapshots, events, originals.
+"""What a stream has accepted and not yet released: the queue, snapshots, events, originals.
 
-Everything is in a directory that only its owner can open, and on the disk before a post is
-answered. A snapshot is deleted once it is sealed and released, unless the terms keep originals for
-comparisons. Files hold ids in canonical order, so equal data give equal bytes.
+The queue holds public facts and keyed digests, in the database of the service. The private data of
+a stream are in a directory that only its owner can open, and on disk before a post is answered. A
+snapshot is deleted once it is sealed and released, unless the terms keep originals for comparisons.
+Files hold ids in canonical order, so equal data give equal bytes.
 """
 
 from __future__ import annotations
 
+import hmac
+import os
 import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,7 +27,126 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.tables import from_columns
 from psgraph.service.database import Database
 
-__all__ = ["Inbox"]
+__all__ = ["Entry", "Inbox", "Marks", "Queue", "QueueState"]
+
+QueueState = Literal["queued", "released", "refused"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A timestamp that was posted.
+
+    Attributes
+    ----------
+    mark
+        A keyed digest that recognises its data; None if there were none.
+    file
+        The stored snapshot, until it is released.
+    reason
+        Why it was refused.
+    """
+
+    timestamp: int
+    time: str | None
+    state: QueueState
+    mark: bytes | None = None
+    file: str | None = None
+    reason: str | None = None
+
+
+_COLUMNS = "timestamp, time, state, mark, file, reason"
+
+
+class Queue:
+    """Which timestamps of all streams are accepted, released or refused."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, stream: str, timestamp: int) -> Entry | None:
+        """Return the entry of a timestamp."""
+        row = self._database.row(
+            f"SELECT {_COLUMNS} FROM queue WHERE stream = ? AND timestamp = ?", (stream, timestamp)
+        )
+        return None if row is None else Entry(*row)
+
+    def put(self, stream: str, entry: Entry) -> None:
+        """Add or replace an entry; durable when this returns."""
+        self._database.write(
+            "INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                stream,
+                entry.timestamp,
+                entry.time,
+                entry.state,
+                entry.mark,
+                entry.file,
+                entry.reason,
+            ),
+        )
+
+    def queued(self, stream: str) -> list[Entry]:
+        """Return the entries of a stream that wait for the worker, in order."""
+        rows = self._database.rows(
+            f"SELECT {_COLUMNS} FROM queue WHERE stream = ? AND state = 'queued' "
+            "ORDER BY timestamp",
+            (stream,),
+        )
+        return [Entry(*row) for row in rows]
+
+    def files(self, stream: str) -> set[str]:
+        """Return the names of the stored snapshots that entries refer to."""
+        rows = self._database.rows(
+            "SELECT file FROM queue WHERE stream = ? AND file IS NOT NULL", (stream,)
+        )
+        return {str(file) for (file,) in rows}
+
+
+_KEY_BYTES = 32
+
+
+class Marks:
+    """Keyed digests that recognise data that were posted before.
+
+    A plain digest could be tested against guessed graphs. Neither the key nor the digests leave
+    the directory of the service.
+
+    Parameters
+    ----------
+    path
+        The file of the key, created at the first start.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            write_whole(path, os.urandom(_KEY_BYTES), owner_only=True)
+        self._key = path.read_bytes()
+
+    def of_snapshot(self, stream: str, snapshot: Snapshot) -> bytes:
+        """Return the digest of a snapshot: its time and edges by id, independent of the roster."""
+        mark = hmac.new(self._key, f"snapshot {stream} {snapshot.time}\n".encode(), "sha256")
+        for ids in snapshot.to_ids():
+            if snapshot.roster.strings:
+                for name in ids.tolist():
+                    mark.update(name.encode() + b"\0")
+            else:
+                mark.update(np.ascontiguousarray(ids, dtype="<i8").data)
+            mark.update(b"\n")
+        return mark.digest()
+
+    def of_file(self, stream: str, path: Path) -> bytes:
+        """Return the digest of a file posted to a stream."""
+        mark = hmac.new(self._key, f"file {stream}\n".encode(), "sha256")
+        with path.open("rb") as file:
+            while piece := file.read(1 << 20):
+                mark.update(piece)
+        return mark.digest()
+
+    @staticmethod
+    def same(first: bytes | None, second: bytes) -> bool:
+        """Whether two digests are equal, in constant time."""
+        return first is not None and hmac.compare_digest(first, second)
+
 
 _EVENTS = (
     """
@@ -63,7 +188,7 @@ class Inbox:
         return name
 
     def load(self, name: str, roster: Roster | None, *, time: str) -> Snapshot:
-        """Read a stored snapshot over the roster of now; without one, over its own nodes."""
+        """Read a stored snapshot over the current roster; without one, over its own nodes."""
         return _snapshot([pq.read_table(self._uploads / name)], roster, time)
 
     def remove(self, name: str) -> None:
@@ -71,7 +196,7 @@ class Inbox:
         (self._uploads / name).unlink(missing_ok=True)
 
     def clear_except(self, names: set[str]) -> None:
-        """Delete files that no accepted post refers to: their post was interrupted."""
+        """Delete files of interrupted posts, to which no queue entry refers."""
         for file in self._uploads.iterdir():
             if file.name not in names:
                 file.unlink(missing_ok=True)
@@ -79,7 +204,7 @@ class Inbox:
     # ---- events ----
 
     def add_events(self, key: str, mark: bytes, pieces: Sequence[tuple[int, Snapshot]]) -> None:
-        """Store the events of one post durably, all or none, by timestamp."""
+        """Store the events of one post by timestamp: durably, all or none."""
         with self._events.transaction() as connection:
             connection.execute("INSERT INTO posts VALUES (?, ?, ?)", (key, mark, time.time()))
             for timestamp, snapshot in pieces:
@@ -98,7 +223,7 @@ class Inbox:
         return _snapshot(tables, roster, time)
 
     def forget_events(self, before: int) -> None:
-        """Delete the events of all timestamps before one, and old idempotency keys."""
+        """Delete the events of all timestamps below `before`, and old idempotency keys."""
         with self._events.transaction() as connection:
             connection.execute("DELETE FROM events WHERE timestamp < ?", (before,))
             connection.execute("DELETE FROM posts WHERE at < ?", (time.time() - _KEYS_KEPT,))
@@ -122,7 +247,7 @@ class Inbox:
         return _snapshot([table], roster, time)
 
     def purge(self, days: float) -> Iterator[int]:
-        """Delete originals older than some days; yield their timestamps."""
+        """Delete originals older than `days`; yield their timestamps."""
         limit = time.time() - days * 86_400
         for timestamp in self.originals():
             file = self._originals / f"{timestamp:06d}.parquet"
@@ -146,7 +271,7 @@ def _snapshot(tables: Sequence[pa.Table], roster: Roster | None, time: str | Non
     return from_columns(
         edges.column("u"),
         edges.column("v"),
-        kind=Snapshot,
+        graph_type=Snapshot,
         roster=roster,
         roster_from_edges=roster is None,
         time=time,

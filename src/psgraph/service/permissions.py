@@ -23,15 +23,15 @@ PERMISSIONS: dict[Action, frozenset[RoleName]] = {
     "create": frozenset({"curator"}),
     "tokens": frozenset({"curator"}),
 }
-"""Which roles may take which action; the only table of it."""
+"""Which roles may take which action; the only such table."""
 
 UNLIMITED_ONLY: frozenset[Action] = frozenset({"create", "tokens"})
-"""Actions on the whole service, closed to a token that is limited to some streams."""
+"""Actions on the whole service, not allowed to a token that is limited to some streams."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who asks.
+    """A caller.
 
     Attributes
     ----------

@@ -1,14 +1,20 @@
-"""Errors over HTTP: one shape, one size, and nothing private.
+"""Errors over HTTP and log lines: one shape, one size, and nothing private in either.
 
 Every error is ``{"error": code, "message": fact, "remedy": what to do}``, padded with blanks so
-that its size says nothing. Messages about uploads are constant: what is wrong with private data is
-told by a preview only, to the curator.
+that its size reveals nothing. Messages about uploads are constant: only a preview says what is
+wrong with private data, and only to the curator.
+
+The log is one line of JSON for each event, on standard error. A line holds public values: names of
+streams and routes, timestamps, status codes. It never holds a query string, a body, a token, an
+address, or the text of an unexpected error.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,17 +31,29 @@ from psgraph.errors import (
     PsgraphError,
     VerificationFailed,
 )
-from psgraph.service.logs import log
+from psgraph.service.clock import now_text
 
 __all__ = [
     "Refusal",
     "add_handlers",
     "as_refusal",
+    "internal",
+    "log",
     "places_of",
     "problem",
     "refusal_of",
     "unavailable",
 ]
+
+_LOCK = threading.Lock()
+
+
+def log(event: str, **facts: str | float | None) -> None:
+    """Write one line of the log."""
+    line = json.dumps({"at": now_text(), "event": event, **facts}, ensure_ascii=False)
+    with _LOCK:
+        print(line, file=sys.stderr, flush=True)
+
 
 SIZE = 1024
 """Errors are padded to a multiple of this many bytes."""
@@ -75,20 +93,20 @@ _BY_STATUS = {
     404: ("not_found", "There is nothing at this address.", "Check the address."),
     405: (
         "method_not_allowed",
-        "This address does not take this method.",
-        "See /api/v1/openapi.json for what it takes.",
+        "This address does not support this method.",
+        "See /api/v1/openapi.json for the methods it supports.",
     ),
     413: ("too_large", "The request is too large.", "Send less."),
 }
 
 
 def refusal_of(status: int, headers: Mapping[str, str] | None = None) -> Refusal:
-    """Return the refusal that a bare status stands for."""
+    """Return the refusal for a bare status code."""
     return Refusal(status, *_BY_STATUS.get(status, _BY_STATUS[400]), headers)
 
 
 def as_refusal(error: PsgraphError) -> Refusal:
-    """Turn an error of the library about public parameters or files into a refusal."""
+    """Turn a library error about public parameters or files into a refusal."""
     message, _, remedy = str(error).partition("\n")
     remedy = " ".join(remedy.split()) or "Check the request."
     if isinstance(error, BudgetExceeded):
@@ -99,7 +117,7 @@ def as_refusal(error: PsgraphError) -> Refusal:
         return Refusal(
             500,
             "verification_failed",
-            "A published file is not as it was published.",
+            "A published file has changed since it was published.",
             "Ask the operator to run psgraph verify on the stream's directory.",
         )
     if isinstance(error, LedgerBusy | OutputError):
@@ -108,18 +126,28 @@ def as_refusal(error: PsgraphError) -> Refusal:
 
 
 def unavailable() -> Refusal:
-    """Return the refusal when files can't be read or written: a full disk, a lock."""
+    """Return the refusal when files can't be read or written, such as on a full disk."""
     return Refusal(
         503,
         "unavailable",
-        "The files of the service can't be used now.",
-        "Try again later; the operator finds the reason in the log.",
+        "The service can't use its files at the moment.",
+        "Try again later; the log tells the operator why.",
         {"Retry-After": "10"},
     )
 
 
+def internal() -> Refusal:
+    """Return the refusal after an unexpected error."""
+    return Refusal(
+        500,
+        "internal",
+        "The service failed because of a bug in psgraph.",
+        "Try again. If it fails again, ask the operator to look at the log.",
+    )
+
+
 def add_handlers(app: FastAPI) -> None:
-    """Have every error of an application take the one shape."""
+    """Give every error of an application the same shape."""
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, error: Refusal) -> Response:
@@ -145,8 +173,8 @@ def add_handlers(app: FastAPI) -> None:
             Refusal(
                 422,
                 "invalid",
-                f"The request is not of the expected form: {_places(error)}.",
-                "See /api/v1/openapi.json for the form.",
+                f"These parts of the request are not valid: {_places(error)}.",
+                "See /api/v1/openapi.json for the expected form.",
             )
         )
 
@@ -159,26 +187,19 @@ def add_handlers(app: FastAPI) -> None:
     async def broken(request: Request, error: Exception) -> Response:
         del request
         log("internal_error", error=type(error).__name__, places=places_of(error))
-        return problem(
-            Refusal(
-                500,
-                "internal",
-                "The service failed; this is a fault of psgraph.",
-                "Try again. If it stays, ask the operator to look at the log.",
-            )
-        )
+        return problem(internal())
 
 
 def places_of(error: BaseException) -> str:
-    """Return where an error happened: lines of code, never its text, which may hold anything."""
+    """Return where an error happened: lines of code, never its text, which may be private."""
     frames = traceback.extract_tb(error.__traceback__)[-6:]
     return " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
 
 
 def _places(error: RequestValidationError) -> str:
-    """Name the fields that are wrong; never what was sent."""
+    """Name the invalid fields, never their values."""
     known = []
     for each in error.errors()[:5]:
         place = ".".join(str(part) for part in each["loc"][:2])
-        known.append("a field that is not known" if each["type"] == "extra_forbidden" else place)
+        known.append("an unknown field" if each["type"] == "extra_forbidden" else place)
     return ", ".join(dict.fromkeys(known))

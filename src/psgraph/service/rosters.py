@@ -1,4 +1,4 @@
-"""The public node list of a stream. It can grow and never shrinks."""
+"""The public node list of a stream, which can grow and never shrinks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import RosterView
 from psgraph.service.uploads import Upload
+from psgraph.streams.nodes import Nodes
 from psgraph.streams.rosters import TimedRoster, read_roster
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["StoredRoster", "replace_roster"]
+__all__ = ["StoredRoster", "nodes_of", "replace_roster"]
 
 
 class StoredRoster:
@@ -39,7 +40,7 @@ class StoredRoster:
         return self._roster
 
     def grow(self, roster: Roster) -> int:
-        """Replace the roster by a larger one; return how many nodes are new."""
+        """Replace the roster with a larger one; return how many nodes are new."""
         with self._lock:
             before = self._roster
             if before is not None and len(before):
@@ -55,20 +56,20 @@ def replace_roster(service: Service, stream: Stream, upload: Upload, by: Identit
         raise Refusal(
             409,
             "roster_from_edges",
-            "The nodes of this stream are those that have an edge, as declared at its creation.",
-            "Create another stream with roster 'list' to give a node list.",
+            "The nodes of this stream are taken from its edges, as declared at its creation.",
+            "Create a stream with roster 'list' to use a node list.",
         )
     try:
         roster = read_roster(upload.path)
-    except PsgraphError as error:  # the list is public, so what is wrong with it can be said
+    except PsgraphError as error:  # the list is public, so the message may describe it
         message, _, remedy = str(error).replace(upload.path.name, "the file").partition("\n")
-        raise Refusal(422, "bad_roster", message, remedy or "Send one id a row.") from None
+        raise Refusal(422, "bad_roster", message, remedy or "Send one id per row.") from None
     if isinstance(roster, TimedRoster):
         raise Refusal(
             422,
             "timed_roster",
             "The service takes a plain list of nodes, without the columns from and until.",
-            "Send the ids only. A node counts from the next release after it was added.",
+            "Send the ids only. A new node is part of the next release and all later ones.",
         )
     if len(roster) == 0:
         raise Refusal(422, "bad_roster", "The node list is empty.", "Send at least one id.")
@@ -79,11 +80,25 @@ def replace_roster(service: Service, stream: Stream, upload: Upload, by: Identit
     return RosterView(nodes=len(roster), added=added)
 
 
+def nodes_of(stream: Stream) -> Nodes:
+    """Return the nodes of a stream; refuse a stream that still lacks its node list."""
+    if stream.terms.roster == "edges":
+        return Nodes.choose(None, roster_from_edges=True)
+    if stream.roster.now is None:
+        raise Refusal(
+            409,
+            "no_roster",
+            "The stream has no node list yet.",
+            "Send the public list of nodes with PUT /roster first.",
+        )
+    return Nodes.choose(stream.roster.now)
+
+
 def _refuse_loss(before: Roster, roster: Roster) -> None:
     if before.strings != roster.strings or (roster.positions(before.ids) < 0).any():
         raise Refusal(
             409,
             "roster_shrinks",
-            "Nodes of the present list are missing in the new one, or their ids changed type.",
-            "Send the whole list: all present nodes, and the new ones.",
+            "The new list lacks nodes of the current one, or has ids of a different type.",
+            "Send the whole list: all current nodes and the new ones.",
         )

@@ -1,7 +1,7 @@
 """What the HTTP interface takes and returns, as pydantic models.
 
-No model has a field for a private value, except `Preview` and `ComparisonResult`, which only a
-curator gets and which say so in ``curator_only``.
+No model has a field for a private value, except `Preview` and `ComparisonResult`, which are for
+curators and say so in ``curator_only``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Strict(BaseModel):
 
 
 class Problem(_Strict):
-    """Every error: a code for machines, the fact, the remedy. Padded to one size."""
+    """An error: a code for machines, the fact and the remedy. All are padded to one size."""
 
     error: str
     message: str
@@ -63,7 +63,7 @@ class Problem(_Strict):
 
 
 class NewStream(_Strict):
-    """A stream to create. All of it is public, and none of it can change afterwards."""
+    """The terms of a stream to create. All are public, and none can change later."""
 
     name: Name
     title: str = Field(default="", max_length=200)
@@ -73,47 +73,54 @@ class NewStream(_Strict):
     parameters: dict[str, str] = Field(default_factory=dict, max_length=30)
     roster: RosterKind = Field(
         default="list",
-        description="'list': the nodes are put at /roster. 'edges': node presence is public.",
+        description="'list': the public list sent to /roster. 'edges': node presence is public.",
     )
     source: Source = Field(
-        default="snapshots", description="Whole snapshots, or events to cut at ticks."
+        default="snapshots", description="Whole snapshots, or events that are cut at ticks."
     )
     period: str | None = Field(
         default=None,
         max_length=12,
-        description="Such as 1d: each timestamp is one period and is released when it is over.",
+        description="Such as 1d: each timestamp is one period, released when it is over.",
     )
     first_period: str | None = Field(
-        default=None, max_length=40, description="A moment in the first period; now unless given."
+        default=None, max_length=40, description="A moment in the first period; by default now."
     )
     timezone: str | None = Field(default=None, max_length=60)
     delay_seconds: int = Field(
-        default=0, ge=0, le=86_400, description="Release this long after the end of each period."
+        default=0, ge=0, le=86_400, description="Time from the end of a period to its release."
     )
     missing: MissingSnapshot = Field(
         default="wait",
-        description="What to do at a tick without a snapshot; events are never waited for.",
+        description="What to do at a tick without a snapshot; never applies to events.",
     )
-    public: bool = Field(default=False, description="Whether releases need no token.")
+    public: bool = Field(default=False, description="Whether releases can be read without a token.")
     keep_originals_days: int = Field(
         default=0,
         ge=0,
         le=3650,
-        description="How long originals are kept for comparisons; 0: not at all.",
+        description="How long originals are kept for comparisons; 0: they are not kept.",
     )
     seed: int | None = Field(
         default=None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
     )
 
 
-class StreamView(_Strict):
-    """What everyone who may see a stream sees of it."""
+class _Promised(_Strict):
+    """The guarantee of a stream as it states itself, and what is promised of its releases."""
+
+    unit: str = Field(description="What the guarantee protects.")
+    epsilon: str
+    window: int
+    promise: str
+    private: bool = Field(description="Whether privacy is promised.")
+
+
+class StreamView(_Promised):
+    """What everyone who may see a stream sees."""
 
     name: str
     title: str
-    unit: str = Field(description="What the promise protects, in words.")
-    epsilon: str
-    window: int
     method: str
     parameters: dict[str, Any]
     roster: RosterKind
@@ -125,18 +132,16 @@ class StreamView(_Strict):
     missing: MissingSnapshot
     public: bool
     keep_originals_days: int
-    private: bool = Field(description="Whether privacy is promised.")
-    promise: str
     created: str
     adopted: bool
-    nodes: int | None = Field(description="Size of the public roster; None before there is one.")
-    released: int = Field(description="How many timestamps are released.")
+    nodes: int | None = Field(description="Size of the public roster; null before there is one.")
+    released: int = Field(description="Number of released timestamps.")
     latest_time: str | None
-    spent: str = Field(description="Spent in the current window, from the certificates.")
+    spent: str = Field(description="ε spent in the current window, from the certificates.")
     next_timestamp: int
-    next_tick: str | None = Field(description="When the next release leaves, in UTC.")
+    next_tick: str | None = Field(description="When the next release is due, in UTC.")
     health: Literal["ok", "waiting", "blocked"]
-    reason: str | None = Field(description="Why it waits or is blocked: a fact without data.")
+    reason: str | None = Field(description="Why it is waiting or blocked; public.")
 
 
 class RosterView(_Strict):
@@ -148,7 +153,7 @@ class RosterView(_Strict):
 
 
 class Accepted(_Strict):
-    """The answer to a post: nothing that depends on its content."""
+    """The response to a post, which does not depend on its content."""
 
     state: Literal["accepted", "released"]
     stream: str
@@ -160,12 +165,12 @@ class TimestampView(_Strict):
     timestamp: int
     time: str | None
     state: State
-    due: str | None = Field(description="When it is released, in UTC; None without a period.")
+    due: str | None = Field(description="When it is released, in UTC; null without a period.")
     reason: str | None
 
 
 class Preview(_Strict):
-    """What would be read. Contains private facts: for the curator only."""
+    """What would be read from an upload. Contains private facts: for the curator only."""
 
     curator_only: Literal[True] = True
     readable: bool
@@ -193,7 +198,7 @@ class ReleaseView(_Strict):
     timestamp: int
     time: str | None
     nodes: int
-    edges: int = Field(description="Of the synthetic graph.")
+    edges: int = Field(description="Edges of the synthetic graph.")
     spent: str
     window_spent: str
     private: bool
@@ -210,17 +215,12 @@ class SpendRow(_Strict):
     window_spent: str
 
 
-class Budget(_Strict):
-    unit: str = Field(description="What the promise protects, in words.")
-    epsilon: str
-    window: int
+class Budget(_Promised):
     window_in_time: str | None
     timestamps: int
     spent: str
     left: str
-    next_timestamp: str = Field(description="What the next timestamp can spend at most.")
-    promise: str
-    private: bool
+    next_timestamp: str = Field(description="The most that the next timestamp can spend.")
     rows: list[SpendRow]
 
 
@@ -234,7 +234,7 @@ class VerificationView(_Strict):
 
 
 class ComparisonResult(_Strict):
-    """Metrics against the originals. Contains private facts: for the curator only."""
+    """Comparison with the originals. Contains private facts: for the curator only."""
 
     curator_only: Literal[True] = True
     stream: str
@@ -248,7 +248,7 @@ class ComparisonResult(_Strict):
 class NewToken(_Strict):
     role: Role
     label: str = Field(default="", max_length=100)
-    streams: list[Name] | None = Field(default=None, description="None: all streams.")
+    streams: list[Name] | None = Field(default=None, description="null: all streams.")
     expires_days: int | None = Field(default=90, ge=1, le=3650)
 
 
@@ -296,7 +296,7 @@ class PlanRequest(_Strict):
     window: int = Field(ge=1, le=1_000_000)
     nodes: int = Field(ge=0, le=100_000_000)
     edges: int | None = Field(
-        default=None, ge=0, description="About how many edges, to learn what the noise means."
+        default=None, ge=0, description="Approximate number of edges, to show what the noise means."
     )
     method: str = Field(default=DEFAULT_METHOD, max_length=60)
 

@@ -16,13 +16,11 @@ from starlette.concurrency import run_in_threadpool
 from psgraph._runtime.durable import make_directory
 from psgraph.errors import LedgerBusy
 from psgraph.service.audit_log import SERVICE, AuditLog
+from psgraph.service.authentication import Gate, Sessions
 from psgraph.service.database import Database
-from psgraph.service.gate import Gate
-from psgraph.service.marks import Marks
-from psgraph.service.monitoring import RequestCounts
-from psgraph.service.queue import Queue
+from psgraph.service.inbox import Marks, Queue
+from psgraph.service.middleware import RequestCounts
 from psgraph.service.schemas import NewToken
-from psgraph.service.sessions import Sessions
 from psgraph.service.settings import Settings
 from psgraph.service.streams import Streams
 from psgraph.service.tokens import Tokens
@@ -40,7 +38,7 @@ class Service:
     ::
 
         DIR/service.sqlite           tokens (hashed), terms of streams, queue, audit log
-        DIR/key                      key of the digests by which repeated posts are recognised
+        DIR/key                      key of the digests that recognise repeated posts
         DIR/incoming/                uploads while they are received
         DIR/cache/                   exports and reports, made from public files
         DIR/streams/NAME/            roster, accepted private data, kept originals
@@ -54,7 +52,7 @@ class Service:
         self._lock = _locked(directory / "service.lock", directory)
         self.incoming, self.cache = directory / "incoming", directory / "cache"
         for folder in (self.incoming, self.cache):
-            shutil.rmtree(folder, ignore_errors=True)  # nothing in them was accepted
+            shutil.rmtree(folder, ignore_errors=True)  # none of their content was accepted
             make_directory(folder, mode=0o700)
         self.database = Database(directory / "service.sqlite")
         self.marks = Marks(directory / "key")
@@ -83,10 +81,10 @@ class Service:
         return "ok" if self.worker.is_alive() else "starting"
 
     def first_token(self, *, again: bool = False) -> str | None:
-        """Create a curator token if there is none that works, or `again`; the only copy of it."""
+        """Create a curator token if none is valid, or `again`; this is its only copy."""
         if self.tokens.any_curator() and not again:
             return None
-        label = "made on the command line"
+        label = "created on the command line"
         new = NewToken(role="curator", label=label, streams=None, expires_days=None)
         return self.tokens.create(new, SERVICE).token
 
@@ -96,7 +94,7 @@ class Service:
         *arguments: Parameters.args,
         **options: Parameters.kwargs,
     ) -> Result:
-        """Run a function that waits for the disk, without holding up other requests."""
+        """Run a function that waits for the disk without blocking other requests."""
         return await run_in_threadpool(function, *arguments, **options)
 
     def start(self) -> None:
@@ -104,7 +102,7 @@ class Service:
         self.worker.start()
 
     def stop(self) -> None:
-        """Stop after the timestamp in progress, and release every file."""
+        """Stop after the timestamp in progress, and close all files."""
         self._stopping = True
         self.worker.stop()
         for stream in self.streams:
@@ -121,6 +119,6 @@ def _locked(path: Path, directory: Path) -> int:
     except OSError:
         os.close(lock)
         raise LedgerBusy(
-            f"another service runs on {directory}\nStop it first, or use another directory."
+            f"another service is running on {directory}\nStop it, or use a different directory."
         ) from None
     return lock

@@ -15,16 +15,16 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """What a single request, token or address can use.
+    """Limits of a single request, token or address.
 
     Attributes
     ----------
     upload_bytes
-        Of an upload, both as sent and decompressed.
+        Size of an upload, both as sent and decompressed.
     upload_rows, upload_seconds
         Rows in an upload, and the time to send it.
     body_bytes
-        Of any other request.
+        Size of any other request.
     requests_per_second, burst
         Per token, and per address for requests without one.
     failures_per_minute
@@ -45,7 +45,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if value <= 0:
-                raise InvalidArgument(f"{name} must be above 0, not {value}")
+                raise InvalidArgument(f"{name} must be greater than 0, not {value}")
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Settings:
     Attributes
     ----------
     directory
-        Holds everything; only its owner can open it.
+        Contains all files of the service; only its owner can open it.
     hostnames
-        Names that requests may be addressed to, beside those of this machine's loopback.
+        Host names that requests may use, besides those of the loopback address.
     behind_proxy
-        Whether a proxy on another address ends TLS and sends ``X-Forwarded-For``.
+        Whether a proxy terminates TLS and sends ``X-Forwarded-For``.
     session_minutes
         How long a browser stays signed in.
     """
@@ -77,7 +77,7 @@ class Settings:
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InvalidArgument(
-                "a certificate needs its key, and a key its certificate\n"
+                "a TLS certificate needs its key, and a key its certificate\n"
                 "Give both --tls-cert and --tls-key."
             )
         if not is_loopback(self.host) and not self.encrypted:
@@ -86,16 +86,16 @@ class Settings:
                 "Give --tls-cert and --tls-key, or --behind-proxy if a proxy handles TLS."
             )
         if self.session_minutes <= 0:
-            raise InvalidArgument("session_minutes must be above 0")
+            raise InvalidArgument("session_minutes must be greater than 0")
 
     @property
     def encrypted(self) -> bool:
-        """Whether clients reach the service by TLS."""
+        """Whether clients connect with TLS."""
         return self.tls_cert is not None or self.behind_proxy
 
     @property
     def allowed_hosts(self) -> frozenset[str]:
-        """The names in ``Host`` that are answered, in lower case."""
+        """The accepted names in the header ``Host``, in lower case."""
         named = {"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in self.hostnames)}
         return frozenset(named | {self.host.lower()})
 

@@ -1,33 +1,82 @@
-"""Accepting whole snapshots: each timestamp once, durably, in order.
+"""Snapshots and events: read from an upload, and accepted once, durably, in order.
 
-Privacy: nothing is measured here. The answer depends on whether the same data were posted before,
-which only the curator who posts them learns, and on nothing else in them.
+Privacy: nothing is measured here. The response to a snapshot depends on whether the same data were
+posted before, which only the curator who posts them learns, and on nothing else in them. The
+response to events is always the same, also for a repeated post; the number and times of these posts
+are in a log for curators only. Events are cut into snapshots at the public ticks of the stream.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from psgraph.errors import PsgraphError, ReplayConflict
+from psgraph.errors import OutsideRoster, PsgraphError, ReplayConflict
 from psgraph.graph import Snapshot
+from psgraph.graph.formats.files import open_table
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
-from psgraph.service.marks import Marks
+from psgraph.service.inbox import Entry, Marks
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal, unavailable
-from psgraph.service.queue import Entry
-from psgraph.service.reading import read_snapshot, readable
+from psgraph.service.rosters import nodes_of
+from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import Accepted
-from psgraph.service.uploads import Upload
+from psgraph.service.uploads import Upload, unreadable
+from psgraph.streams.directories import file_snapshots
+from psgraph.streams.events import event_stream
+from psgraph.streams.reading import Reading
+from psgraph.streams.spans import Span
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["accept_snapshot"]
+__all__ = ["accept_events", "accept_snapshot", "open_timestamps", "read_events", "read_snapshot"]
 
 MOST_AHEAD = 1000
 """How many snapshots of a stream can wait for the worker."""
+
+
+def read_snapshot(stream: Stream, upload: Upload, *, time: str) -> Snapshot:
+    """Read the edges of one timestamp."""
+    (found,) = file_snapshots([upload.path], nodes_of(stream), Reading())
+    return Snapshot(found.roster, found.u, found.v, time=time, dropped=found.dropped)
+
+
+def read_events(
+    stream: Stream, schedule: Schedule, upload: Upload, *, first: int, last: int
+) -> Iterator[tuple[int, Snapshot]]:
+    """Yield timestamps and the edges of their events, from `first` to `last`.
+
+    An event outside these timestamps causes the whole upload to be refused.
+    """
+    nodes, period = nodes_of(stream), schedule.period
+    table = open_table(upload.path)
+    start, until = (period.moment(schedule.time(each)) for each in (first, last + 1))
+    assert until is not None
+    span = Span(period, start, until, close_last=True, present=until)
+    yield from enumerate(event_stream(table, nodes, span=span), start=first)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn the errors of the readers into constant refusals; only a preview says more."""
+    try:
+        yield
+    except OutsideRoster:
+        raise Refusal(
+            422,
+            "outside_roster",
+            "An edge has an end that is not on the node list of the stream.",
+            "Add the node with PUT /roster, or leave such edges out.",
+        ) from None
+    except PsgraphError:
+        raise unreadable() from None
+
+
+# ---- snapshots ----
 
 
 def accept_snapshot(
@@ -38,7 +87,7 @@ def accept_snapshot(
     time: str | None,
     by: Identity,
 ) -> Accepted:
-    """Accept the edges of one timestamp: durable when this returns."""
+    """Accept the edges of one timestamp; they are durable when this returns."""
     action = "post snapshot"
     with service.audit.noting_refusals(by, action, stream=stream.name, timestamp=timestamp):
         if stream.terms.source != "snapshots":
@@ -49,7 +98,7 @@ def accept_snapshot(
                 "Post u,v,time to /events.",
             )
         name = _name(stream, timestamp, time)
-        with readable():
+        with _readable():
             snapshot = read_snapshot(stream, upload, time=name)
         mark = service.marks.of_snapshot(stream.name, snapshot)
         with stream.lock:
@@ -75,7 +124,7 @@ def accept_snapshot(
 def _is_known(
     service: Service, stream: Stream, timestamp: int, snapshot: Snapshot, mark: bytes
 ) -> bool:
-    """Whether the same data were accepted before; refuse other data, and a wrong order."""
+    """Whether the same data were accepted before; refuse different data, and a wrong order."""
     entry = service.queue.find(stream.name, timestamp)
     if timestamp < stream.sealed:
         _refuse_other_data(stream, timestamp, snapshot, entry, mark)
@@ -97,7 +146,7 @@ def _name(stream: Stream, timestamp: int, time: str | None) -> str:
             raise Refusal(
                 422,
                 "bad_time",
-                "The time is blank or has characters that can't be printed.",
+                "The time is blank or has unprintable characters.",
                 "Give plain text such as 2026-01-05, or leave it out.",
             )
         return name
@@ -115,7 +164,7 @@ def _name(stream: Stream, timestamp: int, time: str | None) -> str:
 def _refuse_other_data(
     stream: Stream, timestamp: int, snapshot: Snapshot, known: Entry | None, mark: bytes
 ) -> None:
-    """Refuse other data than a timestamp was published from."""
+    """Refuse data different from those a timestamp was published from."""
     if known is not None and known.mark is not None:
         if Marks.same(known.mark, mark):
             return
@@ -133,27 +182,27 @@ def _other_data() -> Refusal:
     return Refusal(
         409,
         "other_data",
-        "This timestamp has other data already.",
+        "This timestamp already has different data.",
         "Publishing it twice would spend its budget twice. Post new data as a later timestamp.",
     )
 
 
 def _refuse_disorder(service: Service, stream: Stream, timestamp: int, name: str) -> None:
-    """Refuse a timestamp that is not the next one, or whose period has not begun."""
+    """Refuse a timestamp that is not the next one, or whose period has not started."""
     if stream.schedule is not None:
         if timestamp > stream.schedule.current():
             raise Refusal(
                 409,
                 "not_begun",
-                "The period of this timestamp has not begun.",
-                "Post it during its period, or before it is released.",
+                "The period of this timestamp has not started.",
+                "Post it during its period, or after it until it is released.",
             )
         if stream.terms.missing == "empty" and service.worker.due(stream, timestamp):
             raise Refusal(
                 409,
                 "too_late",
-                "The period of this timestamp is over, and its release is under way.",
-                "Post the data of the present period.",
+                "The period of this timestamp is over, and its release is in progress.",
+                "Post the data of the current period.",
             )
         return
     following = stream.sealed
@@ -169,7 +218,7 @@ def _refuse_disorder(service: Service, stream: Stream, timestamp: int, name: str
             "Post the timestamps in order, without gaps.",
         )
     if refused is not None and refused.time == name:
-        return  # it is posted again
+        return  # posted again after the budget refused it
     published = {each.time for each in stream.shelf.certificates()}
     if name in published or name in {entry.time for entry in waiting.values()}:
         raise Refusal(
@@ -178,3 +227,73 @@ def _refuse_disorder(service: Service, stream: Stream, timestamp: int, name: str
             "An earlier timestamp of this stream has the same name.",
             "Give every timestamp its own time.",
         )
+
+
+# ---- events ----
+
+
+def accept_events(
+    service: Service, stream: Stream, upload: Upload, key: str, by: Identity
+) -> Accepted:
+    """Accept events, all or none; they are durable when this returns."""
+    with service.audit.noting_refusals(by, "post events", stream=stream.name, log="events"):
+        _accept(service, stream, upload, key)
+        service.audit.add(by, "post events", stream=stream.name, outcome="accepted", log="events")
+    return Accepted(state="accepted", stream=stream.name)
+
+
+def _accept(service: Service, stream: Stream, upload: Upload, key: str) -> None:
+    schedule = stream.schedule
+    if stream.terms.source != "events" or schedule is None:
+        raise Refusal(
+            409,
+            "takes_snapshots",
+            "This stream takes whole snapshots.",
+            "Post the edges of a timestamp to /snapshots/{timestamp}.",
+        )
+    mark = service.marks.of_file(stream.name, upload.path)
+    if not _is_known_post(stream, key, mark):
+        first, last = open_timestamps(service, stream)
+        with _readable():
+            found = read_events(stream, schedule, upload, first=first, last=last)
+            pieces = [(timestamp, snapshot) for timestamp, snapshot in found if snapshot.u.size]
+        with stream.lock:
+            if not _is_known_post(stream, key, mark):
+                if any(service.worker.due(stream, timestamp) for timestamp, _ in pieces):
+                    raise _outside_periods()
+                stream.inbox.add_events(key, mark, pieces)
+
+
+def open_timestamps(service: Service, stream: Stream) -> tuple[int, int]:
+    """Return the first and the last timestamp for which events can still be posted."""
+    assert stream.schedule is not None
+    last = stream.schedule.current() + 1
+    first = max(last, stream.sealed)
+    while first > stream.sealed and not service.worker.due(stream, first - 1):
+        first -= 1
+    if last < first:
+        raise _outside_periods()
+    return first, last
+
+
+def _outside_periods() -> Refusal:
+    """Return the refusal of events outside the open periods."""
+    return Refusal(
+        422,
+        "outside_periods",
+        "An event is before the open period of the stream, or too far in the future.",
+        "Post events during their period, or within delay_seconds after it.",
+    )
+
+
+def _is_known_post(stream: Stream, key: str, mark: bytes) -> bool:
+    """Whether a post was accepted before; refuse its key with different events."""
+    before = stream.inbox.mark_of(key)
+    if before is not None and not Marks.same(before, mark):
+        raise Refusal(
+            409,
+            "key_reused",
+            "This Idempotency-Key was used for a different post.",
+            "Use a new key for every post, and the same key to repeat one.",
+        )
+    return before is not None

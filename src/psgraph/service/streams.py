@@ -1,40 +1,51 @@
 """The streams of a service: their terms, their directories, and who sees them.
 
-A stream's releases are in an ordinary release directory with its ledger beside it. When the
-service is stopped, every command of psgraph works on it.
+A stream's releases are in an ordinary release directory with its ledger beside it. Once the service
+is stopped, `psgraph publish`, `resume`, `verify`, `budget` and `export` work on it, and a stream
+that was published by these commands can be adopted, in place.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from psgraph._runtime.durable import make_directory
-from psgraph.errors import PsgraphError, TermsChanged
-from psgraph.methods.base import Caveat
+from psgraph.errors import (
+    InvalidArgument,
+    LedgerError,
+    PsgraphError,
+    TermsChanged,
+    exact_decimal,
+)
+from psgraph.graph import Roster
+from psgraph.methods.base import Caveat, Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.samplers import Sampler
 from psgraph.publication.ledger import Ledger
-from psgraph.publication.locations import ledger_at
+from psgraph.publication.locations import ledger_at, releases_of
 from psgraph.publication.promise import Promise, refuse_without_promise
 from psgraph.publication.publisher import Publisher
-from psgraph.service.audit_log import AuditLog
+from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.clock import now_text
 from psgraph.service.database import Database
+from psgraph.service.downloads import Shelf
 from psgraph.service.inbox import Inbox
-from psgraph.service.methods import build_method
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import StoredRoster
+from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import NewStream
-from psgraph.service.shelf import Shelf
-from psgraph.service.ticks import Schedule
 
-__all__ = ["RELEASES", "Stream", "Streams"]
+__all__ = ["RELEASES", "Stream", "Streams", "build_method"]
 
 RELEASES = "releases"
-_PERIODS_AHEAD = 100  # that the calendar must have
+_PERIODS_AHEAD = 100  # the calendar must reach this far
 _NAMED = "one per file, by the name declared with each snapshot"
 
 
@@ -44,7 +55,7 @@ class Stream:
     Attributes
     ----------
     terms
-        As it was created; public.
+        Its terms as created; public.
     out
         The directory of its releases.
     home
@@ -56,11 +67,11 @@ class Stream:
     sealed
         How many timestamps are sealed, as far as the worker knows.
     promise
-        What is promised of its releases.
+        What its releases promise.
     measuring
         The timestamp that the worker is publishing now.
     trouble
-        Why the worker can't continue, in public words.
+        Why the worker can't continue; public.
     """
 
     def __init__(
@@ -77,7 +88,7 @@ class Stream:
         self.sealed, self.promise = self._read_ledger()
 
     def _read_ledger(self) -> tuple[int, Promise]:
-        """Return how many timestamps are sealed, even if not all are released, and the promise."""
+        """Return how many timestamps are sealed, released or not, and the promise."""
         try:
             with Ledger(ledger_at(self.out), writing=False) as ledger:
                 return ledger.sealed, Promise.under(ledger.terms)
@@ -100,13 +111,13 @@ class Stream:
         terms = self.terms
         if terms.period is None:
             return None
-        return Schedule.begin(
+        return Schedule.starting(
             terms.period, terms.timezone, terms.first_period, float(terms.delay_seconds)
         )
 
     @property
     def statement(self) -> str | None:
-        """Where its times come from; None leaves it as the ledger of an adopted stream says."""
+        """Where its times come from; None for an adopted stream, whose ledger states it."""
         if self.schedule is not None:
             return self.schedule.statement
         return None if self.adopted else _NAMED
@@ -142,7 +153,7 @@ class Streams:
         return [each for each in self if identity.sees(each.name, public=each.terms.public)]
 
     def visible(self, name: str, identity: Identity) -> Stream:
-        """Return a stream by its name; refuse a hidden one as if it were not there."""
+        """Return a stream by its name; refuse a hidden one as if it did not exist."""
         stream = self._streams.get(name)
         if stream is not None and identity.sees(name, public=stream.terms.public):
             return stream
@@ -157,12 +168,12 @@ class Streams:
         raise Refusal(
             404,
             "not_found",
-            "There is no stream of this name for this token.",
+            "This token sees no stream of this name.",
             "List the streams, or ask a curator for a token.",
         )
 
     def create(self, new: NewStream, by: Identity) -> Stream:
-        """Create a stream and begin its ledger, which fixes its guarantee."""
+        """Create a stream and its ledger, which fixes the guarantee."""
         terms = _resolved(new)
         guarantee = WEventPrivacy(terms.epsilon, terms.window)
         method = build_method(terms.method, terms.parameters, guarantee)
@@ -175,17 +186,41 @@ class Streams:
             out = home / RELEASES
             try:
                 Publisher(method, guarantee, out=out, seed=terms.seed).close()
-            except TermsChanged:  # a directory that another service left here
+            except TermsChanged:  # another service left this directory
                 raise _taken() from None
             return self._register(terms, out, by, adopted=False)
 
-    def adopt(self, terms: NewStream, out: Path, by: Identity) -> Stream:
-        """Register a stream whose ledger is already there."""
+    def adopt(self, name: str, out: Path) -> Stream:
+        """Register the stream of a release directory under a name; its terms are in its ledger.
+
+        A stream that is already registered is returned, so that every start can name it.
+
+        Raises
+        ------
+        InvalidArgument
+            The name is taken or not valid, or the directory has no releases.
+        """
+        for known in self:
+            if known.name == name and known.adopted and known.out.resolve() == out.resolve():
+                return known
+        path = ledger_at(out)
+        Publisher.resume(path).close()  # finishes a release that was interrupted
+        with Ledger(path, writing=False) as ledger:
+            directory = releases_of(path, ledger.terms.out)
+            terms, roster = _terms_of(name, ledger), _latest_roster(ledger)
+        if directory is None:
+            raise InvalidArgument(
+                f"the stream of {path} is not written to a directory\n"
+                "The service can only adopt a stream that is."
+            )
         with self._lock:
             if terms.name in self._streams:
-                raise _taken()
+                raise InvalidArgument(f"{_taken().message}\n{_taken().remedy}")
             make_directory(self.home(terms.name), mode=0o700)
-            return self._register(terms, out.absolute(), by, adopted=True)
+            stream = self._register(terms, directory.absolute(), SERVICE, adopted=True)
+        if roster is not None and terms.roster == "list":
+            stream.roster.grow(roster)
+        return stream
 
     def _register(self, terms: NewStream, out: Path, by: Identity, *, adopted: bool) -> Stream:
         created = now_text()
@@ -202,7 +237,7 @@ class Streams:
 
 
 def _resolved(new: NewStream) -> NewStream:
-    """Check what belongs together, and fix the first period."""
+    """Check the terms that depend on each other, and fix the first period."""
     if new.period is None:
         unused = [
             name
@@ -219,7 +254,7 @@ def _resolved(new: NewStream) -> NewStream:
             raise Refusal(422, "invalid", f"{what} needs a period.", "Give a period such as 1d.")
         return new
     try:
-        schedule = Schedule.begin(new.period, new.timezone, new.first_period)
+        schedule = Schedule.starting(new.period, new.timezone, new.first_period)
         schedule.due(_PERIODS_AHEAD)
     except PsgraphError as error:
         message, _, remedy = str(error).partition("\n")
@@ -228,16 +263,63 @@ def _resolved(new: NewStream) -> NewStream:
         raise Refusal(
             422,
             "invalid",
-            "The first period is over, so nothing could be posted for it.",
-            "Give a moment in the present period, or leave first_period out.",
+            "The first period is already over, so nothing could be posted for it.",
+            "Give a moment in the current period, or leave first_period out.",
         )
     return new.model_copy(update={"first_period": schedule.time(0)})
+
+
+def _terms_of(name: str, ledger: Ledger) -> NewStream:
+    """Return the terms of a stream to adopt."""
+    terms = ledger.terms
+    try:
+        return NewStream(
+            name=name,
+            epsilon=exact_decimal(terms.guarantee.epsilon),
+            window=terms.guarantee.window,
+            method=terms.method,
+            parameters={key: str(value) for key, value in terms.parameters.items()},
+            roster="edges" if ledger.roster_kind() == "edges" else "list",
+            seed=terms.seed,
+        )
+    except ValidationError:
+        raise InvalidArgument(
+            f"{name!r} is not a valid name for a stream\n"
+            "Use lower-case letters, digits, - and _, at most 63 in all."
+        ) from None
+
+
+def _latest_roster(ledger: Ledger) -> Roster | None:
+    if not ledger.sealed:
+        return None
+    roster = ledger.roster(ledger.seal_of(ledger.sealed - 1).roster)
+    if roster is None:
+        raise LedgerError(f"a roster is missing in {ledger.path}")
+    return roster
 
 
 def _taken() -> Refusal:
     return Refusal(
         409,
         "name_taken",
-        "There is a stream of this name already.",
+        "A stream of this name already exists.",
         "Choose another name. The guarantee of a stream can't be changed.",
     )
+
+
+def build_method(
+    name: str, parameters: Mapping[str, str], guarantee: WEventPrivacy
+) -> Method[Any, Any]:
+    """Build a method from the settings in a request; refuse an ε too small to draw noise for.
+
+    Only installed methods are found, so a request can't cause an import of other code.
+
+    >>> from psgraph.methods import DEFAULT_METHOD
+    >>> method = build_method(DEFAULT_METHOD, {}, WEventPrivacy("1", window=5))
+    >>> method.name == DEFAULT_METHOD
+    True
+    """
+    method = find_method(name).from_settings(dict(parameters))
+    for row in method.plan(guarantee, nodes=1):
+        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
+    return method

@@ -1,8 +1,8 @@
 """Tokens: random secrets, hashed at rest, that expire and can be revoked.
 
 A token is ``psg_<id>_<secret>``. The id is public and finds the row; the secret has 256 random
-bits and is stored as an argon2 hash only. A secret that was checked once is remembered in memory,
-by its SHA-256, so that argon2 runs once per token and process.
+bits and only its argon2 hash is stored. The SHA-256 of a token that was checked is kept in memory,
+so that argon2 runs once per token and process.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _COLUMNS = "id, role, label, streams, created, expires, revoked"
 _MOST_REMEMBERED = 10_000
 
-# The secret has 256 random bits, which no guessing reaches; a slow hash would only slow down the
-# service. These are the smallest parameters that argon2's authors still call useful.
+# No one can guess 256 random bits, so a slow hash would only slow down the service. These are the
+# smallest parameters that argon2's authors still recommend.
 _HASHER = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1)
 _DUMMY = _HASHER.hash("no token has this secret")
 
@@ -46,7 +46,7 @@ class Tokens:
         self._lock = threading.Lock()
 
     def create(self, new: NewToken, by: Identity) -> TokenCreated:
-        """Make a token; the answer is the only place where its secret is shown."""
+        """Create a token; only this result contains its secret."""
         identifier = "".join(secrets.choice(_LETTERS) for _ in range(12))
         token = f"psg_{identifier}_{secrets.token_urlsafe(32)}"
         expires = None if new.expires_days is None else after_days(new.expires_days)
@@ -68,7 +68,7 @@ class Tokens:
         return TokenCreated(token=token, **self._view(identifier).model_dump())
 
     def any_curator(self) -> bool:
-        """Whether there is a curator token that works."""
+        """Whether there is a valid curator token."""
         return any(
             view.role == "curator" and view.streams is None and self._works(view)
             for view in self.views()
@@ -80,7 +80,7 @@ class Tokens:
         return [_as_view(row) for row in rows]
 
     def revoke(self, identifier: str, by: Identity) -> TokenView:
-        """Revoke a token, at once; refuse to revoke the last curator token."""
+        """Revoke a token at once; refuse to revoke the last curator token."""
         view = self._view(identifier)
         if view.revoked is None:
             with self._database.transaction() as connection:
@@ -91,7 +91,7 @@ class Tokens:
                     raise Refusal(
                         409,
                         "last_curator",
-                        "This is the last curator token that works.",
+                        "This is the last valid curator token.",
                         "Create another curator token first.",
                     )
                 self._audit.add(by, f"revoke {view.role} token", outcome=identifier)
@@ -100,14 +100,14 @@ class Tokens:
     # ---- checking ----
 
     def recognised(self, token: str) -> Identity | None:
-        """Return the identity of a token that was checked before; None says nothing."""
+        """Return the identity of a token that was checked before; None if it was not."""
         identifier = self._checked.get(_sha256(token))
         return None if identifier is None else self.identity(identifier)
 
     def check(self, token: str) -> Identity | None:
-        """Return the identity of a token, None if there is no such token, by a slow hash.
+        """Return the identity of a token, or None if it is not valid, by a slow hash.
 
-        Takes as long for an unknown id as for a wrong secret.
+        An unknown id takes as long as a wrong secret.
         """
         with self._lock:
             known = self.recognised(token)
@@ -127,7 +127,7 @@ class Tokens:
             return self.identity(match[1])
 
     def identity(self, identifier: str) -> Identity | None:
-        """Return the identity of a token by its id, None if it is revoked or has expired."""
+        """Return the identity of a token by its id, or None if it is revoked or has expired."""
         row = self._database.row(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (identifier,))
         view = None if row is None else _as_view(row)
         if view is None or not self._works(view):

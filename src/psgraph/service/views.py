@@ -1,31 +1,48 @@
-"""What is public about streams and releases: from terms and certificates, never from uploads."""
+"""What callers see of streams, timestamps, releases and budgets.
+
+Privacy: all of it comes from terms, certificates, the schedule and the queue, never from uploads.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from psgraph.errors import exact_decimal
+from psgraph.errors import PsgraphError, VerificationFailed, exact_decimal
+from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export import FORMATS
-from psgraph.service.clock import moment_text
-from psgraph.service.schemas import ReleaseView, StreamView
+from psgraph.publication.spending import Spending
+from psgraph.publication.verification import verify
+from psgraph.service import clock
+from psgraph.service.permissions import Identity
+from psgraph.service.problems import Refusal
+from psgraph.service.schemas import (
+    Budget,
+    ReleaseView,
+    SpendRow,
+    State,
+    StreamView,
+    TimestampView,
+    VerificationView,
+)
+from psgraph.streams.statements import window_in_time
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["release_view", "stream_view"]
+__all__ = ["budget_of", "release_view", "stream_view", "timestamp_view", "verification_of"]
 
 _SINGLE = [name for name in FORMATS if name != "combined"]
 
 
 def stream_view(service: Service, stream: Stream) -> StreamView:
-    """Return what everyone who may see a stream sees of it."""
+    """Return what everyone who may see a stream sees."""
     terms, certificates = stream.terms, stream.shelf.certificates()
     latest = certificates[-1] if certificates else None
     due = service.worker.due_at(stream, len(certificates))
-    health, reason = health_of(service, stream)
+    health, reason = _health(service, stream)
     roster = stream.roster.now
     if latest is not None and terms.roster == "edges":
         nodes: int | None = latest.nodes
@@ -33,10 +50,8 @@ def stream_view(service: Service, stream: Stream) -> StreamView:
         nodes = None if roster is None else len(roster)
     return StreamView(
         **terms.model_dump(exclude={"seed", "parameters", "epsilon", "window"}),
-        **stream.guarantee.to_dict(),
+        **_promised(stream),
         parameters=dict(terms.parameters),
-        private=stream.promise.private,
-        promise=stream.promise.text,
         created=stream.created,
         adopted=stream.adopted,
         nodes=nodes,
@@ -44,16 +59,22 @@ def stream_view(service: Service, stream: Stream) -> StreamView:
         latest_time=None if latest is None else latest.time,
         spent=exact_decimal(Fraction(0) if latest is None else latest.window_spent),
         next_timestamp=len(certificates),
-        next_tick=None if due is None else moment_text(due),
+        next_tick=None if due is None else clock.moment_text(due),
         health=health,
         reason=reason,
     )
 
 
-def health_of(
+def _promised(stream: Stream) -> dict[str, Any]:
+    """Return the guarantee and the promise of a stream, in their own words."""
+    promise = stream.promise
+    return {**stream.guarantee.to_dict(), "promise": promise.text, "private": promise.private}
+
+
+def _health(
     service: Service, stream: Stream
 ) -> tuple[Literal["ok", "waiting", "blocked"], str | None]:
-    """Return whether a stream proceeds, and why not."""
+    """Return whether a stream can continue, and if not, why."""
     if stream.trouble is not None:
         return "blocked", stream.trouble
     following = len(stream.shelf.certificates())
@@ -83,3 +104,104 @@ def release_view(certificate: Certificate) -> ReleaseView:
         nodes_sha256=certificate.nodes_sha256,
         formats=_SINGLE,
     )
+
+
+def timestamp_view(service: Service, stream: Stream, timestamp: int) -> TimestampView:
+    """Return the state of a timestamp.
+
+    waiting
+        Its tick has not come.
+    due
+        The worker will publish it next, or is waiting for its snapshot.
+    measuring
+        It is being published.
+    released
+        Its release can be downloaded.
+    refused
+        The budget refused it; nothing was measured.
+    """
+    certificates = stream.shelf.certificates()
+    entry = service.queue.find(stream.name, timestamp)
+    at = service.worker.due_at(stream, timestamp)
+    time = None if entry is None else entry.time
+    reason: str | None = None
+    state: State
+    if timestamp < len(certificates):
+        state, time = "released", certificates[timestamp].time
+    elif stream.measuring == timestamp or timestamp < stream.sealed:
+        state = "measuring"
+    elif entry is not None and entry.state == "refused":
+        state, reason = "refused", entry.reason
+    elif stream.schedule is not None and at is not None:
+        state, time = ("due" if at <= clock.now() else "waiting"), stream.schedule.time(timestamp)
+    elif entry is not None:
+        state = "due"
+    else:
+        raise Refusal(
+            404,
+            "not_posted",
+            "This timestamp has not been posted.",
+            "Post its snapshot; the stream states which timestamp is next.",
+        )
+    return TimestampView(
+        stream=stream.name,
+        timestamp=timestamp,
+        time=time,
+        state=state,
+        due=None if at is None else clock.moment_text(at),
+        reason=reason,
+    )
+
+
+def budget_of(stream: Stream) -> Budget:
+    """Return what every released timestamp spent, according to the certificates."""
+    certificates = stream.shelf.certificates()
+    accountant = Accountant(stream.guarantee)
+    for certificate in certificates:
+        accountant = accountant.record(certificate.spent)
+    spending = Spending.of(accountant)
+    times = [each.time for each in certificates]
+    return Budget(
+        **_promised(stream),
+        window_in_time=window_in_time(stream.guarantee.window, stream.statement, times),
+        timestamps=len(certificates),
+        spent=exact_decimal(spending.spent),
+        left=exact_decimal(stream.guarantee.epsilon - spending.spent),
+        next_timestamp=exact_decimal(spending.remaining),
+        rows=[
+            SpendRow(
+                timestamp=each.timestamp,
+                time=each.time,
+                spent=exact_decimal(each.spent),
+                window_spent=exact_decimal(each.window_spent),
+            )
+            for each in certificates
+        ],
+    )
+
+
+def verification_of(service: Service, stream: Stream, by: Identity) -> VerificationView:
+    """Check every release and the ledger of a stream."""
+    try:
+        found = verify(stream.out)
+    except VerificationFailed as error:
+        problems = [_without_paths(problem, stream) for problem in error.problems[:20]]
+        result = VerificationView(ok=False, problems=problems or ["The check failed."])
+    except PsgraphError:
+        result = VerificationView(ok=False, problems=["The files of the stream can't be read."])
+    else:
+        result = VerificationView(
+            ok=True,
+            problems=[],
+            timestamps=found.timestamps,
+            releases=found.releases,
+            pending=found.pending,
+            largest_window_spent=found.largest_window_spent,
+        )
+    outcome = "in order" if result.ok else "problems found"
+    service.audit.add(by, "verify", stream=stream.name, outcome=outcome)
+    return result
+
+
+def _without_paths(problem: str, stream: Stream) -> str:
+    return problem.replace(f"{stream.out}/", "").replace(str(stream.out), "the releases")

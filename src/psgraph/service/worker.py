@@ -1,22 +1,31 @@
-"""The worker: one thread that publishes what is due, at ticks or when it is woken."""
+"""The worker: one thread that publishes what is due, at ticks or when it is woken.
+
+The process can be killed at any moment. What is accepted is on disk; what is sealed is never
+measured again; opening a publisher finishes a release that was interrupted. So a restart resumes.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from psgraph.errors import BudgetExceeded, ReplayConflict, RosterChanged, exact_decimal
+from psgraph.graph import Roster, Snapshot
+from psgraph.publication.locations import ledger_at
+from psgraph.publication.publisher import Publisher
 from psgraph.service import clock
-from psgraph.service.finishing import Finishing
-from psgraph.service.logs import log
-from psgraph.service.problems import places_of
-from psgraph.service.publishing import Publishing
+from psgraph.service.audit_log import SERVICE
+from psgraph.service.inbox import Entry
+from psgraph.service.problems import log, places_of
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["Worker"]
+__all__ = ["Publishers", "Records", "Worker"]
 
 _LONGEST_PAUSE = 30.0
 _TRY_AGAIN = 1.0
@@ -30,7 +39,7 @@ class Worker(threading.Thread):
     def __init__(self, service: Service) -> None:
         super().__init__(name="psgraph-worker", daemon=True)
         self._service = service
-        self._publishing = Publishing(service, self.due)
+        self._publishers = Publishers(service, self.due)
         self._wake, self._stop_now = threading.Event(), threading.Event()
         self._started_at = clock.now()
         self._retry_at: dict[str, float] = {}
@@ -38,22 +47,22 @@ class Worker(threading.Thread):
         self._purge_at = 0.0
 
     def wake(self) -> None:
-        """Have it look for work now."""
+        """Look for work now."""
         self._wake.set()
 
     def stop(self) -> None:
-        """End after the timestamp in progress, and release all ledgers."""
+        """Stop after the timestamp in progress, and close all ledgers."""
         self._stop_now.set()
         self._wake.set()
         if self.is_alive():
             self.join()
-        self._publishing.close()
+        self._publishers.close()
 
     def due_at(self, stream: Stream, timestamp: int) -> float | None:
         """Return when a timestamp is released; None without a schedule.
 
         Ticks that passed while the service was stopped are due one delay after its start, so
-        that clients can still deliver. Both moments are public.
+        that clients can still post. Both moments are public.
         """
         if stream.schedule is None:
             return None
@@ -61,12 +70,12 @@ class Worker(threading.Thread):
         return max(tick, self._started_at + stream.schedule.delay) if tick < clock.now() else tick
 
     def due(self, stream: Stream, timestamp: int) -> bool:
-        """Whether the tick of a timestamp has passed, so that no data are accepted for it."""
+        """Whether the tick of a timestamp has passed, so that it takes no more data."""
         at = self.due_at(stream, timestamp)
         return at is not None and at <= clock.now()
 
     def run(self) -> None:
-        """Publish until it is stopped."""
+        """Publish until stopped."""
         while not self._stop_now.is_set():
             self._wake.clear()
             self.publish_due()
@@ -82,7 +91,7 @@ class Worker(threading.Thread):
     def _serve(self, stream: Stream) -> None:
         self._retry_at.pop(stream.name, None)
         try:
-            while not self._stop_now.is_set() and self._publishing.step(stream):
+            while not self._stop_now.is_set() and self._publishers.step(stream):
                 pass
             stream.trouble = None
             self._failures.pop(stream.name, None)
@@ -92,17 +101,17 @@ class Worker(threading.Thread):
             stream.measuring = None
 
     def _postpone(self, stream: Stream, error: Exception) -> None:
-        """Try again later, after ever longer pauses. The text of an error may hold anything."""
+        """Try again later, after increasing pauses. The text of an error may be private."""
         kind = type(error).__name__
-        stream.trouble = f"Publishing failed ({kind}) and is tried again."
+        stream.trouble = f"Publishing failed ({kind}) and will be tried again."
         failures = self._failures[stream.name] = self._failures.get(stream.name, 0) + 1
         wait = min(_LONGEST_WAIT, _TRY_AGAIN * 2**failures)
         self._retry_at[stream.name] = time.monotonic() + wait
-        self._publishing.close(stream.name)
+        self._publishers.close(stream.name)
         log("worker_failed", stream=stream.name, error=kind, places=places_of(error))
 
     def _pause(self) -> float:
-        """Return how long nothing is due."""
+        """Return the seconds until something is due."""
         present, pause = clock.now(), _LONGEST_PAUSE
         for stream in self._service.streams:
             at = self.due_at(stream, stream.sealed)
@@ -114,11 +123,207 @@ class Worker(threading.Thread):
         return pause
 
     def _purge(self) -> None:
-        """Delete old originals, now and then; a failure does not end the thread."""
+        """Delete old originals from time to time; a failure does not end the thread."""
         if time.monotonic() < self._purge_at:
             return
         self._purge_at = time.monotonic() + _PURGE_EVERY
         try:
-            Finishing(self._service).purge()
+            Records(self._service).purge()
         except Exception as error:
             log("purge_failed", error=type(error).__name__, places=places_of(error))
+
+
+class Publishers:
+    """The open publishers of a service, one for each stream that has something to publish.
+
+    Parameters
+    ----------
+    due
+        Whether the tick of a timestamp has passed; False without a schedule.
+    """
+
+    def __init__(self, service: Service, due: Callable[[Stream, int], bool]) -> None:
+        self._service, self._due = service, due
+        self._records = Records(service)
+        self._open_publishers: dict[str, Publisher] = {}
+        self._refused_during: dict[str, int] = {}
+
+    def close(self, *names: str) -> None:
+        """Close the ledgers of the named streams; by default of all."""
+        for name in names or tuple(self._open_publishers):
+            publisher = self._open_publishers.pop(name, None)
+            if publisher is not None:
+                publisher.close()
+
+    def step(self, stream: Stream) -> bool:
+        """Publish the next timestamp of a stream if it is due; return whether it was.
+
+        Privacy: the snapshot goes to `Publisher.publish` and nowhere else. The time depends on the
+        schedule, or on the curator's post. proofs/service.md.
+        """
+        if stream.name not in self._open_publishers and not self._has_work(stream):
+            return False
+        publisher = self._open(stream)
+        timestamp = publisher.spending.timestamps
+        snapshot = self._take(stream, timestamp)
+        if snapshot is None:
+            return False
+        stream.measuring = timestamp
+        try:
+            publisher.publish(snapshot, timestamp=timestamp, times=stream.statement)
+        except BudgetExceeded as error:
+            self._records.refuse(stream, timestamp, snapshot.time, error)
+            if stream.schedule is not None:
+                self._refused_during[stream.name] = stream.schedule.current()
+            return False
+        self._records.release(stream, timestamp, snapshot)
+        return True
+
+    def _has_work(self, stream: Stream) -> bool:
+        unfinished = stream.sealed > len(stream.shelf.certificates())
+        queued = self._service.queue.queued(stream.name)
+        return unfinished or bool(queued) or self._due(stream, stream.sealed)
+
+    # ---- the next snapshot ----
+
+    def _take(self, stream: Stream, timestamp: int) -> Snapshot | None:
+        """Return the snapshot to publish now; None if it is not due or not there yet.
+
+        The queue is read after the tick and under the lock, so it holds all that was accepted
+        before the tick.
+        """
+        roster = _roster(stream)
+        if stream.schedule is not None and not self._due(stream, timestamp):
+            return None
+        if roster is None and stream.terms.roster == "list":
+            return None
+        with stream.lock:
+            entry = self._service.queue.find(stream.name, timestamp)
+            if entry is not None and entry.state == "refused" and not self._may_retry(stream):
+                return None
+            if entry is not None and entry.file is not None:
+                return _stored(stream, entry)
+            if stream.schedule is None:
+                return None
+            if stream.terms.source == "events" or stream.terms.missing == "empty":
+                name = stream.schedule.time(timestamp)
+                return stream.inbox.events_at(timestamp, roster, time=name)
+        return None
+
+    def _may_retry(self, stream: Stream) -> bool:
+        """Whether to retry a refused timestamp: once per later tick; without ticks, on a post."""
+        if stream.schedule is None:
+            return False
+        return self._refused_during.get(stream.name) != stream.schedule.current()
+
+    # ---- after an interruption ----
+
+    def _open(self, stream: Stream) -> Publisher:
+        """Open the ledger of a stream, and record what was sealed before the service was killed."""
+        known = self._open_publishers.get(stream.name)
+        if known is not None:
+            return known
+        publisher = Publisher.resume(ledger_at(stream.out))
+        self._open_publishers[stream.name] = publisher
+        stream.sealed = publisher.spending.timestamps
+        for entry in self._service.queue.queued(stream.name):
+            if entry.timestamp < stream.sealed:
+                self._reconcile(stream, publisher, entry)
+        self._finish_tick(stream)
+        stream.inbox.forget_events(stream.sealed)
+        return publisher
+
+    def _reconcile(self, stream: Stream, publisher: Publisher, entry: Entry) -> None:
+        """Compare an accepted snapshot with what is sealed.
+
+        The command line may have sealed different data. Then the snapshot is dropped, and later
+        posts of the timestamp are compared with the ledger.
+        """
+        snapshot = _stored(stream, entry)
+        try:
+            publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.statement)
+        except (ReplayConflict, RosterChanged):
+            elsewhere = replace(entry, mark=None)
+            self._records.clear(stream, elsewhere, outcome="published elsewhere")
+        else:
+            self._records.release(stream, entry.timestamp, snapshot)
+
+    def _finish_tick(self, stream: Stream) -> None:
+        """Record the last scheduled release if the process was killed before."""
+        last = stream.sealed - 1
+        if stream.schedule is None or last < 0:
+            return
+        entry = self._service.queue.find(stream.name, last)
+        if entry is None or entry.state != "released":
+            name = stream.schedule.time(last)
+            snapshot = stream.inbox.events_at(last, _roster(stream), time=name)
+            self._records.release(stream, last, snapshot)
+
+
+def _roster(stream: Stream) -> Roster | None:
+    """The nodes of the next snapshot; None if they are taken from its edges, or not given yet."""
+    return None if stream.terms.roster == "edges" else stream.roster.now
+
+
+def _stored(stream: Stream, entry: Entry) -> Snapshot:
+    assert entry.file is not None
+    name = entry.time or str(entry.timestamp)
+    return stream.inbox.load(entry.file, _roster(stream), time=name)
+
+
+class Records:
+    """Record releases and refusals, and delete private data that is no longer needed."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def release(self, stream: Stream, timestamp: int, snapshot: Snapshot) -> None:
+        """Record a release, then delete or keep its original."""
+        if stream.terms.keep_originals_days:
+            stream.inbox.keep(timestamp, snapshot)
+        entry = self._service.queue.find(stream.name, timestamp)
+        with stream.lock:
+            stream.sealed = max(stream.sealed, timestamp + 1)
+            self.clear(stream, entry or Entry(timestamp, snapshot.time, "queued"))
+            stream.inbox.forget_events(stream.sealed)
+        log("released", stream=stream.name, timestamp=timestamp)
+
+    def clear(self, stream: Stream, entry: Entry, *, outcome: str = "released") -> None:
+        """Record that a timestamp is released, and delete its stored snapshot."""
+        done = Entry(entry.timestamp, entry.time, "released", entry.mark)
+        self._record(stream, done, outcome)
+        if entry.file is not None:
+            stream.inbox.remove(entry.file)
+
+    def refuse(
+        self, stream: Stream, timestamp: int, time: str | None, error: BudgetExceeded
+    ) -> None:
+        """Record that the budget refused a timestamp: nothing was measured or charged."""
+        reason = (
+            f"Timestamp {timestamp} would overspend the privacy budget: requested "
+            f"{exact_decimal(error.requested)}, remaining {exact_decimal(error.remaining)}. "
+            "Nothing was measured."
+        )
+        entry = self._service.queue.find(stream.name, timestamp)
+        entry = entry or Entry(timestamp, time, "refused")
+        self._record(stream, replace(entry, state="refused", reason=reason), "refused")
+        log("budget_refused", stream=stream.name, timestamp=timestamp)
+
+    def purge(self) -> None:
+        """Delete originals that were kept for as long as the terms allow."""
+        for stream in self._service.streams:
+            for timestamp in stream.inbox.purge(stream.terms.keep_originals_days):
+                self._service.audit.add(
+                    SERVICE, "delete original", stream=stream.name, timestamp=timestamp
+                )
+
+    def _record(self, stream: Stream, entry: Entry, outcome: str) -> None:
+        with self._service.database.transaction():
+            self._service.queue.put(stream.name, entry)
+            self._service.audit.add(
+                SERVICE,
+                "release",
+                stream=stream.name,
+                timestamp=entry.timestamp,
+                outcome=outcome,
+            )

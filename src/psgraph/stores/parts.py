@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -10,21 +11,84 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from psgraph._runtime.adjacency import rows_of_range
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.node_lists import decode_table, encode_table
+from psgraph.graph.kind import UNDIRECTED, Kind, unpack
 from psgraph.graph.parts import Pairs, Rows, ranges
-from psgraph.stores.keeping import Kept
-from psgraph.stores.manifest import AGAIN, PartFile
 from psgraph.stores.places import Place
 
-__all__ = ["StoredParts", "read_part", "write_part"]
+__all__ = ["AGAIN", "EDGES", "LOWER", "Kept", "PartFile", "StoredParts", "read_part", "write_part"]
 
 EDGES, LOWER = ("u", "v"), ("v", "u")
+KEPT_BYTES = 1 << 30
+
+AGAIN = "Prepare the store again: psgraph prepare."
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """One Parquet file: its name inside the store, its number of rows and its SHA-256."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+class Kept:
+    """Keeps the parts that are read first, as long as they fit; the others are read each time.
+
+    A run reads all parts in the same order several times, so that keeping the latest ones
+    instead would never find one again. Pickles without the edges: a worker reads its own.
+
+    Parameters
+    ----------
+    most_bytes
+        What all parts together may take: a constant, whatever the snapshot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kept, part = Kept(16), Pairs(np.zeros(2, np.int32), np.ones(2, np.int32))
+    >>> kept.get("first", lambda: part) is kept.get("first", lambda: None)
+    True
+    >>> reads = []
+    >>> for _ in range(2):
+    ...     again = kept.get("second", lambda: reads.append("second") or part)
+    >>> reads
+    ['second', 'second']
+    """
+
+    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
+        self.most_bytes = most_bytes
+        self._parts: dict[str, Pairs] = {}
+        self._left = most_bytes
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[int]]:
+        return Kept, (self.most_bytes,)
+
+    def clear(self) -> None:
+        """Keep nothing of what was read so far."""
+        with self._lock:
+            self._parts.clear()
+            self._left = self.most_bytes
+
+    def get(self, name: str, read: Callable[[], Pairs]) -> Pairs:
+        """Return a part, reading it if it is not kept."""
+        known = self._parts.get(name)
+        if known is not None:
+            return known
+        part = read()
+        size = part.u.nbytes + part.v.nbytes
+        with self._lock:
+            if name not in self._parts and size <= self._left:
+                self._parts[name] = part
+                self._left -= size
+        return part
 
 
 @dataclass(frozen=True)
@@ -38,7 +102,9 @@ class StoredParts:
     nodes, part_nodes
         The number of nodes, and of node positions in a range.
     edge_files, lower_files
-        The files by range of the smaller and of the larger end.
+        The files by range of the first and of the second end.
+    kind
+        The kind of the graph.
     kept
         Parts that were read and stay in memory.
     """
@@ -48,6 +114,7 @@ class StoredParts:
     part_nodes: int
     edge_files: tuple[PartFile, ...]
     lower_files: tuple[PartFile, ...]
+    kind: Kind = UNDIRECTED
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
     @property
@@ -88,10 +155,9 @@ class StoredParts:
         return {name: value for name, value in vars(self).items() if name != "_whole"}
 
 
-def write_part(path: Path, names: tuple[str, str], keys: NDArray[np.int64]) -> PartFile:
-    """Write keys ``first << 32 | second`` as two columns; returns what the manifest records."""
-    columns = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
-    table = pa.table(dict(zip(names, map(as_arrow, columns), strict=True)))
+def write_part(path: Path, names: tuple[str, str], keys: Integers) -> PartFile:
+    """Write the pairs with these keys as two columns; returns what the manifest records."""
+    table = pa.table(dict(zip(names, map(as_arrow, unpack(keys)), strict=True)))
     content = encode_table(table)
     path.write_bytes(content)
     name = f"{path.parent.name}/{path.name}"

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from psgraph._runtime.numbers import count
 from psgraph._runtime.rows import rows_read
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.formats.batches import Batch, Columns
+from psgraph.graph.formats.columns import Batch, Columns
 from psgraph.graph.formats.files import TableFile
 from psgraph.streams.curator_files import write_curator_file
 

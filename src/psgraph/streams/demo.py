@@ -13,7 +13,8 @@ import numpy as np
 
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.streams.planted import PlantedGraph, key_ends, pareto_weights
+from psgraph.graph.kind import unpack
+from psgraph.streams.planted import PlantedGraph, pareto_weights
 
 __all__ = ["demo_stream"]
 
@@ -82,5 +83,5 @@ def demo_stream(*, nodes: int = 1_600, timestamps: int = 12, seed: int = 7) -> l
             graph = PlantedGraph(merged, departments[:size], rng)
             keys = graph.extend(keys, round(_JUMP * size), inside=1.0)
         day = f"{months[timestamp]}-01"
-        stream.append(Snapshot(Roster.range(int(size)), *key_ends(keys), time=day))
+        stream.append(Snapshot(Roster.range(int(size)), *unpack(keys), time=day))
     return stream

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.batches import Batch, Columns
-from psgraph.graph.formats.columns import RENAME, TIMES
+from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text

@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.declarations import Declared, declare
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
 from psgraph.graph.ids import ID_TYPES, IdType
-from psgraph.graph.roster import as_roster
+from psgraph.graph.roster import Declared, as_roster, declare
 from psgraph.streams.gathering import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
 from psgraph.streams.unknown_nodes import UnknownNodes
@@ -147,7 +146,7 @@ class Nodes:
         def build(heads: pa.ChunkedArray, tails: pa.ChunkedArray) -> Snapshot:
             return from_columns(
                 *prepare(heads, tails),
-                kind=Snapshot,
+                graph_type=Snapshot,
                 roster=roster,
                 roster_from_edges=self.from_edges,
                 time=time,

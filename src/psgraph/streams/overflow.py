@@ -22,9 +22,9 @@ from psgraph._runtime.scratch import scratch_directory, writing_scratch
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
-from psgraph.stores.external_sort import RUN_KEYS
-from psgraph.stores.manifest import StoredEntry
 from psgraph.stores.parts import StoredParts
+from psgraph.stores.store import StoredEntry
+from psgraph.stores.writer import RUN_KEYS
 
 __all__ = ["MOST_HELD", "Held", "Overflow"]
 

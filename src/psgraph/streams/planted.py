@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.sorting import sort_keys
+from psgraph.graph.kind import UNDIRECTED, first_key
 
-__all__ = ["Keys", "PlantedGraph", "key_ends", "pareto_weights"]
+__all__ = ["Keys", "PlantedGraph", "pareto_weights"]
 
 Keys = NDArray[np.int64]
 
@@ -26,11 +27,6 @@ def pareto_weights(
     """Draw node weights from a Pareto distribution, capped at `largest`."""
     weights: NDArray[np.float64] = (1 - rng.random(nodes)) ** (-1 / exponent)
     return np.minimum(weights, largest)
-
-
-def key_ends(keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the two ends of edges given as keys ``u << 32 | v``."""
-    return keys >> 32, keys & 0xFFFFFFFF
 
 
 class PlantedGraph:
@@ -49,7 +45,8 @@ class PlantedGraph:
     --------
     >>> rng = np.random.default_rng(0)
     >>> graph = PlantedGraph(np.ones(6), np.array([0, 0, 0, 1, 1, 1]), rng)
-    >>> u, v = key_ends(graph.extend(np.empty(0, dtype=np.int64), 4, inside=1.0))
+    >>> from psgraph.graph.kind import unpack
+    >>> u, v = unpack(graph.extend(np.empty(0, dtype=np.int64), 4, inside=1.0))
     >>> u.size, bool((u < v).all()), bool(((u < 3) == (v < 3)).all())
     (4, True, True)
     """
@@ -74,7 +71,7 @@ class PlantedGraph:
         Parameters
         ----------
         keys
-            Edges ``u << 32 | v`` with u < v, in any order.
+            Keys of edges, in any order.
         count
             How many edges to add.
         inside
@@ -93,7 +90,7 @@ class PlantedGraph:
         return np.concatenate(pieces)
 
     def _sorted_distinct(self, keys: Keys) -> Keys:
-        keys = sort_keys(keys, largest=self._nodes.size << 32)
+        keys = sort_keys(keys, largest=first_key(self._nodes.size))
         return keys[np.append(True, keys[1:] != keys[:-1])] if keys.size else keys
 
     def draw(self, count: int, inside: float, *, ordered: bool = False) -> Keys:
@@ -116,8 +113,7 @@ class PlantedGraph:
         high = np.where(own, self._sums[self._starts[community + 1]], total)
         second = self._find(low + self._rng.random(count) * (high - low))
         apart = first != second
-        a, b = self._nodes[first[apart]], self._nodes[second[apart]]
-        return (np.minimum(a, b) << 32) | np.maximum(a, b)
+        return UNDIRECTED.keys(self._nodes[first[apart]], self._nodes[second[apart]])
 
     def _find(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index (in order of community) of the node at each point of the sum."""

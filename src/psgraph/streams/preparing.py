@@ -14,8 +14,8 @@ from psgraph._runtime.scratch import scratch_directory
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import is_store, new_store
-from psgraph.stores.copying import check_free, copy_store
 from psgraph.stores.places import Place, as_place
+from psgraph.stores.store import check_free, copy_store
 from psgraph.streams import read_stream
 from psgraph.streams.stream import Stream
 

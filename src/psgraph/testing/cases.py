@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous, PrivateSnapshot

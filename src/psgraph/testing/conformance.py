@@ -38,13 +38,16 @@ SEEDS = range(20)
 
 @dataclass(frozen=True)
 class Conformance:
-    """That a method passed, and what was checked."""
+    """What passed, and what was checked."""
 
     method: str
     checks: tuple[str, ...]
+    subject: str = "method"
 
     def __str__(self) -> str:
-        return "\n".join([f"method {self.method!r}:", *(f"  ✓ {check}" for check in self.checks)])
+        return "\n".join(
+            [f"{self.subject} {self.method!r}:", *(f"  ✓ {check}" for check in self.checks)]
+        )
 
 
 def check_method(method: AnyMethod) -> Conformance:

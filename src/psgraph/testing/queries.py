@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import Kind, find_kind
 from psgraph.graph.parts import MemoryParts

@@ -1,7 +1,7 @@
 """Factors that turn what the bootstrap sees into a prediction, and how well that worked.
 
 A rerun of a release is too optimistic where the method is biased: what the first run destroyed, the
-second can't destroy again. For each method and each quantity an experiment on public streams
+second cannot destroy again. For each method and each quantity an experiment on public streams
 learned how far reruns are off, and on other streams checked how well the corrected predictions do.
 The result is ``calibration.json``, which only the experiment writes::
 
@@ -16,27 +16,33 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from psgraph._runtime.arrays import Floats
 
 if TYPE_CHECKING:
     from psgraph.methods.base import Method
-    from psgraph.trust.noise_scale import NoiseForm
 
 __all__ = [
     "LEAST_COVERAGE",
     "LEVEL",
     "MOST_RATIO",
     "MOST_WIDTH",
+    "NOISE_FORMS",
     "Calibration",
     "Correction",
     "MethodCalibration",
+    "NoiseForm",
     "Shift",
     "load_calibration",
     "method_calibration",
 ]
 
+#: What the number of edges was estimated from: the measured edge count; that and the sum of the
+#: measured degrees; both, filtered over time.
+NoiseForm = Literal["edges", "edges and degrees", "filtered"]
+
+NOISE_FORMS: tuple[NoiseForm, ...] = ("edges", "edges and degrees", "filtered")
 
 LEVEL = 0.9  # of all intervals
 LEAST_COVERAGE = 0.8  # of intervals at level 0.9 on streams that the factors were not learned from
@@ -156,7 +162,7 @@ class Calibration:
     def to_json(self) -> str:
         """The content of the file, one line per quantity."""
         head = {name: value for name, value in asdict(self).items() if name != "methods"}
-        parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+        lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
         methods = []
         for name, found in sorted(self.methods.items()):
             groups = [
@@ -169,8 +175,8 @@ class Calibration:
                 for group in ("errors", "statistics")
             ]
             methods.append(f"{json.dumps(name)}: {{\n" + ",\n".join(groups) + "\n}")
-        parts.append('"methods": {\n' + ",\n".join(methods) + "\n}")
-        return "{\n" + ",\n".join(parts) + "\n}\n"
+        lines.append('"methods": {\n' + ",\n".join(methods) + "\n}")
+        return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
     def from_json(cls, text: str) -> Calibration:

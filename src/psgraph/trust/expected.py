@@ -1,4 +1,4 @@
-"""Error bars at no cost: how far releases can be trusted, from the releases alone."""
+"""Error bars that cost no ε: how far to trust releases, from the releases alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import count, exact_decimal
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
@@ -19,15 +20,21 @@ from psgraph.publication.reading import Releases, read_releases
 from psgraph.trust.calibration import load_calibration, method_calibration
 from psgraph.trust.intervals import Estimate, estimate_statistics
 from psgraph.trust.prediction import Prediction, predict_errors
-from psgraph.trust.reruns import check_effort, run_bootstrap
-from psgraph.trust.sampling import method_of
+from psgraph.trust.reruns import check_effort, method_of, run_bootstrap
 from psgraph.trust.verdicts import Verdict, judge
 
-__all__ = ["ExpectedErrors", "ReleasesLike", "expected_errors"]
+__all__ = [
+    "TRUST_SECONDS",
+    "ExpectedErrors",
+    "ReleasesLike",
+    "expected_errors",
+    "expected_within",
+]
 
 ReleasesLike = str | PathLike[str] | Sequence[Release]
 
 REPETITIONS = 3
+TRUST_SECONDS = 5.0  # that a report takes for predictions by default
 LEAST_NODES = 50  # what predictions were checked on has about a hundred nodes or more
 FULL = 0.9  # share of node pairs that are edges, above which a graph can hardly change
 
@@ -43,7 +50,7 @@ class ExpectedErrors:
     method, guarantee
         Of the releases.
     releases, timestamps
-        How many releases there are, and how many of them were rerun before the time was up.
+        The number of releases, and how many of them were rerun before the time was up.
     times
         The times of the timestamps that were rerun, where they have any.
     nodes
@@ -55,7 +62,7 @@ class ExpectedErrors:
     statistics
         Intervals by name of statistic.
     verdicts
-        What analysts ask, and whether the releases answer it.
+        Questions of analysts, and whether the releases answer them.
     notes
         What limits the predictions.
     """
@@ -100,7 +107,7 @@ class ExpectedErrors:
         ]
         return ("metric", "predicted, with 90 % interval"), rows
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         columns, rows = self.table()
         questions = [(each.question, each.answer, each.reason) for each in self.verdicts]
         return card(
@@ -123,7 +130,7 @@ def expected_errors(
     """Predict the errors of releases without the original: how far can they be trusted?
 
     The method that made the releases is run on them again, as if they were the truth, with fresh
-    noise of the same size. What that changes is corrected by factors that were learned on public
+    noise of the same size. The changes are corrected by factors learned on public
     streams. It needs no original, no ledger and no ε.
 
     Parameters
@@ -134,7 +141,7 @@ def expected_errors(
     seed
         The same seed and number of repetitions give the same numbers.
     seconds
-        When to stop, at the latest after the timestamp in progress; None for all repetitions.
+        When to stop: the timestamp in progress is finished. None runs all repetitions.
     repetitions
         How often the releases are rerun, at most.
     progress
@@ -143,8 +150,8 @@ def expected_errors(
     Raises
     ------
     DataError
-        If there is no release, no edge or no room for more, fewer than 50 nodes, or more than one
-        method or guarantee.
+        If there is no release, no edge or no room for more edges, fewer than 50 nodes, or more
+        than one method or guarantee.
     VerificationFailed
         If a release is not as it was published.
 
@@ -193,28 +200,52 @@ def expected_errors(
     )
 
 
+def expected_within(
+    releases: str | PathLike[str] | Releases, seconds: float
+) -> ExpectedErrors | None:
+    """Predict the errors of releases for a report, as far as the time allows.
+
+    None if no time is given, or nothing can be predicted: releases without any edge, of a method
+    that is not installed, or without node lists; a report then has no such section. Also None for
+    graphs in parts unless more than the default time is given: they would not be finished in it,
+    and are held in memory while they are rerun.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        raise InvalidArgument(f"trust_seconds must be a number of at least 0, not {seconds!r}")
+    if not seconds:
+        return None
+    try:
+        if not isinstance(releases, Releases):
+            releases = read_releases(releases)
+        if seconds <= TRUST_SECONDS and any(each.graph_parts for each in releases.certificates):
+            return None
+        return expected_errors(releases, seconds=seconds)
+    except DataError:
+        return None
+
+
 def _check_size(certificates: Sequence[Certificate]) -> None:
-    """Refuse releases on which reruns show nothing, because there is no room for an error.
+    """Refuse releases on which reruns show nothing because they cannot err.
 
     A graph without edges stays empty, and one that noise has filled stays full: both look perfect.
     """
     if not any(each.edges for each in certificates):
         raise DataError(
             "no release has an edge, so running the method on them again shows nothing\n"
-            "Nothing can be said about how far they can be trusted."
+            "Their errors cannot be predicted."
         )
     most = max(each.nodes for each in certificates)
     if most < LEAST_NODES:
         raise DataError(
             f"the releases have {count(most, 'node')}; predictions were checked on graphs of "
-            f"{LEAST_NODES} nodes or more\nNothing can be said about how far they can be trusted. "
+            f"{LEAST_NODES} nodes or more\nTheir errors cannot be predicted. "
             "psgraph plan says how large the noise is."
         )
-    if all(each.edges > FULL * each.nodes * (each.nodes - 1) / 2 for each in certificates):
+    if all(each.edges > FULL * UNDIRECTED.pairs(each.nodes) for each in certificates):
         raise DataError(
             f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
             "the method on them again shows nothing\n"
-            "Nothing can be said about how far they can be trusted."
+            "Their errors cannot be predicted."
         )
 
 

@@ -1,17 +1,24 @@
-"""Intervals around the statistics of the releases themselves: where does the true value lie?"""
+"""Intervals around the statistics of the releases themselves: where does the true value lie?
+
+Most follow from reruns. That of the number of edges may also follow from the noise alone: the
+certificate says how noisy the edge count was that a method measured. Where a method filters its
+measurements over time, the variance of the filter follows from that noise and from the steps
+between releases: in its steady state a random-walk filter moves, from one release to the next, with
+exactly the variance with which it assumes the true value to move.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from psgraph._runtime.arrays import Floats
-from psgraph.trust.calibration import LEVEL, MethodCalibration, Shift
-from psgraph.trust.noise_scale import edge_margin
-from psgraph.trust.prediction import Range, Status
+from psgraph.trust.calibration import LEVEL, MethodCalibration, NoiseForm, Shift
+from psgraph.trust.prediction import Range, Status, from_scale, to_scale
 from psgraph.trust.quantities import (
     CURVE_DEGREES,
     STATISTICS,
@@ -20,13 +27,22 @@ from psgraph.trust.quantities import (
     degree_class,
 )
 from psgraph.trust.reruns import Bootstrap
-from psgraph.trust.scales import from_scale, to_scale
 
 if TYPE_CHECKING:
     from psgraph.methods.base import Method
+    from psgraph.privacy.query import Counted
     from psgraph.publication.certificate import Certificate
 
-__all__ = ["Estimate", "Features", "Source", "calibration_key", "estimate_statistics", "features"]
+__all__ = [
+    "Estimate",
+    "Features",
+    "Source",
+    "calibration_key",
+    "edge_margin",
+    "estimate_statistics",
+    "features",
+    "settled_variance",
+]
 
 Source = Literal["from the bootstrap", "from the noise scale"]
 
@@ -210,3 +226,69 @@ def _width(ranges: Sequence[Range | None]) -> float:
 
 def _listed(ranges: Sequence[Range | None]) -> list[dict[str, float] | None]:
     return [None if each is None else each.to_dict() for each in ranges]
+
+
+def edge_margin(
+    method: Method[Any, Any],
+    certificates: Sequence[Certificate],
+    edges: Floats,
+    form: NoiseForm,
+) -> Floats:
+    """Return half the width of the 90 % interval of the number of edges, at every timestamp.
+
+    NaN where nothing was measured that the method's plan says to count edges.
+
+    Parameters
+    ----------
+    certificates
+        What was measured, and with which ε.
+    edges
+        The released numbers of edges, one for each certificate.
+    """
+    variance = _edge_variance(method, certificates, degrees=form != "edges")
+    if form == "filtered":
+        variance = settled_variance(variance, np.diff(edges))
+    return np.sqrt(variance / 2) * log(10)  # Laplace noise of scale b exceeds b·ln 10 in 10 %
+
+
+def settled_variance(noise: Floats, steps: Floats) -> Floats:
+    """Return the variance of a random-walk filter in its steady state.
+
+    Parameters
+    ----------
+    noise
+        The variance of one measurement, at every timestamp.
+    steps
+        The differences between consecutive filtered values.
+
+    Examples
+    --------
+    >>> settled_variance(np.array([100.0]), np.array([10.0, -10.0])).round(1)
+    array([61.8])
+    """
+    if not steps.size:
+        return noise
+    drift = float(np.mean(np.square(steps)))
+    return (np.sqrt(drift**2 + 4 * drift * noise) - drift) / 2
+
+
+def _edge_variance(
+    method: Method[Any, Any], certificates: Sequence[Certificate], *, degrees: bool
+) -> Floats:
+    """Return the variance of the noise on the number of edges, at every timestamp."""
+    last = certificates[-1]
+    plan = method.plan(last.guarantee, nodes=max(last.nodes, 1))
+    counted: dict[str, tuple[Counted, int]] = {row.label: (row.counts, row.terms) for row in plan}
+    found = []
+    for certificate in certificates:
+        noise: dict[Counted, float] = {}
+        for charge in certificate.charges:
+            what, terms = counted.get(charge.label, ("", 1))
+            if what and charge.epsilon:
+                variance = 2 * (charge.sensitivity / float(charge.epsilon)) ** 2 * terms
+                noise[what] = noise.get(what, 0.0) + variance
+        precision = 1 / noise["edges"] if "edges" in noise else 0.0
+        if degrees and "degree" in noise:  # their sum is twice the number of edges
+            precision += 4 / (max(certificate.nodes, 1) * noise["degree"])
+        found.append(1 / precision if precision else np.nan)
+    return np.array(found)

@@ -10,22 +10,34 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
-from psgraph.trust.quantities import ERRORS
+from psgraph.trust.quantities import ERRORS, Scale
 from psgraph.trust.reruns import Bootstrap
-from psgraph.trust.scales import from_scale, to_scale
 
 if TYPE_CHECKING:
     from psgraph.trust.reruns import Series
 
-__all__ = ["UNPREDICTABLE", "Prediction", "Range", "Status", "mean_of", "predict_errors", "to_log"]
+__all__ = [
+    "UNPREDICTABLE",
+    "Prediction",
+    "Range",
+    "Status",
+    "from_scale",
+    "mean_of",
+    "predict_errors",
+    "to_log",
+    "to_scale",
+]
 
 #: ``calibrated``: corrected and checked. ``not calibrated``: as reruns have it, likely too
-#: optimistic. ``unpredictable``: predictions for this method were found to be wrong.
+#: optimistic. ``unpredictable``: tests found predictions for this method to be wrong.
 Status = Literal["calibrated", "not calibrated", "unpredictable"]
 
-UNPREDICTABLE = "can't be predicted for this method"
+UNPREDICTABLE = "cannot be predicted for this method"
+
+# A scale is what errors and statistics are compared on: what is a ratio becomes a difference.
+_LEAST_ERROR, _LEAST_SHARE, _MOST_CORRELATION = 0.002, 0.0005, 0.999
 
 
 @dataclass(frozen=True)
@@ -50,14 +62,14 @@ class Prediction:
     Attributes
     ----------
     overall
-        The mean over time; None where it can't be predicted or has no value.
+        The mean over time; None where it cannot be predicted or has no value.
     over_time
-        Each timestamp, None where it can't be predicted or has no value.
+        Each timestamp, None where it cannot be predicted or has no value.
     rerun
         The mean error of reruns, before any correction.
     """
 
-    metric: MetricInfo
+    metric: Metric
     status: Status
     overall: Range | None
     over_time: tuple[Range | None, ...]
@@ -86,13 +98,48 @@ class Prediction:
         }
 
 
-def to_log(metric: MetricInfo, values: Floats | float) -> Floats:
+def to_scale(values: Floats, scale: Scale) -> Floats:
+    """Return values on a scale; those too close to its ends are moved away from them.
+
+    >>> to_scale(np.array([0.5, 0.0]), "logit").round(2)
+    array([ 0. , -7.6])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if scale == "log":
+        return np.log(np.maximum(values, _LEAST_ERROR))
+    if scale == "count":
+        return np.log(values + 0.5)
+    if scale == "logit":
+        share = np.clip(values, _LEAST_SHARE, 1 - _LEAST_SHARE)
+        return np.log(share / (1 - share))
+    if scale == "atanh":
+        return np.arctanh(np.clip(values, -_MOST_CORRELATION, _MOST_CORRELATION))
+    return values
+
+
+def from_scale(values: Floats, scale: Scale) -> Floats:
+    """Invert `to_scale`.
+
+    >>> from_scale(to_scale(np.array([0.25]), "logit"), "logit")
+    array([0.25])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if scale == "log":
+        return np.exp(values)
+    if scale == "count":
+        return np.maximum(np.exp(values) - 0.5, 0.0)
+    if scale == "logit":
+        return 1 / (1 + np.exp(-values))
+    return np.tanh(values) if scale == "atanh" else values
+
+
+def to_log(metric: Metric, values: Floats | float) -> Floats:
     """Return errors on a logarithmic scale; where higher is better, what is missing to 1."""
     numbers = np.asarray(values, dtype=np.float64)
     return to_scale(1 - numbers if metric.better == "higher" else numbers, "log")
 
 
-def _from_log(metric: MetricInfo, values: Floats) -> Floats:
+def _from_log(metric: Metric, values: Floats) -> Floats:
     numbers = from_scale(values, "log")
     return 1 - numbers if metric.better == "higher" else numbers
 
@@ -107,7 +154,7 @@ def mean_of(values: Sequence[float] | Floats) -> float:
 def predict_errors(
     bootstrap: Bootstrap, calibration: MethodCalibration | None
 ) -> dict[str, Prediction]:
-    """Predict every error; without a calibration, as the reruns have it."""
+    """Predict every error; without a calibration, take the errors of the reruns."""
     known: Mapping[str, Correction] = {} if calibration is None else calibration.errors
     return {
         name: _prediction(
@@ -120,7 +167,7 @@ def predict_errors(
 
 
 def _prediction(
-    metric: MetricInfo, reruns: Sequence[Series], correction: Correction | None
+    metric: Metric, reruns: Sequence[Series], correction: Correction | None
 ) -> Prediction:
     name = metric.name
     at_each = np.array([each[name] for each in reruns])
@@ -157,16 +204,15 @@ def _prediction(
     return Prediction(metric, "calibrated", overall, over_time, raw)
 
 
-def _interval(metric: MetricInfo, centre: float, ends: tuple[float, float]) -> Range:
+def _interval(metric: Metric, centre: float, ends: tuple[float, float]) -> Range:
     values = _from_log(metric, centre + np.array([0.0, *ends]))
-    least = -1.0 if metric.name == "degree_change_correlation" else 0.0
     if metric.better == "higher":
-        values = np.clip(values, least, 1.0)
+        values = np.clip(values, metric.lowest, 1.0)
     return Range(float(values[0]), float(values.min()), float(values.max()))
 
 
 def _quantiles(values: Floats) -> Range | None:
-    """The mean of a few values and the quantiles of all there are."""
+    """The mean and the quantiles of the values that are there."""
     there = values[~np.isnan(values)]
     if not there.size:
         return None

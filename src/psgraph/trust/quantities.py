@@ -10,22 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psgraph.metrics.change import edge_overlap
-from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.fidelity import compute_fidelity
-from psgraph.metrics.groups import GROUPS, METRICS, MetricInfo
-from psgraph.metrics.more import MoreMetrics
-from psgraph.metrics.relative import UNDEFINED
-from psgraph.trust.scales import Scale
+from psgraph.metrics.clustering import clustering_coefficients
+from psgraph.metrics.communities import find_communities, modularity
+from psgraph.metrics.degrees import assortativity, node_degrees
+from psgraph.metrics.facts import GraphFacts, Pair
+from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
+from psgraph.metrics.groups import GROUPS, METRICS
+from psgraph.metrics.metric import UNDEFINED, Group, Metric
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
-    from psgraph.metrics.facts import GraphFacts
 
 __all__ = [
     "CURVE_DEGREES",
@@ -33,12 +32,15 @@ __all__ = [
     "ERRORS",
     "STATISTICS",
     "Errors",
+    "Scale",
     "StatisticInfo",
     "Statistics",
     "curve_name",
     "degree_class",
 ]
 
+#: ``log``: errors. ``count``: numbers of something. ``logit``: shares. ``atanh``: correlations.
+Scale = Literal["log", "count", "logit", "atanh", "none"]
 Values = dict[str, float]
 
 #: Smallest and largest degree of the classes that nodes are divided into by published degree.
@@ -52,38 +54,56 @@ def _class_words(low: int, high: int | None) -> str:
     return f"{low} or more" if high is None else f"{low} to {high}"
 
 
-class _DegreeError(MetricInfo):
+def _degree_error(low: int, high: int | None) -> Metric:
     """The error of the degrees of a class of nodes."""
 
-    @property
-    def words(self) -> str:
-        low = int(self.name.rpartition("_")[2])
-        return f"error of degrees of {_class_words(low, dict(DEGREE_CLASSES)[low])}"
+    def compute(pair: Pair) -> float | None:
+        true, made = pair.both(node_degrees)
+        there = (made >= low) & (made <= (made.max(initial=0) if high is None else high))
+        off = np.abs(made - true)[there].sum()
+        return float(off / made[there].sum()) if there.any() else None
 
-
-def _degree_error(low: int, high: int | None) -> MetricInfo:
-    return _DegreeError(
+    words = _class_words(low, high)
+    return Metric(
         f"degree_error_from_{low}",
-        "%",
-        "lower",
-        "Mean error of the degrees of nodes with a published degree of "
-        f"{_class_words(low, high)}, relative to their mean published degree.",
+        unit="%",
+        better="lower",
+        reading=f"Mean error of the degrees of nodes with a published degree of {words}, relative "
+        "to their mean published degree.",
+        compute=compute,
+        title=f"error of degrees of {words}",
     )
 
 
-#: The errors that are predicted, by name: every metric, and those of single nodes.
-ERRORS: Mapping[str, MetricInfo] = MappingProxyType(
-    {
-        **METRICS,
-        "hubs_found": MetricInfo(
+def _hubs_found(pair: Pair) -> float | None:
+    true, made = pair.both(node_degrees)
+    hubs = min(_HUBS, int((made > 0).sum()), true.size)
+    if not hubs:
+        return None
+    largest = np.argsort(-made, kind="stable")[:hubs]
+    limit = max(int(np.sort(true)[-hubs]), 1)
+    return float((true[largest] >= limit).mean())
+
+
+_OF_NODES = Group(
+    "Single nodes",
+    (
+        Metric(
             "hubs_found",
-            "%",
-            "higher",
-            "The share of the ten nodes of highest published degree that are among the ten of "
-            "highest degree in the original.",
+            unit="%",
+            better="higher",
+            reading="The share of the ten nodes of highest published degree that are among the ten "
+            "of highest degree in the original.",
+            compute=_hubs_found,
+            breaks_ties=True,
         ),
-        **{info.name: info for info in (_degree_error(*each) for each in DEGREE_CLASSES)},
-    }
+        *(_degree_error(*each) for each in DEGREE_CLASSES),
+    ),
+)
+
+#: The errors that are predicted, by name: every metric, and those of single nodes.
+ERRORS: Mapping[str, Metric] = MappingProxyType(
+    {**METRICS, **{metric.name: metric for metric in _OF_NODES.metrics}}
 )
 
 
@@ -108,27 +128,12 @@ class Errors:
         found: dict[str, float | None] = {
             **compute_fidelity(truth, made).to_dict(),
             **self._more.compute(truth, made),
-            **_degree_errors(node_degrees(truth.graph), node_degrees(made.graph)),
+            **_OF_NODES.compute(Pair(truth, made)),
         }
         return {
             name: np.nan if value is None or value >= UNDEFINED else value
             for name, value in found.items()
         }
-
-
-def _degree_errors(true: NDArray[np.int64], made: NDArray[np.int64]) -> Values:
-    found = {}
-    for low, high in DEGREE_CLASSES:
-        there = (made >= low) & (made <= (made.max(initial=0) if high is None else high))
-        name = f"degree_error_from_{low}"
-        off = np.abs(made - true)[there].sum()
-        found[name] = float(off / made[there].sum()) if there.any() else np.nan
-    hubs = min(_HUBS, int((made > 0).sum()), true.size)
-    if not hubs:
-        return {**found, "hubs_found": np.nan}
-    largest = np.argsort(-made, kind="stable")[:hubs]
-    limit = max(int(np.sort(true)[-hubs]), 1)
-    return {**found, "hubs_found": float((true[largest] >= limit).mean())}
 
 
 @dataclass(frozen=True)
@@ -190,14 +195,14 @@ class Statistics:
     def compute(self, facts: GraphFacts) -> Values:
         """Compute the statistics; NaN where one has no value."""
         graph, before = facts.graph, self._before
-        edges, degrees = int(graph.u.size), node_degrees(graph)
+        edges, degrees = int(graph.u.size), facts.of(node_degrees)
         known = before is not None and before.u.size and edges
         found = {
             "edges": float(edges),
             "edge_growth": log(edges / before.u.size) if known and before is not None else np.nan,
-            "clustering": facts.clustering.transitivity,
-            "assortativity": facts.assortativity,
-            "modularity": facts.modularity,
+            "clustering": facts.of(clustering_coefficients).transitivity,
+            "assortativity": facts.of(assortativity),
+            "modularity": modularity(graph, facts.of(find_communities)),
             "persisting_edges": np.nan if before is None else edge_overlap(before, graph),
             **{curve_name(each): float((degrees >= each).sum()) for each in CURVE_DEGREES},
         }

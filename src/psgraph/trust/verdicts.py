@@ -8,7 +8,7 @@ from math import exp
 from typing import Literal
 
 from psgraph._runtime.numbers import count
-from psgraph.metrics.limits import Limits, limits_of
+from psgraph.metrics.metric import Limits
 from psgraph.trust.intervals import Estimate
 from psgraph.trust.prediction import UNPREDICTABLE, Prediction, Range
 from psgraph.trust.quantities import DEGREE_CLASSES
@@ -24,7 +24,7 @@ _HUBS = Limits(0.8, 0.5)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an analyst may ask, whether releases answer it, and why."""
+    """A question of an analyst, whether releases answer it, and why."""
 
     question: str
     answer: Answer
@@ -55,7 +55,9 @@ def judge(
 def _doubted(verdict: Verdict) -> Verdict:
     if verdict.answer not in ("yes", "roughly"):
         return verdict
-    return replace(verdict, answer="unclear", reason=f"{verdict.reason} That is not calibrated.")
+    return replace(
+        verdict, answer="unclear", reason=f"{verdict.reason} This prediction is not calibrated."
+    )
 
 
 def _judged(
@@ -92,7 +94,7 @@ def _judged(
         Verdict(
             "Which single edges exist?",
             "never",
-            "That is what the noise hides, at any ε and with any method. An edge of a release "
+            "The noise hides exactly that, at any ε and with any method. An edge of a release "
             "says nothing certain about an edge of the original.",
         ),
     )
@@ -111,7 +113,7 @@ def _answer(worse: float, better: float, limits: Limits) -> Answer:
 def _by_metric(question: str, prediction: Prediction, subject: str) -> Verdict:
     if prediction.overall is None:
         return _unknown(question, prediction)
-    answer = _answer(*_ends(prediction, prediction.overall), limits_of(prediction.metric))
+    answer = _answer(*_ends(prediction, prediction.overall), prediction.metric.limits)
     return Verdict(question, answer, f"{subject} is predicted at {prediction.shown()}.")
 
 
@@ -143,7 +145,7 @@ def _edge_count(estimate: Estimate) -> Verdict:
 
 
 def _growth(estimate: Estimate) -> Verdict:
-    question = "Is it denser than at the timestamp before?"
+    question = "Is it denser than at the previous timestamp?"
     found = [each for each in estimate.ranges if each is not None]
     if not found:
         reason = (
@@ -157,8 +159,8 @@ def _growth(estimate: Estimate) -> Verdict:
     return Verdict(
         question,
         "yes" if clear == len(found) else "roughly" if clear else "no",
-        f"Changes of more than about {100 * margin:.2g} % stand out from noise; "
-        f"{clear:,} of {count(len(found), 'step')} are as large.",
+        f"Changes of more than about {100 * margin:.2g} % stand out from the noise; "
+        f"{clear:,} of {count(len(found), 'step')} are that large.",
     )
 
 
@@ -167,8 +169,8 @@ def _hubs(prediction: Prediction, noisy_degree: float | None) -> Verdict:
     beyond = (
         ""
         if noisy_degree is None
-        else f" Noise in one measurement lifts no node of mean degree beyond {noisy_degree:,.0f}, "
-        "with a probability of 95 % (from the noise scale)."
+        else " With 95 % probability, noise alone lifts no node of average degree above degree "
+        f"{noisy_degree:,.0f} in one measurement (from the noise scale)."
     )
     found = prediction.overall
     if found is None:
@@ -178,20 +180,20 @@ def _hubs(prediction: Prediction, noisy_degree: float | None) -> Verdict:
     return Verdict(
         question,
         _answer(found.low, found.high, _HUBS),
-        f"Of the ten nodes of highest published degree, about {about:.0f} ({low:.0f} to "
-        f"{high:.0f}) are among the true ten.{beyond}",
+        f"Of the ten nodes with the highest published degrees, {low:.0f} to {high:.0f} are among "
+        f"the true ten, probably {about:.0f}.{beyond}",
     )
 
 
 def _degrees_of_nodes(errors: Mapping[str, Prediction]) -> Verdict:
-    question = "How many neighbours has a given node?"
+    question = "What is the degree of a given node?"
     said, answers = [], []
     for low, high in DEGREE_CLASSES:
         prediction = errors[f"degree_error_from_{low}"]
         found = prediction.overall
         if found is None:
             continue
-        answers.append(_answer(*_ends(prediction, found), limits_of(prediction.metric)))
+        answers.append(_answer(*_ends(prediction, found), prediction.metric.limits))
         size = f"{low} or more" if high is None else f"{low} to {high}"
         said.append(f"degree {size}: {100 * found.value:.0f} %")
     if not said:
@@ -202,11 +204,11 @@ def _degrees_of_nodes(errors: Mapping[str, Prediction]) -> Verdict:
 
 
 def _communities(clear: Prediction, same: Prediction) -> Verdict:
-    question = "Are there communities, and who is in which?"
+    question = "Are there communities, and who is in them?"
     found = same.overall
     if found is None:
         return _unknown(question, same)
-    answer = _answer(found.low, found.high, limits_of(same.metric))
+    answer = _answer(found.low, found.high, same.metric.limits)
     also = (
         f" How clearly the graph splits (modularity error): {clear.shown()}."
         if clear.overall is not None

@@ -21,15 +21,14 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.memory import peak_bytes
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount
 from psgraph.privacy.query import Query
 from psgraph.stores import open_store
-from psgraph.stores.keeping import Kept
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.parts import Kept, StoredParts
 
 __all__ = ["BLOCKS", "LIBRARIES", "Question", "missing_library", "time_aggregates"]
 
@@ -52,7 +51,7 @@ class Question:
 
     def cells(self, a: Any, b: Any, counts: Any) -> Integers:
         """Add up counts of pairs of blocks, in any order, to one vector."""
-        low, high = UNDIRECTED.ordered(np.asarray(a, np.int64), np.asarray(b, np.int64))
+        low, high = (ends.astype(np.int64) for ends in UNDIRECTED.ordered(a, b))
         cells = UNDIRECTED.cell_of(low, high, BLOCKS, inside=True)
         size = UNDIRECTED.cell_count(BLOCKS, inside=True)
         return np.bincount(cells, weights=counts, minlength=size).astype(np.int64)

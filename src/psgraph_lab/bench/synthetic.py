@@ -20,7 +20,7 @@ from psgraph._runtime.sorting import sort_keys
 from psgraph.graph import Roster
 from psgraph.graph.kind import first_key, unpack
 from psgraph.stores import is_store, new_store
-from psgraph.stores.external_sort import ExternalSort
+from psgraph.stores.writer import ExternalSort
 from psgraph.streams.planted import Keys, PlantedGraph, pareto_weights
 
 __all__ = [

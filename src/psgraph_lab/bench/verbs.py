@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from psgraph._runtime.memory import peak_bytes
 from psgraph.engines.base import Engine
-from psgraph.engines.local import LocalEngine
-from psgraph.engines.running import Job
+from psgraph.engines.runner import Job
+from psgraph.engines.threads import LocalEngine
 from psgraph.stores import open_store
 from psgraph_lab.bench.cases import Case
 from psgraph_lab.bench.timing import time_case
@@ -61,8 +61,8 @@ def _mean(totals: dict[str, float], passes: int) -> dict[str, float]:
 def _cluster_facts(engine: Any) -> dict[str, Any]:
     """Return what a cluster moved, by verb over all passes, and its memory."""
     moved: dict[str, dict[str, int]] = {}
-    for call in engine.statistics.verbs:
-        totals = moved.setdefault(call.verb, {"tasks": 0, "to_driver": 0, "to_workers": 0})
+    for call in engine.statistics.calls:
+        totals = moved.setdefault(call.operation, {"tasks": 0, "to_driver": 0, "to_workers": 0})
         totals["tasks"] += call.tasks
         totals["to_driver"] += call.bytes_to_driver
         totals["to_workers"] += call.bytes_to_workers

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from psgraph._runtime.extras import require_drawing
+from psgraph._runtime.extras import require_report
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import fitted, print_json, print_tables, progress, results, waiting
 from psgraph.cli.shared import Checked, json_option
@@ -188,7 +188,7 @@ def run_command(names: tuple[str, ...], as_json: bool, out: Path | None, **optio
 
     Seeded runs are for research: nothing they publish is private.
     """
-    require_drawing("lab")
+    require_report("lab")
     out = out or Path("results-quick" if options["quick"] else "results")
     wanted = _Wanted(out=out, **options)
     experiments = [wanted.find(name) for name in _expanded(names)]

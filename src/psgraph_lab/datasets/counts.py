@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Snapshot
 from psgraph.graph.ids import Ids
-from psgraph.graph.kind import UNDIRECTED
 from psgraph_lab.datasets.catalogue import Counts, Dataset
 
 __all__ = ["Counter", "Line", "compare_with_paper", "count", "distance"]
@@ -34,8 +33,8 @@ class Counter:
     def add(self, snapshot: Snapshot, *, loops: Iterable[int | str] = ()) -> None:
         """Add a snapshot, and the nodes that had a self-loop in it."""
         numbers = self._number(snapshot.roster.ids)
-        keys = UNDIRECTED.keys(numbers[snapshot.u], numbers[snapshot.v])
-        self._keys.append(np.unique(keys))
+        a, b = numbers[snapshot.u], numbers[snapshot.v]
+        self._keys.append(np.unique(snapshot.kind.keys(a, b)))
         self._timestamps += 1
         if self._loops is not None:
             self._loops.update(loops)

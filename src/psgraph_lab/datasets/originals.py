@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.batches import Columns
-from psgraph.graph.formats.columns import find_column, find_ends
+from psgraph.graph.formats.columns import Columns, find_column, find_ends
 from psgraph.graph.formats.files import open_table
 from psgraph.graph.formats.tables import from_columns
 from psgraph.graph.formats.text import TextFile
@@ -61,7 +60,7 @@ class Rows:
     def snapshot(self) -> Snapshot:
         """The undirected graph over the nodes that have an edge, as in the paper."""
         return from_columns(
-            self.heads, self.tails, kind=Snapshot, roster_from_edges=True, time=self.time
+            self.heads, self.tails, graph_type=Snapshot, roster_from_edges=True, time=self.time
         )
 
     def self_loops(self) -> list[int | str]:

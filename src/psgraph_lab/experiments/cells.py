@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import find_method
 from psgraph.metrics.facts import GraphFacts
-from psgraph.metrics.fidelity import compute_fidelity
-from psgraph.metrics.more import MoreMetrics
-from psgraph.metrics.relative import UNDEFINED
+from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
+from psgraph.metrics.metric import UNDEFINED
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 

@@ -14,7 +14,7 @@ from psgraph._runtime.arrays import Floats
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph._runtime.numbers import abbreviated, tick, with_deviation
 from psgraph.errors import DataError
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import (
     ALL_COLOURS,
     INK,
@@ -25,7 +25,7 @@ from psgraph.pictures.style import (
     quiet,
     variant_look,
 )
-from psgraph.reports.drawing import Drawing
+from psgraph.reports.charts import Drawing
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.labels import (
@@ -51,7 +51,7 @@ _WIDE_RANGE = 30.0
 def draw_bars(
     row: Sequence[Axes],
     panels: Sequence[Sequence[Curve]],
-    info: MetricInfo,
+    info: Metric,
     looks: dict[str, tuple[Look, str]],
 ) -> None:
     """Draw one bar per line in each panel, labelled with its value; a row shares its scale."""
@@ -83,7 +83,7 @@ def draw_bars(
     name_row(row[0], info, "log scale" if wide else "")
 
 
-def _draw_bar(axes: Axes, row: int, curve: Curve, info: MetricInfo, look: Look, low: float) -> None:
+def _draw_bar(axes: Axes, row: int, curve: Curve, info: Metric, look: Look, low: float) -> None:
     mean, std = float(curve.mean[info.name][0]), float(curve.std[info.name][0])
     axes.barh(row, max(mean - low, 0.0), left=low, height=0.66, color=look.colour, zorder=2)
     if std > 0:
@@ -261,7 +261,7 @@ def _draw_row(
     experiment: Experiment,
     row: Sequence[Axes],
     panels: Sequence[Sequence[Curve]],
-    info: MetricInfo,
+    info: Metric,
     looks: dict[str, tuple[Look, str]],
 ) -> None:
     scale = choose_scale(panels, info)
@@ -341,7 +341,7 @@ def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 
 
-def _divide_y(axes: Axes, info: MetricInfo, scale: Scale) -> None:
+def _divide_y(axes: Axes, info: Metric, scale: Scale) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if scale.kind == "linear":

@@ -7,7 +7,7 @@ from math import ceil, log
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import COLOURS, INK, QUIET, WHITE
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
@@ -99,7 +99,7 @@ def _gaps(rows: Sequence[Row]) -> int:
 def _draw_panel(
     axes: Axes,
     experiment: Experiment,
-    metric: MetricInfo,
+    metric: Metric,
     rows: Sequence[Row],
     points: Sequence[float],
     matches: dict[tuple[Row, float], Match],

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psgraph.metrics.groups import METRICS, MetricInfo
+from psgraph.metrics.groups import METRICS
+from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import INK
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Axis, Experiment
@@ -30,23 +31,23 @@ __all__ = [
     "stand_in_words",
 ]
 
+
+def _quantity(name: str, reading: str = "") -> Metric:
+    """A quantity that a run reports itself, instead of comparing graphs."""
+    return Metric(name, unit="", better="lower", reading=reading, compute=lambda _: None)
+
+
 _COST = (
-    MetricInfo(
+    _quantity(
         "seconds",
-        "",
-        "lower",
         "Running time for the whole stream, from the first snapshot to the last release.",
     ),
-    MetricInfo(
+    _quantity(
         "peak_megabytes",
-        "",
-        "lower",
         "Peak memory of the process, including Python, its libraries and the data set.",
     ),
-    MetricInfo(
+    _quantity(
         "added_megabytes",
-        "",
-        "lower",
         "Peak memory minus the memory in use before the first snapshot was published.",
     ),
 )
@@ -61,16 +62,16 @@ _AXES: dict[Axis, str] = {
 }
 
 
-def found_metric(name: str) -> MetricInfo:
+def found_metric(name: str) -> Metric:
     """Find a metric by its name; an unknown one has no unit and no explanation.
 
     >>> found_metric("density_error").heading, found_metric("peak_megabytes").heading
     ('density error, %', 'peak megabytes')
     """
-    return _METRICS.get(name) or MetricInfo(name, "", "lower", "")
+    return _METRICS.get(name) or _quantity(name)
 
 
-def direction(info: MetricInfo) -> str:
+def direction(info: Metric) -> str:
     """Which direction is better, with an arrow.
 
     >>> direction(found_metric("density_error"))
@@ -154,7 +155,7 @@ class Scale:
         return kinds[self.kind] or ("" if self.shared else "scales differ")
 
 
-def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
+def choose_scale(panels: Sequence[Sequence[Curve]], info: Metric) -> Scale:
     """Choose a linear scale from 0, or a logarithmic one for errors of several magnitudes.
 
     A logarithmic row has the same limits in all panels. So does a linear one, unless the largest
@@ -182,7 +183,7 @@ def choose_scale(panels: Sequence[Sequence[Curve]], info: MetricInfo) -> Scale:
     return Scale("linear", tuple((0.0, 1.06 * (top if shared else own)) for own in tops))
 
 
-def name_row(axes: Axes, info: MetricInfo, scale: str) -> None:
+def name_row(axes: Axes, info: Metric, scale: str) -> None:
     """Label a row at its left: the metric, which direction is better, and the scale."""
     lines = [*wrap(info.heading, _LONGEST_LINE), direction(info), scale]
     axes.set_ylabel("\n".join(line for line in lines if line), fontsize=10, color=INK)

@@ -177,7 +177,7 @@ def _prepare(own: tuple[Path, ...]) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, daemon=True).start()
-    from psgraph.metrics.warmup import warm_up_metrics
+    from psgraph.metrics.comparison import warm_up_metrics
 
     read_again(own)
     warm_up_metrics()

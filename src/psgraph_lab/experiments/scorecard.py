@@ -9,7 +9,8 @@ from math import isfinite, sqrt
 import numpy as np
 
 from psgraph._runtime.numbers import NO_VALUE, count, joined, with_deviation
-from psgraph.metrics.groups import PAPER_METRICS, MetricInfo
+from psgraph.metrics.groups import PAPER_METRICS
+from psgraph.metrics.metric import Metric
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.labels import found_metric, shown_point
@@ -51,7 +52,7 @@ class Match:
     dataset: str
     line: str
     x: float
-    metric: MetricInfo
+    metric: Metric
     subject: float
     rival: float
     error: float | None
@@ -100,7 +101,7 @@ def matches_of(
     return found
 
 
-def _along_axis(mine: Curve, other: Curve, metric: MetricInfo) -> Iterable[Match]:
+def _along_axis(mine: Curve, other: Curve, metric: Metric) -> Iterable[Match]:
     for index, x in enumerate(mine.x):
         (there,) = np.nonzero(other.x == x)
         if not there.size:
@@ -113,7 +114,7 @@ def _along_axis(mine: Curve, other: Curve, metric: MetricInfo) -> Iterable[Match
             yield Match(*place, float(subject), float(rival), error)
 
 
-def _variance(curve: Curve, metric: MetricInfo, index: int) -> float | None:
+def _variance(curve: Curve, metric: Metric, index: int) -> float | None:
     """Variance of a mean over repetitions; None for a single one."""
     runs = int(curve.repetitions[index])
     return float(curve.std[metric.name][index]) ** 2 / runs if runs > 1 else None
@@ -314,7 +315,7 @@ def point_tables(experiment: Experiment, curves: Sequence[Curve], dataset: str) 
     return tables
 
 
-def _at(experiment: Experiment, curve: Curve, info: MetricInfo, x: float) -> str:
+def _at(experiment: Experiment, curve: Curve, info: Metric, x: float) -> str:
     """A mean, with its deviation for the lines that are compared cell by cell."""
     (index,) = np.nonzero(curve.x == x)
     if not index.size or not np.isfinite(curve.mean[info.name][index[0]]):

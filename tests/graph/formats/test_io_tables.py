@@ -114,7 +114,7 @@ def test_unknown_nodes_and_missing_rosters_are_refused() -> None:
     with pytest.raises(OutsideRoster):
         Snapshot.from_table(table, roster=Roster([]))
     for columns in ({"u": ["a"], "v": ["b"]}, {"u": [1], "v": [2]}):
-        with pytest.raises(RosterError, match="no roster"):
+        with pytest.raises(RosterError):
             Snapshot.from_table(pa.table(columns))
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 
-from psgraph.engines.running import Job
+from psgraph.engines.runner import Job
 from psgraph_lab.bench import verbs
 from psgraph_lab.bench.verbs import TimedEngine
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psgraph.graph import Graph
 from psgraph.methods.base import find_method
-from psgraph.metrics import edge_overlap, facts
-from psgraph.metrics.report import compare
+from psgraph.metrics import communities, edge_overlap
+from psgraph.metrics.comparison import compare
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.demo import demo_stream
@@ -63,8 +64,13 @@ def test_a_metric_that_never_has_a_value_is_nan() -> None:
 
 def test_statistics_of_the_originals_are_shared_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
-    real = facts.find_communities
-    monkeypatch.setattr(facts, "find_communities", lambda graph: calls.append(graph) or real(graph))
+    real = communities.find_communities
+
+    def counted(graph: Graph) -> object:
+        calls.append(graph)
+        return real(graph)
+
+    monkeypatch.setattr(communities, "find_communities", counted)
     originals = Originals.of(STREAM)
     for repetition in range(3):
         cell = Cell("demo", "tmf", "1", 5, repetition)

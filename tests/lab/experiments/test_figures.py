@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from psgraph.errors import DataError
-from psgraph.pictures.style import METHODS
+from psgraph.methods.base import method_names
+from psgraph.pictures.style import method_look
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 from psgraph_lab.experiments.figures import compose, draw, line_looks
 from psgraph_lab.experiments.labels import choose_scale, found_metric
@@ -27,6 +28,7 @@ LINES = [
     if name not in ("calibration", "claims") and find_experiment(name).view == "lines"
 ]
 FEW = ("as-caida", "wiki-talk")
+METHODS = {name: method_look(name) for name in method_names()}
 
 
 def curves_of(experiment: Experiment, datasets: tuple[str, ...] = FEW) -> list[Curve]:

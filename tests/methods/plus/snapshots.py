@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from psgraph.engines.local import LocalEngine
+from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import unpack
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.queries import KeptEdges
 from psgraph.methods.plus.state import PlusMeasurement, PlusState
@@ -18,7 +19,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.streams.planted import PlantedGraph, key_ends, pareto_weights
+from psgraph.streams.planted import PlantedGraph, pareto_weights
 
 ENGINE = LocalEngine()
 
@@ -81,7 +82,7 @@ def planted(
     weights = pareto_weights(nodes, rng, exponent=1.5, largest=20.0)
     graph = PlantedGraph(weights, labels, rng)
     keys = graph.extend(np.empty(0, dtype=np.int64), nodes * degree // 2, inside=0.9)
-    return Snapshot(Roster.range(nodes), *key_ends(keys)), labels
+    return Snapshot(Roster.range(nodes), *unpack(keys)), labels
 
 
 def publish(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from psgraph.engines.base import Edges
-from psgraph.engines.pairs import cell_of
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.hubs import NoisyHubs
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (
@@ -136,7 +136,7 @@ def test_hub_cells_are_where_they_are_said_to_be():
     assert to_classes[0, [4, 6]].tolist() == [2, 1]
     assert to_classes[1, [4, 6]].tolist() == [0, 1]
     assert noisy.pairs.tolist() == [1]
-    inside = cell_of(np.array([4]), np.array([4]), CLASSES, inside=True)
+    inside = UNDIRECTED.cell_of(np.array([4]), np.array([4]), CLASSES, inside=True)
     assert found.noisy_class_edges[inside].tolist() == [1]
 
 

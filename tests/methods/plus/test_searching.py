@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.engines.pairs import cell_of, pair_count
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.affinity import affinity, divided
 from psgraph.methods.plus.communities import Communities, Search, Sizes, community_share
@@ -165,7 +165,7 @@ def test_dividing_a_grant_keeps_its_sum():
 
 def found_with(count: int, nodes: int) -> Communities:
     labels = np.arange(nodes, dtype=np.int32) % count
-    cells = pair_count(count, inside=True)
+    cells = UNDIRECTED.cell_count(count, inside=True)
     evidence = np.zeros((nodes, count), dtype=np.float32)
     return Communities(Roster.range(nodes), labels, evidence, Track.unseen(cells, drift=0.0025))
 
@@ -195,7 +195,11 @@ def test_dividing_classes_keeps_their_mixing_and_the_degrees():
     labels[:2] = CLASSES + np.arange(2, dtype=np.int32)
     found = found_with(2, 400)
     cells = np.zeros(3)
-    cells[cell_of(np.array([0, 1, 0]), np.array([0, 1, 1]), 2, inside=True)] = 0.4, 0.4, 0.2
+    cells[UNDIRECTED.cell_of(np.array([0, 1, 0]), np.array([0, 1, 1]), 2, inside=True)] = (
+        0.4,
+        0.4,
+        0.2,
+    )
     track = found.blocks.observe(cells, 1e-6, np.ones(3))
     ratios = affinity(track, found.labels, degrees, 2)
     assert ratios[0, 0] > 1.5 > 0.6 > ratios[0, 1]

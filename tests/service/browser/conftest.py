@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from psgraph.service import sessions
+from psgraph.service import authentication
 
 from .site import Site, running_site
 
@@ -107,6 +107,6 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     def pass_time(seconds: float) -> None:
         start = time.monotonic
         clock = SimpleNamespace(monotonic=lambda: start() + seconds)
-        monkeypatch.setattr(sessions, "time", clock)
+        monkeypatch.setattr(authentication, "time", clock)
 
     return pass_time

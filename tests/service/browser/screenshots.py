@@ -75,7 +75,7 @@ def prepare(page: Page, name: str) -> None:
         page.get_by_role("button", name="Verify in this browser").click()
         page.get_by_text("Verified in this browser").wait_for()
     elif name == "new":
-        page.get_by_label("About which mean degree").fill("8")
+        page.get_by_label("Approximate mean degree").fill("8")
         page.get_by_text("What the noise means for").wait_for()
     elif name == "data":
         page.get_by_label("Edges", exact=True).set_input_files(csv_file(edges_csv()))

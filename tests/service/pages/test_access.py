@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi.testclient import TestClient
 
-from psgraph.service.pages.dashboard import ROUTERS
+from psgraph.reports.charts import blank_chart, finish
+from psgraph.reports.page import Page
+from psgraph.service.pages import ROUTERS
+from psgraph.service.pages.charts import embedded
 from psgraph.service.pages.visits import PageRoute
 from psgraph.service.permissions import ANYONE, Identity
 
@@ -142,6 +145,20 @@ def test_no_page_allows_inline_scripts_styles_or_other_sites(
         assert not re.search(r"<script(?![^>]* src=)", answer.text)
 
 
+def test_a_chart_keeps_its_look_without_style_attributes() -> None:
+    figure, axes = blank_chart("errors < 1")
+    axes.plot([0, 1], [1, 2], color="#0072b2", linestyle="--", label="a")
+    axes.legend()
+    page = Page("")
+    page.figures([(finish(figure), "Errors")], caption="a < b")
+    text = embedded(page)
+    assert "style=" not in text
+    assert 'stroke="var(--data-0072b2, #0072b2)"' in text
+    assert "stroke-dasharray=" in text
+    assert 'font-size="9.5px"' in text
+    assert "errors &lt; 1" in text
+
+
 def test_a_text_in_the_address_is_never_shown(
     client: TestClient, signed_in: Callable[[str], str]
 ) -> None:
@@ -153,7 +170,7 @@ def test_a_text_in_the_address_is_never_shown(
 def test_an_unknown_address_is_a_page_and_an_unknown_api_address_is_not(
     client: TestClient,
 ) -> None:
-    assert "There is no page at this address" in client.get("/nothing/here").text
+    assert 'data-error="not_found"' in client.get("/nothing/here").text
     unknown = client.get("/api/v1/nothing")
     assert unknown.status_code == 404
     assert unknown.json()["error"] == "not_found"

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.extras import require_dask
 from psgraph._runtime.scratch import scratch_directory
-from psgraph.engines.dask import worker_setup
-from psgraph.engines.dask.identity import identity
+from psgraph.engines.dask import tasks
 from psgraph.engines.parallel import thread_count
 from psgraph.errors import EngineError, PsgraphError
 
@@ -30,7 +29,7 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
     """Start worker processes on this machine, as many as cores unless given.
 
     They listen on the loopback interface, and only who has the keys of this run can connect:
-    other users of the machine can't. Temporary files are private and removed in the end.
+    other users of the machine can't. Temporary files are private and removed at the end.
     """
     require_dask()
     import dask
@@ -48,7 +47,7 @@ def local_cluster(workers: int | None, threads: int) -> Iterator[Client]:
             security=Security.temporary(),
             silence_logs=logging.CRITICAL,
             local_directory=str(place),
-            preload=[worker_setup.__name__],
+            preload=[tasks.__name__],
         )
         stack.callback(_close, cluster)
         client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
@@ -98,7 +97,7 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
 
 
 def check_access(client: Client, file: Path, remedy: str) -> None:
-    """Refuse workers that can't read a file of this machine, or find another one at its path."""
+    """Refuse workers that can't read a file of this machine, or find a different one there."""
     path = file.absolute()
     expected = _digest(path)
     for address, found in sorted(client.run(_digest, path).items()):
@@ -166,14 +165,14 @@ def _close(cluster: Any) -> None:
 
 def _check_workers(client: Client) -> None:
     """Refuse workers that don't have this psgraph: they would fail, or draw other edges."""
-    expected = identity()
+    expected = tasks.identity()
     for address, found in sorted(client.run(_describe).items()):
         if not found:
             raise EngineError(f"worker {address} has no psgraph\n{_INSTALL}")
         for name, here in expected.items():
             if found.get(name) != here:
                 raise EngineError(
-                    f"worker {address} has another {name} than this process: "
+                    f"worker {address} has a different {name} than this process: "
                     f"{found.get(name, 'none')}, not {here}\n{_INSTALL}"
                 )
 
@@ -184,7 +183,7 @@ def _describe() -> dict[str, Any]:
     except ImportError:
         return {}
     try:
-        from psgraph.engines.dask.identity import identity
+        from psgraph.engines.dask.tasks import identity
     except ImportError:
         return {"psgraph": getattr(psgraph, "__version__", "of an unknown version")}
     return identity()

@@ -1,37 +1,59 @@
-"""The engine that runs verbs on a Dask cluster."""
+"""The engine that runs tasks on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+import operator
+import pickle
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
+from secrets import token_hex
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from psgraph._runtime.arrays import Integers, Labels
-from psgraph.engines.base import BlockCounts, Model
-from psgraph.engines.dask.connection import check_access, connect, local_cluster
-from psgraph.engines.dask.runner import DaskRunner
+import numpy as np
+
+from psgraph._runtime.arrays import Integers
+from psgraph.engines.dask import tasks
+from psgraph.engines.dask.connection import check_access, connect, local_cluster, translated
 from psgraph.engines.dask.statistics import Statistics
-from psgraph.engines.private import Private
-from psgraph.engines.released import Released
-from psgraph.errors import InvalidArgument
-from psgraph.graph.formats.edges import encode_part
-from psgraph.graph.parts import PART_NODES, MemoryParts
+from psgraph.engines.dask.transport import Call, Remote, call, held_parts, packed_bytes, unpacked
+from psgraph.engines.runner import Job
+from psgraph.errors import EngineError, InvalidArgument
+from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot, SyntheticGraph
-    from psgraph.graph.parts import EdgeParts
-    from psgraph.privacy.mechanisms.exponential import Scores
+    from distributed import Future
 
 __all__ = ["DaskEngine"]
 
+FAN_IN = 4
+"""Results that one task adds up."""
+SHARED_BYTES = 1 << 12
+"""Larger values that tasks share are sent once."""
+KEPT_VALUES = 8
+"""Shared values that stay on the workers, in case the next operation needs them as well."""
+MOST_PIECES = 1 << 13
+"""Pieces of drawn keys on their way to the parts they belong to."""
+LARGE_SUMS = 1 << 22
+"""Integers; above, no more than one task for every thread makes sums of its own."""
+PATIENCE = 60.0
+"""Seconds without any worker after which a run is given up."""
+LOOK_SECONDS = 5.0
+"""How often it is looked whether there are workers, while a task is waited for."""
 
-class DaskEngine(Private, Released):
-    """Edge-sized work on a Dask cluster. Use it as a context manager, or close it.
 
-    See `psgraph.engines.base.Engine`. Releases are the same, byte for byte, as those of
-    `psgraph.engines.local.LocalEngine`, whatever the number of workers, and if some are lost.
+class DaskEngine:
+    """Runs tasks on a Dask cluster. Use it as a context manager, or close it.
+
+    See `psgraph.engines.runner.Runner`. Releases are the same, byte for byte, as those of
+    `psgraph.engines.threads.LocalEngine`, whatever the number of workers, and if some are lost:
+    tasks are submitted with all that is needed to repeat them, so that Dask runs those of a lost
+    worker again on a different one.
 
     Parameters
     ----------
@@ -49,7 +71,7 @@ class DaskEngine(Private, Released):
     Attributes
     ----------
     statistics
-        Seconds, tasks and bytes of every verb.
+        Seconds, tasks and bytes of every operation.
     """
 
     def __init__(
@@ -71,7 +93,9 @@ class DaskEngine(Private, Released):
         self.statistics = Statistics()
         cluster = local_cluster(workers, threads) if scheduler is None else connect(scheduler)
         self.client: Any = self._stack.enter_context(cluster)
-        super().__init__(DaskRunner(self.client, self.statistics, part_nodes=part_nodes))
+        self.part_nodes = part_nodes
+        self._values: OrderedDict[str, Remote] = OrderedDict()
+        self._run, self._numbers = token_hex(6), count()
 
     def __enter__(self) -> Self:
         return self
@@ -90,54 +114,169 @@ class DaskEngine(Private, Released):
         """
         check_access(self.client, file, remedy)
 
-    def edge_count(self, snapshot: Snapshot) -> int:
-        with self.statistics.verb("edge_count"):
-            return super().edge_count(snapshot)
+    def map(self, job: Job) -> Iterator[Any]:
+        return self.statistics.iterated("map", self._mapped(job))
 
-    def common_edges(self, snapshot: Snapshot, previous: Snapshot) -> int:
-        with self.statistics.verb("common_edges"):
-            return super().common_edges(snapshot, previous)
+    def sum(self, job: Job, *, sizes: Sequence[int]) -> tuple[Integers, ...]:
+        with self.statistics.operation("sum"):
+            groups = self._groups(job, 2 if sum(sizes) <= LARGE_SUMS else 1)
+            if not groups:
+                return tuple(np.zeros(size, dtype=np.int64) for size in sizes)
+            pieces = [self._submit(tasks.summed, group, tuple(sizes)) for group in groups]
+            return tuple(self._reduced(pieces, tasks.added))
 
-    def block_counts(
-        self, snapshot: Snapshot, labels: Labels, blocks: int, *, inside: bool
-    ) -> BlockCounts:
-        with self.statistics.verb("block_counts"):
-            return super().block_counts(snapshot, labels, blocks, inside=inside)
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        with self.statistics.operation("reduce"):
+            groups = self._groups(job, 2)
+            if not groups:
+                return combine([])
+            pieces = [self._submit(tasks.reduced, group, combine) for group in groups]
+            return self._reduced(pieces, tasks.combined, combine)
 
-    def split_degrees(self, snapshot: Snapshot, labels: Labels) -> tuple[Integers, Integers]:
-        with self.statistics.verb("split_degrees"):
-            return super().split_degrees(snapshot, labels)
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+        with self.statistics.operation("shuffle"):
+            between = list(ranges(nodes, self.part_nodes))
+            drawn = [
+                self._submit(tasks.drawn, chunk, self.part_nodes, len(between))
+                for job in jobs
+                for chunk in self._chunks(job, len(between))
+            ]
+            parts = []
+            for number, (first, _) in enumerate(between):
+                pieces = [self._piece(each, number) for each in drawn]
+                parts.append(self._submit(tasks.merged, pieces, first, nodes))
+            return self._kept(parts, nodes)
 
-    def group_degrees(self, snapshot: Snapshot, labels: Labels, groups: int) -> Integers:
-        with self.statistics.verb("group_degrees"):
-            return super().group_degrees(snapshot, labels, groups)
+    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+        with self.statistics.operation("store"):
+            shared = self._share(job.shared)
+            parts = [
+                self._submit(tasks.made, job._replace(items=(item,), shared=shared))
+                for item in job.items
+            ]
+            return self._kept(parts, nodes)
 
-    def community_scores(self, snapshot: Snapshot, labels: Labels) -> Iterable[Scores]:
-        scores = super().community_scores(snapshot, labels)
-        return _Counted("community_scores", scores, self.statistics)
+    # ---- cutting work into tasks ----
 
-    def sample(self, *models: Model, seed: int) -> EdgeParts:
-        with self.statistics.verb("sample"):
-            return super().sample(*models, seed=seed)
+    def _mapped(self, job: Job) -> Iterator[Any]:
+        shared = self._share(job.shared)
+        running: deque[Future] = deque()
+        ahead = 2 * self._threads()
+        for item in job.items:
+            running.append(self._submit(tasks.mapped, job._replace(items=(item,), shared=shared)))
+            if len(running) > ahead:
+                yield self._take(running.popleft())
+        while running:
+            yield self._take(running.popleft())
 
-    def repair(self, parts: EdgeParts, **wanted: Any) -> EdgeParts:
-        with self.statistics.verb("repair"):
-            return super().repair(parts, **wanted)
+    def _threads(self) -> int:
+        return max(1, sum(self.client.nthreads().values()))
 
-    def encode(self, graph: SyntheticGraph) -> Iterator[memoryview]:
-        encoded = super().encode(graph)
-        if isinstance(graph.parts, MemoryParts):  # on the driver already
-            encoded = (encode_part(read, graph.roster) for read in graph.parts.edges())
-        return self.statistics.iterated("encode", encoded)
+    def _groups(self, job: Job, per_thread: int) -> list[Job]:
+        """Deal the items out to a few tasks for every thread."""
+        items, shared = list(job.items), self._share(job.shared)
+        groups = min(len(items), per_thread * self._threads())
+        return [job._replace(items=items[at::groups], shared=shared) for at in range(groups)]
 
+    def _chunks(self, job: Job, parts: int) -> Iterator[Job]:
+        """Cut items into chunks: many pieces are expensive, and so are large chunks."""
+        shared, items = self._share(job.shared), iter(job.items)
+        known = len(job.items) if isinstance(job.items, Sequence) else 1
+        size = min(8, max(1, known * parts // MOST_PIECES))
+        while chunk := list(islice(items, size)):
+            yield job._replace(items=chunk, shared=shared)
 
-@dataclass(frozen=True)
-class _Counted:
-    """Results that can be asked for again; each time counts as a call."""
+    def _reduced(self, pieces: list[Future], function: Callable[..., Any], *more: Any) -> Any:
+        """Combine the results of tasks as a tree, and bring the last one to the driver."""
+        while len(pieces) > 1:
+            pieces = [
+                self._submit(function, [Remote(each) for each in pieces[at : at + FAN_IN]], *more)
+                for at in range(0, len(pieces), FAN_IN)
+            ]
+        return self._take(self._submit(tasks.packed, Remote(pieces[0])))
 
-    verb: str
-    results: Iterable[Scores]
-    statistics: Statistics
+    def _kept(self, parts: list[Future], nodes: int) -> EdgeParts:
+        """Keep several parts on the workers, a single one on the driver."""
+        if len(parts) <= 1:
+            nothing = np.empty(0, dtype=np.int32)
+            u, v = self._fetch(parts[0]) if parts else (nothing, nothing)
+            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+        sizes = [self._submit(tasks.size, Remote(part)) for part in parts]
+        return held_parts(
+            parts,
+            self._fetch,
+            nodes=nodes,
+            part_nodes=self.part_nodes,
+            edge_count=sum(self._take(size) for size in sizes),
+        )
 
-    def __iter__(self) -> Iterator[Scores]:
-        return self.statistics.iterated(self.verb, self.results)
+    # ---- tasks and values ----
+
+    def _submit(self, function: Callable[..., Any], *inputs: Any) -> Future:
+        packed, futures = call(inputs)
+        self.statistics.now.tasks += 1
+        self.statistics.now.bytes_to_workers += len(packed.content)
+        with translated():
+            return self.client.submit(
+                tasks.run, tasks.identity_digest(), function, packed, *futures,
+                key=self._key(function.__name__), pure=False,
+            )  # fmt: skip
+
+    def _piece(self, drawn: Future, number: int) -> Remote:
+        with translated():
+            key = self._key("piece")
+            return Remote(self.client.submit(operator.getitem, drawn, number, key=key))
+
+    def _key(self, name: str) -> str:
+        return f"psgraph-{name}-{self._run}-{next(self._numbers)}"
+
+    def _share(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(self._shared(value) for value in values)
+
+    def _shared(self, value: Any) -> Any:
+        """Send a large value once; tasks then get it from the workers.
+
+        It is sent as a task, not scattered: after a loss Dask can make it again.
+        """
+        if isinstance(value, Remote | int | float | None):
+            return value
+        content = pickle.dumps(value, protocol=5)
+        if len(content) < SHARED_BYTES:
+            return value
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        if digest not in self._values:
+            self.statistics.now.bytes_to_workers += len(content)
+            with translated():
+                future = self.client.submit(
+                    tasks.loaded, Call(content), key=self._key("shared"), pure=False
+                )
+            self._values[digest] = Remote(future)
+        self._values.move_to_end(digest)
+        while len(self._values) > KEPT_VALUES:
+            self._values.popitem(last=False)
+        return self._values[digest]
+
+    def _fetch(self, part: Future) -> Pairs:
+        return Pairs(*self._take(self._submit(tasks.packed, Remote(part))))
+
+    def _take(self, future: Future) -> Any:
+        """Wait for a result and bring it to the driver."""
+        with translated():
+            self._wait(future)
+            result = future.result()
+        self.statistics.now.bytes_to_driver += packed_bytes(result)
+        return unpacked(result)
+
+    def _wait(self, future: Future) -> None:
+        """Wait until a task is done; give up if there is no worker to do it."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        alone_since: float | None = None
+        while not done.wait(LOOK_SECONDS):
+            alone_since = None if self.client.nthreads() else alone_since or monotonic()
+            if alone_since is not None and monotonic() - alone_since > PATIENCE:
+                raise EngineError(
+                    f"the cluster has had no worker for {PATIENCE:.0f} seconds\n"
+                    "Nothing of this timestamp was published or charged. Start workers, and run "
+                    "the same command again."
+                )

@@ -1,4 +1,4 @@
-"""What every verb of an engine cost: seconds, tasks, and bytes to and from the workers."""
+"""What every operation of an engine cost: seconds, tasks, and bytes to and from the workers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["Statistics", "VerbCost"]
+__all__ = ["Cost", "Statistics"]
 
 Item = TypeVar("Item")
 
 
 @dataclass
-class VerbCost:
-    """The cost of one call of a verb.
+class Cost:
+    """The cost of one call of an operation: one of the runner's, or one made of them.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class VerbCost:
         Results that came back, and what tasks needed: each shared value once.
     """
 
-    verb: str
+    operation: str
     seconds: float = 0.0
     tasks: int = 0
     bytes_to_driver: int = 0
@@ -36,34 +36,33 @@ class VerbCost:
 
 @dataclass
 class Statistics:
-    """The calls of all verbs since the engine was made, in order.
+    """The calls of all operations since the engine was made, in order.
+
+    Operations inside an operation count as a part of it.
 
     >>> statistics = Statistics()
-    >>> with statistics.verb("edge_count"):
+    >>> with statistics.operation("sum"):
     ...     statistics.now.tasks += 1
-    >>> [(each.verb, each.tasks) for each in statistics.verbs]
-    [('edge_count', 1)]
+    >>> [(each.operation, each.tasks) for each in statistics.calls]
+    [('sum', 1)]
     """
 
-    verbs: list[VerbCost] = field(default_factory=list)
-    now: VerbCost = field(default_factory=lambda: VerbCost("other"))
+    calls: list[Cost] = field(default_factory=list)
+    now: Cost = field(default_factory=lambda: Cost("other"))
 
     def clear(self) -> None:
         """Forget the calls so far."""
-        self.verbs.clear()
+        self.calls.clear()
 
     @contextmanager
-    def verb(self, name: str) -> Iterator[None]:
+    def operation(self, name: str) -> Iterator[None]:
         """Count what happens inside as one call."""
-        cost = VerbCost(name)
-        self.verbs.append(cost)
-        with self._counting(cost):
+        with self._counting(self._call(name)):
             yield
 
     def iterated(self, name: str, results: Iterable[Item]) -> Iterator[Item]:
         """Yield results, and count the work on them as one call; not what is done in between."""
-        cost = VerbCost(name)
-        self.verbs.append(cost)
+        cost = self._call(name)
         with self._counting(cost):
             left = iter(results)
         while True:
@@ -74,8 +73,18 @@ class Statistics:
                     return
             yield result
 
+    def _call(self, name: str) -> Cost:
+        if self.now.operation != "other":
+            return self.now
+        cost = Cost(name)
+        self.calls.append(cost)
+        return cost
+
     @contextmanager
-    def _counting(self, cost: VerbCost) -> Iterator[None]:
+    def _counting(self, cost: Cost) -> Iterator[None]:
+        if cost is self.now:
+            yield
+            return
         outer, self.now = self.now, cost
         start = perf_counter()
         try:

@@ -5,23 +5,34 @@ A task has no state and draws no noise: run again, or twice, it gives the same r
 
 from __future__ import annotations
 
+import hashlib
+import platform
+import signal
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import psgraph
 from psgraph._runtime.arrays import Integers
-from psgraph.engines.assembling import sorted_edges, split_keys
-from psgraph.engines.dask.calls import Call
-from psgraph.engines.dask.identity import check_identity
-from psgraph.engines.dask.packing import pack
-from psgraph.engines.running import Job
+from psgraph._version import __version__
+from psgraph.engines.dask.transport import Call, to_driver
+from psgraph.engines.runner import Job
+from psgraph.engines.shuffle import sorted_edges, split_keys
+from psgraph.errors import EngineError
 from psgraph.graph.parts import Pairs
 
 __all__ = [
     "added",
+    "check_identity",
     "combined",
+    "dask_setup",
     "drawn",
+    "identity",
+    "identity_digest",
     "loaded",
     "made",
     "mapped",
@@ -43,7 +54,7 @@ def run(identity: str, function: Callable[..., Any], inputs: Call, *values: Any)
 def mapped(job: Job) -> Any:
     """The result of the only item of a job."""
     (item,) = job.items
-    return pack(job.work(item, *job.shared))
+    return to_driver(job.work(item, *job.shared))
 
 
 def summed(job: Job, sizes: Sequence[int]) -> tuple[Integers, ...]:
@@ -75,11 +86,11 @@ def combined(pieces: Sequence[Any], combine: Callable[[Sequence[Any]], Any]) -> 
 
 def packed(value: Any) -> Any:
     """A result that is ready for its way to the driver."""
-    return pack(value)
+    return to_driver(value)
 
 
 def drawn(job: Job, part_nodes: int, parts: int) -> list[Integers]:
-    """The keys that some items draw, cut by the range of their smaller end."""
+    """The keys that some items draw, cut by the range of their first end."""
     nothing = np.empty(0, dtype=np.int64)
     keys = np.concatenate([nothing, *(job.work(item, *job.shared) for item in job.items)])
     return split_keys(keys, part_nodes=part_nodes, parts=parts)
@@ -105,3 +116,62 @@ def size(edges: Pairs) -> int:
 def loaded(content: Call) -> Any:
     """A value that many tasks share."""
     return content.open(())
+
+
+# ---- what has to be the same everywhere, so that all draw the same edges ----
+
+
+@cache
+def identity() -> dict[str, str]:
+    """Return the versions, and a digest of psgraph's source code, by what they are of.
+
+    >>> list(identity())
+    ['psgraph', 'code of psgraph', 'python', 'numpy', 'numba', 'pyarrow', 'processor']
+    """
+    return {
+        "psgraph": __version__,
+        "code of psgraph": _code_digest(),
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
+        "processor": platform.machine(),
+    }
+
+
+@cache
+def identity_digest() -> str:
+    """Return a digest of `identity`, which every task carries."""
+    return hashlib.sha256(repr(sorted(identity().items())).encode()).hexdigest()
+
+
+def check_identity(expected: str) -> None:
+    """Refuse to run a task of a driver that has other code.
+
+    Workers are checked when the driver connects; one may have joined the cluster later.
+    """
+    if expected != identity_digest():
+        raise EngineError(
+            f"a worker joined the cluster with other software than the driver: psgraph "
+            f"{__version__} on {platform.node()}\n"
+            "Install the same versions of psgraph, NumPy, numba and PyArrow everywhere."
+        )
+
+
+def _code_digest() -> str:
+    root = Path(psgraph.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def dask_setup(worker: object) -> None:  # noqa: ARG001
+    """Ignore the signals that ask the driver to stop; Dask calls this when a local worker starts.
+
+    Ctrl-C and many service managers send them to all processes of a command. The driver decides
+    whether to finish the timestamp in progress, for which it needs its workers, and stops them
+    itself. A worker whose driver is killed exits at once: Dask watches a pipe for that.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)

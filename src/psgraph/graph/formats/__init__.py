@@ -12,5 +12,5 @@ frames     data frames in memory, read like files
 ========== ==================================================================
 
 The methods of `psgraph.graph.Graph` are the way to call them; optional libraries are imported
-only when asked for.
+only when used.
 """

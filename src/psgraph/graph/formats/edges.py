@@ -1,4 +1,7 @@
-"""Edges of released graphs as Parquet files: columns ``u`` and ``v`` of original ids."""
+"""Edges of released graphs as Parquet files: columns ``u`` and ``v`` of original ids.
+
+The kind is in the metadata of the file; a file without it holds an undirected graph.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,47 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
 from psgraph.graph.formats.node_lists import decode_table, encode_table
 from psgraph.graph.formats.tables import column_positions, edge_columns
+from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
 from psgraph.graph.parts import Pairs
 
 __all__ = ["edge_bytes", "edge_table", "encode_part", "read_pairs"]
 
+_KIND = b"kind"
 
-def edge_bytes(roster: Roster, pairs: Pairs) -> memoryview:
+
+def edge_bytes(roster: Roster, pairs: Pairs, kind: Kind = UNDIRECTED) -> memoryview:
     """Encode edges. The same edges give the same bytes.
 
+    >>> import numpy as np
     >>> pairs = Pairs(np.array([0]), np.array([2]))
     >>> edge_table(edge_bytes(Roster("abc"), pairs), Path("a.parquet")).to_pylist()
     [{'u': 'a', 'v': 'c'}]
     """
-    return encode_table(edge_columns(roster, *pairs))
+    table = edge_columns(roster, *pairs)
+    if kind != UNDIRECTED:
+        table = table.replace_schema_metadata({_KIND: kind.name.encode()})
+    return encode_table(table)
 
 
-def encode_part(read: Callable[[], Pairs], roster: Roster) -> memoryview:
+def encode_part(read: Callable[[], Pairs], roster: Roster, kind: Kind = UNDIRECTED) -> memoryview:
     """Read a part and encode it; what engines run for every part of a released graph."""
-    return edge_bytes(roster, read())
+    return edge_bytes(roster, read(), kind)
 
 
 def edge_table(content: bytes | memoryview, path: Path) -> Any:
-    """Decode the columns ``u`` and ``v`` of a file. `path` is for messages."""
+    """Decode the columns ``u`` and ``v`` of a file. `path` is for messages.
+
+    Raises
+    ------
+    UnknownKind
+        If the graph is of a kind that this version can't read.
+    """
     table = decode_table(content, path)
+    _kind_of(table)
     if not {"u", "v"} <= set(table.column_names):
         raise DataError(f"{path} has no columns u and v\nA release lists its edges in them.")
     return table.select(["u", "v"])
@@ -58,15 +72,14 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
         raise DataError(f"{path}: {error}") from None
     if u.size and min(int(u.min()), int(v.min())) < 0:
         raise _outside(path)
-    if not _is_ascending(u, v):
-        raise DataError(f"{path} lists its edges in another order than a release does")
+    if not _kind_of(table).is_normal(u, v):
+        raise DataError(f"{path} lists its edges in a different order than a release does")
     return Pairs(u, v)
 
 
-def _is_ascending(u: Positions, v: Positions) -> bool:
-    """Whether edges are in normal form: ``u < v``, in ascending order, none twice."""
-    keys = u.astype(np.int64) << 32 | v
-    return bool(np.all(u < v) and np.all(keys[1:] > keys[:-1]))
+def _kind_of(table: Any) -> Kind:
+    metadata = table.schema.metadata or {}
+    return find_kind(metadata.get(_KIND, UNDIRECTED.name.encode()).decode(errors="replace"))
 
 
 def _outside(path: Path) -> DataError:

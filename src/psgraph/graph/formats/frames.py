@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.batches import Batch, Columns
-from psgraph.graph.formats.columns import list_names
+from psgraph.graph.formats.columns import Batch, Columns, list_names
 from psgraph.graph.formats.tables import is_text
 
 __all__ = ["FrameTable", "is_frame"]
@@ -121,7 +120,7 @@ class FrameTable:
         return np.delete(np.arange(len(next(iter(arrays.values())))), list(missing))
 
     def _column(self, index: int) -> pa.Array:
-        """Convert a column when it is first asked for; others may hold anything."""
+        """Convert a column when it is first used; others may hold anything."""
         if index not in self._columns:
             self._columns[index] = _plain(self._converted(index))
         return self._columns[index]

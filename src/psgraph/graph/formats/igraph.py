@@ -8,8 +8,8 @@ import numpy as np
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.declarations import declare
 from psgraph.graph.ids import as_ids
+from psgraph.graph.roster import declare
 
 if TYPE_CHECKING:
     import igraph
@@ -35,7 +35,11 @@ def to_igraph(graph: Graph) -> igraph.Graph:
     ['a', 'b', 'c']
     """
     pairs = np.stack([graph.u, graph.v], axis=1).astype(np.int64)
-    built = _library().Graph(n=len(graph.roster), edges=pairs if len(pairs) else [])
+    built = _library().Graph(
+        n=len(graph.roster),
+        edges=pairs if len(pairs) else [],
+        directed=graph.kind.sides == 2,
+    )
     built.vs["name"] = graph.roster.ids.tolist()
     return built
 
@@ -43,18 +47,18 @@ def to_igraph(graph: Graph) -> igraph.Graph:
 def from_igraph(
     graph: igraph.Graph,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
 ) -> GraphType:
     """Read an igraph graph; ids are the vertex attribute ``name``, otherwise vertex numbers.
 
-    Who the nodes are has to be declared, see `psgraph.graph.declarations`.
+    Who the nodes are has to be declared, see `psgraph.graph.roster`.
 
     >>> import igraph
     >>> from psgraph.graph import Snapshot
-    >>> from_igraph(igraph.Graph.Ring(5), kind=Snapshot, nodes_are_public=True)
+    >>> from_igraph(igraph.Graph.Ring(5), graph_type=Snapshot, nodes_are_public=True)
     Snapshot(5 nodes, edges private)
     """
     declared = declare(
@@ -67,6 +71,6 @@ def from_igraph(
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     if declared == "nodes":
         roster = Roster(ids, declared="nodes")
-    return kind.from_ids(
+    return graph_type.from_ids(
         ids[pairs[:, 0]], ids[pairs[:, 1]], roster=roster, roster_from_edges=roster_from_edges
     )

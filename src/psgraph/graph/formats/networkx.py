@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.declarations import declare
+from psgraph.graph.roster import declare
 
 if TYPE_CHECKING:
     import networkx
@@ -25,13 +25,14 @@ def _library() -> Any:
 
 
 def to_networkx(graph: Graph) -> networkx.Graph:
-    """Build a `networkx.Graph` with every node of the roster. O(n + m) Python objects.
+    """Build a `networkx.Graph`, or a `DiGraph` if an edge has two sides. O(n + m) Python objects.
 
     >>> from psgraph.graph import SyntheticGraph
     >>> to_networkx(SyntheticGraph(Roster("abc"), [0], [1])).edges
     EdgeView([('a', 'b')])
     """
-    built = _library().Graph()
+    library = _library()
+    built = library.Graph() if graph.kind.sides == 1 else library.DiGraph()
     built.add_nodes_from(graph.roster.ids.tolist())
     built.add_edges_from(graph.to_edges())
     return built
@@ -40,18 +41,18 @@ def to_networkx(graph: Graph) -> networkx.Graph:
 def from_networkx(
     graph: networkx.Graph,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
 ) -> GraphType:
     """Read any networkx graph: direction, keys and attributes are dropped.
 
-    Who the nodes are has to be declared, see `psgraph.graph.declarations`.
+    Who the nodes are has to be declared, see `psgraph.graph.roster`.
 
     >>> import networkx
     >>> from psgraph.graph import Snapshot
-    >>> from_networkx(networkx.path_graph(4), kind=Snapshot, nodes_are_public=True)
+    >>> from_networkx(networkx.path_graph(4), graph_type=Snapshot, nodes_are_public=True)
     Snapshot(4 nodes, edges private)
     """
     declared = declare(
@@ -61,4 +62,6 @@ def from_networkx(
         raise DataError(f"expected a networkx graph, not {type(graph).__name__}")
     if declared == "nodes":
         roster = Roster(list(graph.nodes), declared="nodes")
-    return kind.from_edges(list(graph.edges()), roster=roster, roster_from_edges=roster_from_edges)
+    return graph_type.from_edges(
+        list(graph.edges()), roster=roster, roster_from_edges=roster_from_edges
+    )

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psgraph.errors import DataError
-from psgraph.graph.declarations import DECLARATIONS
 from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.roster import Roster
+from psgraph.graph.roster import DECLARATIONS, Roster
 
 __all__ = ["decode_table", "encode_table", "nodes_bytes", "read_nodes"]
 

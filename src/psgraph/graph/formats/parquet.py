@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.batches import Batch, Columns, Report, missing_value
-from psgraph.graph.formats.columns import list_names
+from psgraph.graph.formats.columns import Batch, Columns, Report, list_names, missing_value
 
 __all__ = ["ParquetFile"]
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.declarations import declare
-from psgraph.graph.formats.positions import from_positions
+from psgraph.graph.formats.tables import from_positions
 from psgraph.graph.ids import as_ids
-from psgraph.graph.roster import RosterOrIds, as_roster
+from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:
     import torch_geometric
@@ -35,14 +34,16 @@ def _data_type() -> Any:
 def to_pyg(graph: Graph) -> torch_geometric.data.Data:
     """Build a `Data`; node *i* is roster position *i*. O(n + m).
 
-    ``edge_index`` holds both directions of every edge, as PyTorch Geometric expects of an
-    undirected graph. ``node_id`` holds the ids: a tensor of integers, or a list of strings. The
+    ``edge_index`` holds both directions of the edges of an undirected graph, as PyTorch Geometric
+    expects. ``node_id`` holds the ids: a tensor of integers, or a list of strings. The
     time, if there is one, is the text ``snapshot_time``.
     """
     data_type = _data_type()
     import torch
 
-    ends = np.stack([np.concatenate([graph.u, graph.v]), np.concatenate([graph.v, graph.u])])
+    ends = np.stack([graph.u, graph.v])
+    if graph.kind.sides == 1:
+        ends = np.concatenate([ends, ends[::-1]], axis=1)
     ids = graph.roster.ids
     data = data_type(
         edge_index=torch.from_numpy(ends.astype(np.int64)),
@@ -57,7 +58,7 @@ def to_pyg(graph: Graph) -> torch_geometric.data.Data:
 def from_pyg(
     data: torch_geometric.data.Data,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
@@ -65,7 +66,7 @@ def from_pyg(
     """Read the ``edge_index`` of a homogeneous graph; direction and features are dropped.
 
     Ids are in ``node_id``. Without it, node *i* is roster position *i*, or the i-th id of a list,
-    or just *i*. Who the nodes are has to be declared, see `psgraph.graph.declarations`.
+    or just *i*. Who the nodes are has to be declared, see `psgraph.graph.roster`.
     """
     declared = declare(
         roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
@@ -79,7 +80,7 @@ def from_pyg(
     if "node_id" in data:
         ids = as_ids(data.node_id if isinstance(data.node_id, list) else data.node_id.cpu().numpy())
         known = Roster(ids, declared="nodes") if declared == "nodes" else as_roster(roster)
-        return kind.from_ids(
+        return graph_type.from_ids(
             ids[heads], ids[tails], roster=known, roster_from_edges=roster_from_edges
         )
     if declared == "nodes" and not any(name in data for name in ("num_nodes", *_NODE_FEATURES)):
@@ -91,7 +92,7 @@ def from_pyg(
         heads,
         tails,
         0 if declared == "edges" else int(data.num_nodes or 0),
-        kind=kind,
+        graph_type=graph_type,
         roster=roster,
         nodes_are_public=nodes_are_public,
         roster_from_edges=roster_from_edges,

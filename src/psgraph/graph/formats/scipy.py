@@ -8,9 +8,8 @@ import numpy as np
 
 from psgraph.errors import DataError
 from psgraph.graph import Graph
-from psgraph.graph.declarations import declare
-from psgraph.graph.formats.positions import from_positions
-from psgraph.graph.roster import RosterOrIds
+from psgraph.graph.formats.tables import from_positions
+from psgraph.graph.roster import RosterOrIds, declare
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -21,7 +20,9 @@ GraphType = TypeVar("GraphType", bound=Graph)
 
 
 def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
-    """Build the symmetric 0/1 matrix (int64), rows in roster order, indices sorted. O(n + m).
+    """Build the 0/1 matrix (int64), rows in roster order, indices sorted. O(n + m).
+
+    It is symmetric if both ends of an edge are alike.
 
     >>> from psgraph.graph import Roster, SyntheticGraph
     >>> to_scipy(SyntheticGraph(Roster("abc"), [0], [1])).toarray().tolist()
@@ -29,8 +30,10 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
     """
     import scipy.sparse
 
-    # The lower triangle first: each row then meets its columns in ascending order.
-    rows, columns = np.concatenate([graph.v, graph.u]), np.concatenate([graph.u, graph.v])
+    rows, columns = graph.u, graph.v
+    if graph.kind.sides == 1:
+        # The lower triangle first: each row then meets its columns in ascending order.
+        rows, columns = np.concatenate([columns, rows]), np.concatenate([rows, columns])
     size = len(graph.roster)
     ones = np.ones(rows.size, dtype=np.int64)
     matrix = scipy.sparse.coo_array((ones, (rows, columns)), shape=(size, size)).tocsr()
@@ -41,7 +44,7 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
 def from_scipy(
     matrix: Any,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: RosterOrIds | None = None,
     nodes_are_public: bool = False,
     roster_from_edges: bool = False,
@@ -49,10 +52,10 @@ def from_scipy(
     """Read a square matrix: a non-zero entry is an edge, direction is dropped.
 
     Row *i* is roster position *i*, or the i-th id of a list; without a roster the ids are row
-    numbers. Who the nodes are has to be declared, see `psgraph.graph.declarations`.
+    numbers. Who the nodes are has to be declared, see `psgraph.graph.roster`.
 
     >>> from psgraph.graph import Snapshot
-    >>> from_scipy(np.eye(3, k=1), kind=Snapshot, nodes_are_public=True)
+    >>> from_scipy(np.eye(3, k=1), graph_type=Snapshot, nodes_are_public=True)
     Snapshot(3 nodes, edges private)
     """
     import scipy.sparse
@@ -73,4 +76,4 @@ def from_scipy(
     entries.sum_duplicates()
     filled = entries.data != 0
     rows, columns = (ends[filled].astype(np.int64) for ends in (entries.row, entries.col))
-    return from_positions(rows, columns, int(entries.shape[0]), kind=kind, **declared)
+    return from_positions(rows, columns, int(entries.shape[0]), graph_type=graph_type, **declared)

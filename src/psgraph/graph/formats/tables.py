@@ -1,4 +1,4 @@
-"""Arrow, pandas and polars tables with two columns of ids.
+"""Edges as two columns: of ids (Arrow, pandas, polars), or of numbers of nodes.
 
 Strings stay in Arrow in both directions: only the distinct ids ever become Python objects.
 """
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, MissingExtra
-from psgraph.graph import Dropped, Graph, Roster
-from psgraph.graph.declarations import declare
+from psgraph.graph import UNDIRECTED, Dropped, Graph, Roster
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.columns import list_names
+from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:
     import pandas
@@ -27,6 +27,7 @@ __all__ = [
     "column_positions",
     "edge_columns",
     "from_columns",
+    "from_positions",
     "from_table",
     "is_text",
     "to_arrow",
@@ -76,7 +77,7 @@ def to_polars(graph: Graph) -> polars.DataFrame:
 def from_table(
     table: Any,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None = None,
     roster_from_edges: bool = False,
     columns: tuple[str, str] | None = None,
@@ -85,7 +86,7 @@ def from_table(
 
     >>> from psgraph.graph import Snapshot
     >>> table = pa.table({"u": [1, 2], "v": [2, 3], "weight": [0.5, 0.1]})
-    >>> from_table(table, kind=Snapshot, roster=Roster.range(4))
+    >>> from_table(table, graph_type=Snapshot, roster=Roster.range(4))
     Snapshot(4 nodes, edges private)
     """
     if hasattr(table, "collect") and not hasattr(table, "__arrow_c_stream__"):
@@ -106,7 +107,11 @@ def from_table(
             "node ids mix types\nUse integers throughout or strings throughout."
         ) from None
     return from_columns(
-        arrow[heads], arrow[tails], kind=kind, roster=roster, roster_from_edges=roster_from_edges
+        arrow[heads],
+        arrow[tails],
+        graph_type=graph_type,
+        roster=roster,
+        roster_from_edges=roster_from_edges,
     )
 
 
@@ -114,7 +119,7 @@ def from_columns(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
     *,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None = None,
     roster_from_edges: bool = False,
     time: str | None = None,
@@ -122,8 +127,8 @@ def from_columns(
     """Read two Arrow columns of integers or of text."""
     heads, tails = _checked(heads, tails)
     if heads.type == _TEXT:
-        return _from_text(heads, tails, kind, roster, roster_from_edges, time)
-    return kind.from_ids(
+        return _from_text(heads, tails, graph_type, roster, roster_from_edges, time)
+    return graph_type.from_ids(
         as_numpy(heads),
         as_numpy(tails),
         roster=roster,
@@ -198,7 +203,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _from_text(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
-    kind: type[GraphType],
+    graph_type: type[GraphType],
     roster: Roster | None,
     roster_from_edges: bool,
     time: str | None,
@@ -208,9 +213,8 @@ def _from_text(
     dropped = Dropped()
     declare(roster, roster_from_edges=roster_from_edges)
     if roster is None:
-        apart = a != b
-        dropped = Dropped(self_loops=int(a.size - np.count_nonzero(apart)))
-        a, b = a[apart], b[apart]
+        a, b, loops = UNDIRECTED.without_loops(a, b)
+        dropped = Dropped(loops)
         present = np.zeros(len(names), dtype=bool)
         present[a] = True
         present[b] = True
@@ -218,4 +222,45 @@ def _from_text(
         ids = ids.take(pc.sort_indices(ids))
         roster = Roster(ids, declared="edges")
     positions = _name_positions(names, roster)
-    return kind(roster, positions[a], positions[b], time=time, dropped=dropped)
+    return graph_type(roster, positions[a], positions[b], time=time, dropped=dropped)
+
+
+def from_positions(
+    heads: NDArray[np.int64],
+    tails: NDArray[np.int64],
+    nodes: int,
+    *,
+    graph_type: type[GraphType],
+    roster: RosterOrIds | None = None,
+    nodes_are_public: bool = False,
+    roster_from_edges: bool = False,
+    source: str = "the matrix does not have one row",
+) -> GraphType:
+    """Build a graph of edges between the nodes 0, …, nodes − 1: a matrix, or an edge index.
+
+    With a roster, node *i* is roster position *i*; with a list of ids, node *i* is the i-th of
+    them; otherwise the numbers are the ids. Who the nodes are has to be declared, see
+    `psgraph.graph.roster`.
+
+    >>> from psgraph.graph import Snapshot
+    >>> ends = np.array([0, 1]), np.array([1, 2])
+    >>> from_positions(*ends, 3, graph_type=Snapshot, roster=["c", "a", "b"]).to_edges()
+    [('a', 'b'), ('a', 'c')]
+    """
+    declared = declare(
+        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
+    )
+    if declared == "edges":
+        return graph_type.from_ids(heads, tails, roster_from_edges=True)
+    if declared == "nodes":
+        return graph_type(Roster(np.arange(nodes), declared="nodes"), heads, tails)
+    ids = None if isinstance(roster, Roster) else roster
+    roster = as_roster(roster)
+    assert roster is not None
+    if len(roster) != nodes:
+        # The number of nodes may come from the largest id of an edge, so no message shows it.
+        raise DataError(f"{source} for every node of the roster\nGive one each, in its order.")
+    if ids is not None:  # a roster is sorted, a list of ids need not be
+        order = roster.positions(ids)
+        return graph_type(roster, order[heads], order[tails])
+    return graph_type(roster, heads, tails)

@@ -19,8 +19,17 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from psgraph.errors import DataError
-from psgraph.graph.formats.batches import Batch, Columns, Report, missing_value, shortest_failure
-from psgraph.graph.formats.columns import BY_NAME, HEADER_WORDS, ColumnNames, list_names
+from psgraph.graph.formats.columns import (
+    BY_NAME,
+    HEADER_WORDS,
+    Batch,
+    ColumnNames,
+    Columns,
+    Report,
+    list_names,
+    missing_value,
+    shortest_failure,
+)
 from psgraph.graph.formats.lines import blocks
 
 __all__ = ["TextFile"]

@@ -25,6 +25,7 @@ from psgraph._runtime.arrays import Integers, Positions, Words
 from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
+from psgraph.graph.kind import pack_pair
 from psgraph.methods.der.fisher import noncentral_hypergeometric
 from psgraph.methods.der.rectangles import Rectangles, Regions, trimmed
 from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
@@ -207,7 +208,7 @@ def _guess(
         row, column = top + index // (right - left), left + index % (right - left)
         if row >= column or _is_edge(row, column, starts[owner], starts[owner + 1], rows, columns):
             continue
-        if not add_key(taken, (row << 32) | column):
+        if not add_key(taken, pack_pair(row, column)):
             continue
         found_rows[done], found_columns[done] = row, column
         done += 1

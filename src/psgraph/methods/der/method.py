@@ -84,6 +84,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     """
 
     name = "der"
+    title, colour, marker = "DER", "#e69f00", "^"
     needs_all_edges = True
     records = (DERMeasurement,)
     queries = (Degrees, RectangleCounts, SplitPoints, Arrangement)

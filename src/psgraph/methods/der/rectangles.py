@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
+from psgraph.graph.kind import pack, triangle
 from psgraph.privacy.mechanism import changed_cells
 
 __all__ = ["Rectangles", "Regions", "cells_in", "trimmed", "valid_cells"]
@@ -59,14 +60,14 @@ class Regions:
         return changed_cells(self._keys(), other._keys())
 
     def _keys(self) -> Integers:
-        return self.rows.astype(np.int64) << 32 | self.columns.astype(np.int64)
+        return pack(self.rows, self.columns)
 
 
 @kernel
 def _corner(bottom: int, right: int) -> int:
     """Count the valid cells of the rectangle from the origin to (bottom, right)."""
     rows = min(bottom, right)
-    return rows * (right - 1) - rows * (rows - 1) // 2
+    return rows * (right - 1) - triangle(rows)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
-from psgraph.engines.pairs import pair_of
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.tracking import Track
@@ -39,7 +39,7 @@ def affinity(blocks: Track, labels: Labels, degrees: Integers, count: int) -> Fl
     sizes = np.bincount(labels, minlength=count)
     total = max(float(stubs.sum()), 1.0)
     chance = np.outer(stubs, stubs) / total
-    a, b = pair_of(np.arange(blocks.level.size), count, inside=True)
+    a, b = UNDIRECTED.pair_of(np.arange(blocks.level.size), count, inside=True)
     measured, variance = np.zeros((count, count)), np.zeros((count, count))
     measured[a, b] = blocks.level * total / 2
     variance[a, b] = blocks.variance * (total / 2) ** 2

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph.engines.pairs import pair_count
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.labelling import Evidence, Plan, Progress, Rows, follow
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
@@ -86,7 +86,7 @@ class Communities:
     @classmethod
     def after(cls, progress: Progress, roster: Roster, before: Communities | None) -> Communities:
         """Return what a search found, with the edges between communities as known before it."""
-        cells = pair_count(progress.plan.labels, inside=True)
+        cells = UNDIRECTED.cell_count(progress.plan.labels, inside=True)
         blocks = Track.unseen(cells, drift=0.0025) if before is None else before.blocks
         return cls(roster, progress.found, progress.evidence, blocks)
 

@@ -17,7 +17,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
-from psgraph.engines.pairs import pair_of
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.communities import Communities, Search, starting_plan
 from psgraph.methods.plus.labelling import Plan, rehearse
 from psgraph.methods.plus.tracking import laplace_variance
@@ -79,7 +79,7 @@ def decide(
 
 def noisy_modularity(noisy_blocks: Integers, found: Communities, degrees: Integers) -> float:
     """Return the modularity of communities whose edges were measured."""
-    a, b = pair_of(np.arange(noisy_blocks.size), found.count, inside=True)
+    a, b = UNDIRECTED.pair_of(np.arange(noisy_blocks.size), found.count, inside=True)
     edges = _edges(degrees)
     return int(noisy_blocks[a == b].sum()) / edges - _by_chance(found.labels, degrees, edges)
 

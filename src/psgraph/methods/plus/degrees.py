@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
@@ -180,7 +181,7 @@ def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
 
 
 def _edge_count(per_node: Track, nodes: int) -> int:
-    pairs = nodes * (nodes - 1) // 2
+    pairs = UNDIRECTED.pairs(nodes)
     return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Labels, Singles
 from psgraph._runtime.jit import kernel
-from psgraph.engines.pairs import cell_of
 from psgraph.graph.frozen import read_only
+from psgraph.graph.kind import UNDIRECTED, triangle, triangular_cell
 from psgraph.methods.plus.mixing import CLASSES, Mixing
 from psgraph.methods.plus.raking import rake
 
@@ -39,9 +39,11 @@ def hub_cells(hubs: int) -> Integers:
     blocks = CLASSES + hubs
     hub = CLASSES + np.arange(hubs, dtype=np.int64)
     group = np.arange(CLASSES, dtype=np.int64)
-    to_classes = cell_of(np.tile(group, hubs), np.repeat(hub, CLASSES), blocks, inside=True)
+    to_classes = UNDIRECTED.cell_of(
+        np.tile(group, hubs), np.repeat(hub, CLASSES), blocks, inside=True
+    )
     i, j = np.triu_indices(hubs, 1)
-    return np.concatenate([to_classes, cell_of(hub[i], hub[j], blocks, inside=True)])
+    return np.concatenate([to_classes, UNDIRECTED.cell_of(hub[i], hub[j], blocks, inside=True)])
 
 
 @dataclass(frozen=True)
@@ -209,16 +211,15 @@ def _advance_pairs(
     What is not kept of the old ones falls back to what the mixing of classes implies.
     """
     hubs = degree.size
-    deviations = np.empty(hubs * (hubs - 1) // 2, dtype=np.float32)
+    deviations = np.empty(triangle(hubs), dtype=np.float32)
     variances = np.empty(deviations.size, dtype=np.float32)
     at = 0
     for i in range(hubs):
         for j in range(i + 1, hubs):
             expected = _expected_pair(rates, group, degree, i, j)
             deviation, variance = 0.0, expected * (1 - expected) + LEAST_VARIANCE
-            low, high = min(still[i], still[j]), max(still[i], still[j])
-            if low >= 0:
-                old = low * (2 * hubs_before - low - 1) // 2 + high - low - 1
+            if min(still[i], still[j]) >= 0:
+                old = triangular_cell(still[i], still[j], hubs_before, False)
                 deviation = kept * old_deviation[old]
                 variance = kept * kept * old_variance[old] + (1 - kept * kept) * variance
             if noisy.size:

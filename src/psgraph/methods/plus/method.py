@@ -109,6 +109,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     """
 
     name = "psgraph-plus"
+    title, colour, marker = "PSGraph+", "#8b1e3f", "8"
     needs_all_edges = True
     records = (
         Cap,

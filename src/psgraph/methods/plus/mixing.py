@@ -13,7 +13,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel
-from psgraph.engines.pairs import pair_count, pair_of
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.raking import rake
 from psgraph.methods.plus.tracking import Track
 
@@ -21,10 +21,10 @@ __all__ = ["CELLS", "CLASSES", "Mixing", "class_mixing", "degree_classes"]
 
 
 CLASSES = 12
-CELLS = pair_count(CLASSES, inside=True)
+CELLS = UNDIRECTED.cell_count(CLASSES, inside=True)
 RANDOM = 5e-4  # what mixing at random contributes, so that no cell is impossible
 LEAST = 1e-300  # keeps a ratio defined
-_FIRST, _SECOND = pair_of(np.arange(CELLS), CLASSES, inside=True)
+_FIRST, _SECOND = UNDIRECTED.pair_of(np.arange(CELLS), CLASSES, inside=True)
 
 
 def degree_classes(degrees: Integers) -> Labels:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph.engines import counting
 from psgraph.engines.base import Edges
-from psgraph.engines.running import Job
+from psgraph.engines.runner import Job
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.methods.plus.capped import Cap
 from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both

@@ -27,6 +27,7 @@ from psgraph._runtime.hash_set import KeySet, key_set
 from psgraph._runtime.sorting import sort_keys
 from psgraph.engines.base import Edges
 from psgraph.errors import InvalidArgument
+from psgraph.graph.kind import UNDIRECTED, first_key, key_bits, unpack
 from psgraph.methods.plus.stubs import (
     fill_blocks,
     keep,
@@ -96,7 +97,7 @@ def realise(
     Edges(u=array([0, 0, 1], dtype=int32), v=array([1, 2, 2], dtype=int32))
     """
     nodes = target.degrees.size
-    pairs = nodes * (nodes - 1) // 2
+    pairs = UNDIRECTED.pairs(nodes)
     if not 0 <= target.edge_count <= pairs:
         raise InvalidArgument(
             f"{nodes} nodes can have 0 to {pairs} edges, not {target.edge_count}. "
@@ -106,9 +107,8 @@ def realise(
         keys = _sparse_keys(target, kept, rng)
     else:
         keys = _dense_keys(target, kept, rng)
-    bits = _bits(nodes)
-    keys = sort_keys(keys, largest=nodes << bits)
-    return Edges((keys >> bits).astype(np.int32), (keys & ((1 << bits) - 1)).astype(np.int32))
+    bits = key_bits(nodes)
+    return Edges(*unpack(sort_keys(keys, largest=first_key(nodes, bits)), bits))
 
 
 def _sparse_keys(
@@ -118,7 +118,7 @@ def _sparse_keys(
     wanted = np.clip(target.degrees, 0, target.degrees.size - 1)
     quotas = _quota_matrix(target)
     u, v, taken = _edge_arrays(target.edge_count, target.edge_count)
-    bits = _bits(wanted.size)
+    bits = key_bits(wanted.size)
     done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
     return _complete(target, wanted, quotas, done, u, v, taken, rng)
 
@@ -128,10 +128,10 @@ def _dense_keys(
 ) -> Integers:
     """Build the complement, which must avoid the kept edges, and return what it leaves free."""
     nodes = target.degrees.size
-    pairs = nodes * (nodes - 1) // 2
+    pairs = UNDIRECTED.pairs(nodes)
     wanted = np.clip(target.degrees, 0, nodes - 1)
     u, v, taken = _edge_arrays(target.edge_count, pairs)
-    bits = _bits(nodes)
+    bits = key_bits(nodes)
     quotas = _quota_matrix(target)
     keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
     inverse = _complement(target)
@@ -151,7 +151,7 @@ def _complement(target: Target) -> Target:
     quotas = _quota_matrix(target)
     sizes = np.bincount(target.labels, minlength=quotas.shape[0])
     a, b = (half.astype(np.int32) for half in np.triu_indices(sizes.size))
-    rooms = np.where(a == b, sizes[a] * (sizes[a] - 1) // 2, sizes[a] * sizes[b])
+    rooms = np.where(a == b, UNDIRECTED.pairs(sizes[a]), sizes[a] * sizes[b])
     order = np.zeros_like(quotas)
     order[target.block_a, target.block_b] = np.arange(target.quotas.size, 0, -1)
     by_order = np.argsort(order[a, b], kind="stable")
@@ -162,7 +162,7 @@ def _complement(target: Target) -> Target:
         block_a=a,
         block_b=b,
         quotas=np.maximum(rooms - quotas[a, b], 0),
-        edge_count=nodes * (nodes - 1) // 2 - target.edge_count,
+        edge_count=UNDIRECTED.pairs(nodes) - target.edge_count,
     )
 
 
@@ -181,7 +181,7 @@ def _complete(
     `wanted` and `quotas` are what the kept edges have left of degrees and blocks. `taken` holds
     the pairs that are edges or must not become one.
     """
-    nodes, bits, kept = wanted.size, _bits(wanted.size), done
+    nodes, bits, kept = wanted.size, key_bits(wanted.size), done
     stubs, starts = stub_pools(wanted, target.labels, quotas.shape[0])
     sizes = np.diff(starts)
     done = fill_blocks(
@@ -203,12 +203,7 @@ def _complete(
     rng.shuffle(rest)
     done = match_leftovers(rest, kept, done, u, v, taken, bits, rng)
     pad(nodes, done, u, v, taken, bits, rng)
-    return np.minimum(u, v).astype(np.int64) << bits | np.maximum(u, v)
-
-
-def _bits(nodes: int) -> int:
-    """Width of a node number in an edge key."""
-    return max(1, nodes.bit_length())
+    return UNDIRECTED.keys(u, v, bits)
 
 
 def _edge_arrays(edge_count: int, capacity: int) -> tuple[Positions, Positions, KeySet]:

@@ -13,6 +13,7 @@ import numpy as np
 from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.hash_set import KeySet, add_key, first_slot, has_key, key_set, remove_key
 from psgraph._runtime.jit import kernel, lean_kernel
+from psgraph.graph.kind import pack_unordered
 
 __all__ = [
     "fill_blocks",
@@ -44,12 +45,6 @@ def room_ahead() -> Floats:
 
 
 @lean_kernel
-def _pair_key(x: Integer, y: Integer, bits: int) -> Integer:
-    low, high = (x, y) if x < y else (y, x)
-    return (np.int64(low) << bits) | np.int64(high)
-
-
-@lean_kernel
 def _below(limit: Integer, rng: np.random.Generator) -> int:
     """A uniform integer from 0 to limit - 1."""
     return int(rng.random() * limit)
@@ -78,12 +73,12 @@ def keep(
             for index in range(edge, min(edge + _AHEAD, kept_u.size)):
                 x, y = kept_u[index], kept_v[index]
                 read += wanted[x] + wanted[y] + labels[x] + labels[y]
-                read += taken[first_slot(taken, _pair_key(x, y, bits))]
+                read += taken[first_slot(taken, pack_unordered(x, y, bits))]
         x, y = kept_u[edge], kept_v[edge]
         if x == y or wanted[x] <= 0 or wanted[y] <= 0:
             continue
         a, b = min(labels[x], labels[y]), max(labels[x], labels[y])
-        if quotas[a, b] <= 0 or not add_key(taken, _pair_key(x, y, bits)):
+        if quotas[a, b] <= 0 or not add_key(taken, pack_unordered(x, y, bits)):
             continue
         quotas[a, b] -= 1
         wanted[x] -= 1
@@ -158,7 +153,7 @@ def fill_blocks(
                 if a == b and i == j:
                     j = (i + 1) % sizes[a]
                 x, y = stubs[starts[a] + i], stubs[starts[b] + j]
-                if x != y and add_key(taken, _pair_key(x, y, bits)):
+                if x != y and add_key(taken, pack_unordered(x, y, bits)):
                     u[done], v[done] = x, y
                     joined = True
                     break
@@ -198,7 +193,7 @@ def _look_ahead(
         used = index if a == b else index // 2  # stubs of each label, if all edges can be joined
         x = stubs[starts[a] + int(ahead[index] * (sizes[a] - used))]
         y = stubs[starts[b] + int(ahead[index + 1] * (sizes[b] - used))]
-        read += taken[first_slot(taken, _pair_key(x, y, bits))]
+        read += taken[first_slot(taken, pack_unordered(x, y, bits))]
     ahead[2 * _AHEAD] = read  # or the compiler would leave the reads out
 
 
@@ -239,10 +234,10 @@ def _switch(
         p, r = (v[edge], u[edge]) if turned else (u[edge], v[edge])
         if p == y or r == x:
             continue
-        one, other = _pair_key(x, r, bits), _pair_key(p, y, bits)
+        one, other = pack_unordered(x, r, bits), pack_unordered(p, y, bits)
         if one == other or has_key(taken, one) or has_key(taken, other):
             continue
-        remove_key(taken, _pair_key(p, r, bits))
+        remove_key(taken, pack_unordered(p, r, bits))
         add_key(taken, one)
         add_key(taken, other)
         u[edge], v[edge] = x, r
@@ -280,7 +275,7 @@ def match_leftovers(
         if done == u.size:
             break
         x, y = rest[2 * pair], rest[2 * pair + 1]
-        if x != y and add_key(taken, _pair_key(x, y, bits)):
+        if x != y and add_key(taken, pack_unordered(x, y, bits)):
             u[done], v[done] = x, y
             done += 1
             continue
@@ -318,7 +313,7 @@ def pad(
                 y = u[other] if rng.random() < 0.5 else v[other]
             else:
                 x, y = np.int32(_below(nodes, rng)), np.int32(_below(nodes, rng))
-            if x != y and add_key(taken, _pair_key(x, y, bits)):
+            if x != y and add_key(taken, pack_unordered(x, y, bits)):
                 u[done], v[done] = x, y
                 done += 1
                 break
@@ -345,10 +340,10 @@ def _pad_from_list(
     free = 0
     for x in range(nodes):
         for y in range(x + 1, nodes):
-            free += not has_key(taken, _pair_key(x, y, bits))
+            free += not has_key(taken, pack_unordered(x, y, bits))
     for x in range(nodes):
         for y in range(x + 1, nodes):
-            if done < u.size and not has_key(taken, _pair_key(x, y, bits)):
+            if done < u.size and not has_key(taken, pack_unordered(x, y, bits)):
                 if rng.random() * free < u.size - done:
                     u[done], v[done] = x, y
                     done += 1
@@ -365,7 +360,7 @@ def other_keys(absent: Integers, nodes: int, count: int, bits: int) -> Integers:
     found = 0
     for x in range(nodes):
         for y in range(x + 1, nodes):
-            key = _pair_key(x, y, bits)
+            key = pack_unordered(x, y, bits)
             if not has_key(listed, key):
                 keys[found] = key
                 found += 1

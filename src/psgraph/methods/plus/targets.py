@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.sorting import sorting_order
+from psgraph.graph.kind import UNDIRECTED
 
 __all__ = ["exact_sum", "ranked", "wanted_degrees"]
 
@@ -99,7 +100,7 @@ def _shifted(degrees: Floats, total: int, *, fixed: int) -> Floats:
     """
     nodes = degrees.size
     degrees = np.clip(degrees, 0, nodes - 1)
-    tolerance = 0.03 if total > DENSE * nodes * (nodes - 1) else 0.25
+    tolerance = 0.03 if total > 2 * DENSE * UNDIRECTED.pairs(nodes) else 0.25
     if abs(float(degrees.sum()) - total) <= tolerance * total:
         return degrees
     if fixed == nodes or float(degrees[:fixed].sum()) >= 0.9 * total:

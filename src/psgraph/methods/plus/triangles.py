@@ -22,6 +22,7 @@ from psgraph._runtime.jit import kernel
 from psgraph.engines.base import Edges
 from psgraph.engines.counting import adjacency
 from psgraph.engines.triangles import degree_ranks, triangle_count
+from psgraph.graph.kind import UNDIRECTED
 
 __all__ = [
     "count_triangles",
@@ -56,7 +57,7 @@ def wedge_count(edges: Edges, nodes: int) -> int:
     5
     """
     degree = node_degrees(edges.u, edges.v, nodes)
-    return int((degree * (degree - 1)).sum()) // 2
+    return int(UNDIRECTED.pairs(degree).sum())
 
 
 def second_largest_degree(edges: Edges, nodes: int) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
+from psgraph.graph.kind import UNDIRECTED, triangle
 from psgraph.methods.privhrg.dendrogram import (
     EDGES,
     FIRST,
@@ -78,7 +79,7 @@ def pairs_in(begin: Positions, middle: Positions, end: Positions) -> Integers:
     first, second, size = (
         np.asarray(length, dtype=np.int64) for length in (middle - begin, end - middle, end - begin)
     )
-    return np.where(middle == begin, size * (size - 1) // 2, first * second)
+    return np.where(middle == begin, UNDIRECTED.pairs(size), first * second)
 
 
 @kernel
@@ -97,7 +98,7 @@ def _find(
         if begin < covered:
             continue
         middle = begin + first
-        if first * (size - first) <= few_across and size * (size - 1) // 2 <= few_inside:
+        if first * (size - first) <= few_across and triangle(size) <= few_inside:
             middle, covered = begin, begin + size
         bounds[0, found], bounds[1, found] = begin, middle
         bounds[2, found], bounds[3, found] = begin + size, node

@@ -6,6 +6,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
+from psgraph.graph.kind import triangle, triangle_row
 
 __all__ = ["draw_edges"]
 
@@ -69,12 +70,8 @@ def _draw(
             at += np.int64(step)
             if middle[block] == begin[block]:
                 # The pairs (column < row) of a stretch, row by row.
-                row = np.int64((1.0 + np.sqrt(1.0 + 8.0 * at)) / 2.0)
-                while row * (row - 1) // 2 > at:
-                    row -= 1
-                while (row + 1) * row // 2 <= at:
-                    row += 1
-                column = at - row * (row - 1) // 2
+                row = np.int64(triangle_row(at))
+                column = at - triangle(row)
             else:
                 row, column = at // columns, at % columns
             if found == u.size:

@@ -163,6 +163,7 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     """
 
     name = "privhrg"
+    title, colour, marker = "PrivHRG", "#009e73", "D"
     needs_all_edges = True
     records = (PrivHRGMeasurement, PrivHRGState)
     queries = (LikelyDendrogram, DendrogramEdges)

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Labels
-from psgraph.engines.base import Blocks, Engine
+from psgraph.engines.base import Blocks
+from psgraph.engines.runner import Runner
+from psgraph.engines.sampling import sample
+from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.psgraph.repair import repaired
 from psgraph.methods.steps.block_model import block_count, inside_blocks
 from psgraph.methods.steps.seeds import synthesis_seed
 
@@ -32,7 +36,7 @@ def reconstruct(
     edge_count: int,
     between: Between,
     postprocess: bool,
-    engine: Engine,
+    engine: Runner,
     rng: np.random.Generator,
 ) -> EdgeParts:
     """Draw edges inside and between communities, then repair the graph.
@@ -61,16 +65,17 @@ def reconstruct(
     nodes = labels.size
     inside = inside_blocks(inner_degrees, labels)
     across = _between_blocks(outer_degrees, labels, community_pairs, community_edges, between)
-    parts = engine.sample(inside, across, seed=synthesis_seed(rng))
+    parts = sample(engine, inside, across, seed=synthesis_seed(rng))
     if not postprocess:
         return parts
-    return engine.repair(
+    return repaired(
         parts,
         labels=labels,
         inner_degrees=inner_degrees,
         outer_degrees=outer_degrees,
-        edge_count=min(max(edge_count, 0), nodes * (nodes - 1) // 2),
+        edge_count=min(max(edge_count, 0), UNDIRECTED.pairs(nodes)),
         seed=synthesis_seed(rng),
+        runner=engine,
     )
 
 

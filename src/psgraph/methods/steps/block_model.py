@@ -8,7 +8,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Labels
 from psgraph.engines.base import Blocks
-from psgraph.engines.pairs import pair_of
+from psgraph.graph.kind import UNDIRECTED
 
 if TYPE_CHECKING:
     from psgraph.privacy.mechanisms.sparse import NoisyCounts
@@ -35,7 +35,7 @@ def inside_blocks(degrees: Floats, labels: Labels) -> Blocks:
 def capped_community_edges(noisy: NoisyCounts, labels: Labels) -> tuple[Labels, Labels, Floats]:
     """Return V̄ as pairs a < b and positive values, at most the number of node pairs between."""
     communities = block_count(labels)
-    a, b = pair_of(noisy.cells, communities, inside=False)
+    a, b = UNDIRECTED.pair_of(noisy.cells, communities, inside=False)
     sizes = np.bincount(labels, minlength=communities).astype(np.float64)
     values = np.minimum(noisy.values - noisy.threshold, sizes[a] * sizes[b])
     return a.astype(np.int32), b.astype(np.int32), values

@@ -11,7 +11,7 @@ import numpy as np
 
 from psgraph.errors import LedgerError
 from psgraph.graph import Roster
-from psgraph.graph.declarations import Declared
+from psgraph.graph.roster import Declared
 from psgraph.privacy.budget import Charge
 
 __all__ = ["chain_digest", "pack_charges", "pack_roster", "unpack_charges", "unpack_roster"]

@@ -1,4 +1,4 @@
-"""Access to routes: who asks, whether the action is allowed, and which stream it is about."""
+"""Access to routes: who calls, whether the action is allowed, and which stream it is about."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def allowed(action: Action, *, private: bool = False, upload: bool = False) -> d
     Parameters
     ----------
     private
-        Whether the size, number or duration of requests could say something about private edges.
-        Such requests are neither logged one by one nor counted.
+        Whether the size, number or duration of requests could reveal something about private
+        edges. Such requests are neither logged nor counted.
     upload
         Whether the body is a file.
     """
@@ -65,10 +65,10 @@ def allowed(action: Action, *, private: bool = False, upload: bool = False) -> d
 
 
 class ActionRoute(APIRoute):
-    """A route that checks who asks before it looks at the rest of a request."""
+    """A route that checks who calls before it reads the rest of a request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the function that answers a request."""
         handle = super().get_route_handler()
         action: Action = (self.openapi_extra or {})["x-action"]
 
@@ -87,7 +87,7 @@ def _refuse_others(identity: Identity, action: Action) -> None:
         raise Refusal(
             401,
             "unauthorised",
-            "This needs a token.",
+            "This request needs a token.",
             "Send the header Authorization: Bearer TOKEN.",
             {"WWW-Authenticate": "Bearer"},
         )
@@ -96,13 +96,13 @@ def _refuse_others(identity: Identity, action: Action) -> None:
             403,
             "forbidden",
             "A token that is limited to some streams can't do this.",
-            f"Use a token of a {identity.role} for all streams.",
+            f"Use a {identity.role} token for all streams.",
         )
     raise Refusal(
         403,
         "forbidden",
-        f"A token of the role {identity.role} can't do this.",
-        f"Use a token of: {', '.join(sorted(PERMISSIONS[action] - {'public'}))}.",
+        f"A token with the role {identity.role} can't do this.",
+        f"Use a token with the role {' or '.join(sorted(PERMISSIONS[action] - {'public'}))}.",
     )
 
 

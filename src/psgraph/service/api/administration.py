@@ -1,20 +1,28 @@
-"""Tokens and planning."""
+"""Administration: tokens and planning; health, readiness and metrics for operators."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import PlainTextResponse
 
-from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph._version import __version__
+from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.publication.planning import plan
 from psgraph.service.api.access import ActionRoute, Caller, TheService, allowed
-from psgraph.service.methods import build_method
-from psgraph.service.schemas import NewToken, PlanRequest, TokenCreated, TokenView
+from psgraph.service.permissions import Identity
+from psgraph.service.schemas import Health, NewToken, PlanRequest, TokenCreated, TokenView
+from psgraph.service.service import Service
+from psgraph.service.streams import build_method
+from psgraph.service.views import stream_view
 
-__all__ = ["router"]
+__all__ = ["operations", "router"]
 
 router = APIRouter(route_class=ActionRoute, tags=["administration"])
+operations = APIRouter(tags=["operations"])
+"""Routes for operators, at the root, without the prefix of the interface."""
 
 
 @router.get("/tokens", **allowed("tokens"))
@@ -43,3 +51,79 @@ def post_plan(request: PlanRequest) -> dict[str, Any]:
     guarantee = WEventPrivacy(request.epsilon, request.window)
     method = build_method(request.method, {}, guarantee)
     return plan(guarantee, nodes=request.nodes, edges=request.edges, method=method).to_dict()
+
+
+# ---- operations ----
+
+
+@operations.get("/healthz", openapi_extra={"x-roles": ["public"]})
+async def get_health() -> Health:
+    """Answer while the process runs."""
+    return Health(status="ok", version=__version__)
+
+
+@operations.get("/readyz", openapi_extra={"x-roles": ["public"]})
+async def get_readiness(service: TheService, response: Response) -> Health:
+    """Answer 200 while requests are accepted and the worker runs, otherwise 503."""
+    status = service.status
+    response.status_code = 200 if status == "ok" else 503
+    return Health(status=status, version=__version__)
+
+
+@operations.get("/metrics", response_class=PlainTextResponse, openapi_extra={"x-roles": ["public"]})
+async def get_metrics(request: Request, service: TheService) -> PlainTextResponse:
+    """Return metrics for Prometheus: public values only.
+
+    Values per stream need a token of a curator or an auditor.
+    """
+    identity = await service.gate.identify(request)
+    return PlainTextResponse(
+        _metrics_text(service, identity), media_type="text/plain; version=0.0.4"
+    )
+
+
+def _metrics_text(service: Service, identity: Identity) -> str:
+    """Return the metrics that a caller may see, in the text format of Prometheus.
+
+    Privacy: public values only; nothing counts edges, rows or posts.
+    """
+    lines = list(_general(service))
+    if identity.may("oversee"):
+        lines += _streams(service, identity)
+    return "\n".join(lines) + "\n"
+
+
+def _general(service: Service) -> Iterator[str]:
+    yield "# HELP psgraph_info The version of psgraph."
+    yield "# TYPE psgraph_info gauge"
+    yield f'psgraph_info{{version="{__version__}"}} 1'
+    yield "# HELP psgraph_up Whether requests are accepted and the worker runs."
+    yield "# TYPE psgraph_up gauge"
+    yield f"psgraph_up {int(service.status == 'ok')}"
+    yield "# HELP psgraph_start_time_seconds When the service was started, since 1970."
+    yield "# TYPE psgraph_start_time_seconds gauge"
+    yield f"psgraph_start_time_seconds {service.counts.started:.0f}"
+    yield "# HELP psgraph_requests_total Requests by route; posts of data are not counted."
+    yield "# TYPE psgraph_requests_total counter"
+    for (method, route, status), number in service.counts.items():
+        labels = f'method="{method}",route="{route}",status="{status}"'
+        yield f"psgraph_requests_total{{{labels}}} {number}"
+
+
+def _streams(service: Service, identity: Identity) -> Iterator[str]:
+    streams = service.streams.seen_by(identity)
+    for name, words, value in (
+        ("released_timestamps", "Released timestamps.", lambda view: view.released),
+        ("window_epsilon", "The guarantee: ε of a window.", lambda view: _number(view.epsilon)),
+        ("window_spent", "Spent in the current window.", lambda view: _number(view.spent)),
+        ("healthy", "1 unless publishing is blocked.", lambda view: int(view.health != "blocked")),
+    ):
+        yield f"# HELP psgraph_stream_{name} {words}"
+        yield f"# TYPE psgraph_stream_{name} gauge"
+        for stream in streams:
+            view = stream_view(service, stream)
+            yield f'psgraph_stream_{name}{{stream="{stream.name}"}} {value(view)}'
+
+
+def _number(exact: str) -> float:
+    return float(exact_fraction(exact))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse
 
 from psgraph.service.api.access import ActionRoute, Caller, OpenStream, TheService, allowed
-from psgraph.service.comparing import comparison, quality_report
-from psgraph.service.oversight import audit_page, budget_of, verification_of
+from psgraph.service.audit_log import LogName
+from psgraph.service.private_views import comparison, quality_report
 from psgraph.service.schemas import (
     AuditPage,
     AuditVerification,
@@ -16,8 +17,7 @@ from psgraph.service.schemas import (
     ComparisonResult,
     VerificationView,
 )
-
-from fastapi.responses import HTMLResponse  # isort: skip
+from psgraph.service.views import budget_of, verification_of
 
 __all__ = ["router"]
 
@@ -59,19 +59,19 @@ def get_audit_log(
     before: Annotated[int | None, Query(ge=0)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     log: Annotated[
-        Literal["main", "events"],
-        Query(description="'events': every post of events; for curators."),
+        LogName,
+        Query(description="'events': every post of events, for curators."),
     ] = "main",
 ) -> AuditPage:
     """Return entries of the audit log, newest first."""
-    return audit_page(service, caller, log, before=before, limit=limit)
+    return service.audit.page(caller, log, before=before, limit=limit)
 
 
 @router.get("/audit-log/verify", **allowed("oversee"))
 def verify_audit_log(
     service: TheService,
     known_head: Annotated[
-        str | None, Query(pattern="^[0-9a-f]{64}$", description="A head that was noted earlier.")
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="A head noted earlier.")
     ] = None,
 ) -> AuditVerification:
     """Check the chain of digests, and that a head noted earlier is still part of it."""

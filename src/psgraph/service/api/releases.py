@@ -49,7 +49,7 @@ def get_edges(
     format: Annotated[Format, Query()] = "parquet",
     part: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
-    """Download a synthetic graph. Parquet is the file the certificate states the digest of.
+    """Download a synthetic graph. The certificate states the digest of the Parquet file.
 
     A graph of many nodes is published in parts: a TAR archive of all, or one `part`.
     """
@@ -58,7 +58,7 @@ def get_edges(
 
 @router.get("/streams/{stream}/releases/{timestamp}/certificate", **allowed("certificates"))
 def get_certificate(stream: OpenStream, timestamp: Timestamp, request: Request) -> Any:
-    """Download the certificate, byte by byte as it was published."""
+    """Download the certificate, byte for byte as published."""
     return certificate_file(stream, timestamp, request)
 
 
@@ -74,7 +74,7 @@ def get_nodes(stream: OpenStream, timestamp: Timestamp, request: Request) -> Res
 def get_export(
     stream: OpenStream, service: TheService, format: Annotated[ExportFormat, Query()] = "parquet"
 ) -> Response:
-    """Download everything public of a stream as a ZIP archive, as `psgraph export` writes it."""
+    """Download all public files of a stream as a ZIP archive, as `psgraph export` writes it."""
     return export_file(service, stream, format)
 
 

@@ -1,8 +1,10 @@
-"""Streams: list, create, look at, and their public node lists."""
+"""Streams: list, create, look at; post their node lists, snapshots and events."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
 
 from psgraph.service.api.access import (
     ActionRoute,
@@ -12,15 +14,25 @@ from psgraph.service.api.access import (
     Timestamp,
     allowed,
 )
-from psgraph.service.api.receiving import received
+from psgraph.service.private_views import preview
 from psgraph.service.rosters import replace_roster
-from psgraph.service.schemas import NewStream, RosterView, StreamView, TimestampView
-from psgraph.service.states import timestamp_view
-from psgraph.service.views import stream_view
+from psgraph.service.schemas import (
+    Accepted,
+    NewStream,
+    Preview,
+    RosterView,
+    StreamView,
+    TimestampView,
+)
+from psgraph.service.snapshots import accept_events, accept_snapshot
+from psgraph.service.uploads import received
+from psgraph.service.views import stream_view, timestamp_view
 
-__all__ = ["router"]
+__all__ = ["posting", "router"]
 
 router = APIRouter(route_class=ActionRoute, tags=["streams"])
+posting = APIRouter(route_class=ActionRoute, tags=["posting"])
+"""Routes that take private data, for curators."""
 
 
 @router.get("/streams", **allowed("list"))
@@ -31,13 +43,13 @@ def list_streams(service: TheService, caller: Caller) -> list[StreamView]:
 
 @router.post("/streams", status_code=201, **allowed("create"))
 def create_stream(new: NewStream, service: TheService, caller: Caller) -> StreamView:
-    """Create a stream. Its guarantee and everything else in the request stay fixed."""
+    """Create a stream. Its guarantee and all other terms are fixed from then on."""
     return stream_view(service, service.streams.create(new, caller))
 
 
 @router.get("/streams/{stream}", **allowed("list"))
 def get_stream(stream: OpenStream, service: TheService) -> StreamView:
-    """Return the terms of a stream and what is public about its progress."""
+    """Return the terms of a stream and its progress."""
     return stream_view(service, stream)
 
 
@@ -45,7 +57,7 @@ def get_stream(stream: OpenStream, service: TheService) -> StreamView:
 async def put_roster(
     stream: OpenStream, request: Request, service: TheService, caller: Caller
 ) -> RosterView:
-    """Set the public list of nodes (CSV or Parquet, one id a row). It can only grow."""
+    """Set the public list of nodes (CSV or Parquet, one id per row). It can only grow."""
     async with received(request, service) as upload:
         return await service.in_thread(replace_roster, service, stream, upload, caller)
 
@@ -54,3 +66,77 @@ async def put_roster(
 def get_timestamp(stream: OpenStream, timestamp: Timestamp, service: TheService) -> TimestampView:
     """Return the state of a timestamp: waiting, due, measuring, released or refused."""
     return timestamp_view(service, stream, timestamp)
+
+
+# ---- private data ----
+
+_SNAPSHOT = allowed("post", upload=True)
+_SNAPSHOT["responses"] |= {200: {"model": Accepted, "description": "Released before"}}
+
+
+@posting.post(
+    "/streams/{stream}/snapshots/{timestamp}",
+    status_code=202,
+    **_SNAPSHOT,
+)
+async def post_snapshot(
+    stream: OpenStream,
+    timestamp: Timestamp,
+    request: Request,
+    response: Response,
+    service: TheService,
+    caller: Caller,
+    time: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            pattern=r"^[^\x00-\x1f\x7f]+$",
+            description="The public name of the timestamp; by default its number. A stream with a "
+            "period names its timestamps itself.",
+        ),
+    ] = None,
+) -> Accepted:
+    """Post the edges of one timestamp: text/csv or application/vnd.apache.parquet, columns u, v.
+
+    202: accepted and stored durably. 200: the same data were released before. 409: the timestamp
+    already has different data, or an earlier one is missing.
+    """
+    async with received(request, service) as upload:
+        accepted = await service.in_thread(
+            accept_snapshot, service, stream, timestamp, upload, time, caller
+        )
+    if accepted.state == "released":
+        response.status_code = 200
+    return accepted
+
+
+@posting.post(
+    "/streams/{stream}/events", status_code=202, **allowed("post", private=True, upload=True)
+)
+async def post_events(
+    stream: OpenStream,
+    request: Request,
+    service: TheService,
+    caller: Caller,
+    idempotency_key: Annotated[
+        str, Header(min_length=8, max_length=100, pattern=r"^[A-Za-z0-9._:-]+$")
+    ],
+) -> Accepted:
+    """Post events: text/csv or application/vnd.apache.parquet with columns u, v, time.
+
+    They are cut at the ticks of the stream. A repeated Idempotency-Key with the same events is
+    accepted and changes nothing; with different events it is refused with 409.
+    """
+    async with received(request, service) as upload:
+        return await service.in_thread(
+            accept_events, service, stream, upload, idempotency_key, caller
+        )
+
+
+@posting.post("/streams/{stream}/preview", **allowed("post", private=True, upload=True))
+async def post_preview(
+    stream: OpenStream, request: Request, service: TheService, caller: Caller
+) -> Preview:
+    """Return what would be read from an upload. Stores nothing. For the curator only."""
+    async with received(request, service) as upload:
+        return await service.in_thread(preview, service, stream, upload, caller)

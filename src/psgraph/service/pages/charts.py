@@ -1,10 +1,13 @@
-"""Charts and drawings of releases. Their only sources are published files.
+"""Charts and drawings of releases, made from published files only.
 
-Each is drawn once per release and kept: a release never changes.
+Each is drawn once per release and cached: a release never changes. The reports' charts use style
+attributes, which the content security policy of the pages forbids; since all of these properties
+exist as SVG attributes too, they are rewritten.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -23,22 +26,22 @@ from psgraph.publication.certificate import Certificate
 from psgraph.publication.reading import read_releases
 from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.page import Page
-from psgraph.reports.parts import MOST_MARKERS, add_communities, add_spend
 from psgraph.reports.public import add_release_degrees
-from psgraph.service.pages.markup import embedded
+from psgraph.reports.sections import MOST_MARKERS, add_spend, add_summary_chart
 
-__all__ = ["change_words", "chart_sections", "drawable", "drawing_png"]
+__all__ = ["change_words", "chart_sections", "drawable", "drawing_png", "embedded"]
 
-#: Larger graphs take a browser's visitor too long to wait for.
+#: Larger graphs take too long to draw while a visitor waits.
 _MOST_EDGES_DRAWN = 300_000
 _MOST_EDGES_COMPARED = 5_000_000
+_STYLE = re.compile(r' style="([^"]*)"')
 
 _one_at_a_time = Lock()
-"""Held while one is made: who asks at the same time gets the same one, and memory is bounded."""
+"""Held while a chart is made: simultaneous visitors get the same one, and memory is bounded."""
 
 
 def drawable(certificate: Certificate) -> bool:
-    """Whether there is a drawing of a release: matplotlib is installed and the graph is small."""
+    """Whether a release can be drawn: matplotlib is installed and the graph is small."""
     try:
         require_drawing()
     except MissingExtra:
@@ -47,7 +50,7 @@ def drawable(certificate: Certificate) -> bool:
 
 
 def chart_sections(directory: Path, certificates: Sequence[Certificate]) -> Markup:
-    """Sections on the releases over time, the spending, the degrees and the communities."""
+    """Return the sections about sizes over time, spending and the released graphs."""
     with _one_at_a_time:
         return _sections(directory, certificates[-1].timestamp, certificates[-1].digest)
 
@@ -62,7 +65,7 @@ def _sections(directory: Path, timestamp: int, digest: str) -> Markup:
         _add_sizes(page, certificates)
         add_spend(page, certificates)
         add_release_degrees(page, releases, certificates)
-        add_communities(page, certificates)
+        add_summary_chart(page, certificates)
     except MissingExtra as missing:
         page = Page("")
         page.heading("Charts")
@@ -107,7 +110,7 @@ def _drawing(directory: Path, timestamp: int, digest: str) -> bytes:
 
 
 def change_words(directory: Path, certificates: Sequence[Certificate], timestamp: int) -> str:
-    """Say what changed since the previous release; empty for the first."""
+    """Return what changed since the previous release; empty for the first."""
     if timestamp == 0:
         return ""
     before, after = certificates[timestamp - 1], certificates[timestamp]
@@ -124,7 +127,7 @@ def change_words(directory: Path, certificates: Sequence[Certificate], timestamp
 
 def _difference(before: int, after: int, noun: str) -> str:
     if before == after:
-        return f"as many {noun}s"
+        return f"the same number of {noun}s"
     return count(abs(after - before), f"{'more' if after > before else 'fewer'} {noun}")
 
 
@@ -138,3 +141,24 @@ def _overlap_words(directory: Path, timestamp: int, digest: str) -> str:
         f"The two graphs share {percent(round(edge_overlap(before, after), 3))} of their edges, "
         f"and the degree of {count(changed, 'node')} changed."
     )
+
+
+def embedded(page: Page) -> Markup:
+    """Return the sections of a report without style attributes, to place in a template.
+
+    >>> page = Page("A")
+    >>> page.paragraph("a < b")
+    >>> embedded(page)
+    Markup('<p>a &lt; b</p>')
+    """
+    return Markup(_STYLE.sub(_as_attributes, page.body()))  # a Page escapes all text
+
+
+def _as_attributes(style: re.Match[str]) -> str:
+    """Rewrite a style attribute as SVG attributes.
+
+    >>> _STYLE.sub(_as_attributes, '<g style="fill: none; stroke: var(--ink, #000)">')
+    '<g fill="none" stroke="var(--ink, #000)">'
+    """
+    properties = (each.partition(":") for each in style[1].split(";") if each.strip())
+    return "".join(f' {name.strip()}="{value.strip()}"' for name, _, value in properties)

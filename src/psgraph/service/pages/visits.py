@@ -1,37 +1,40 @@
-"""Who visits a page: the session behind a cookie, what it may open, and forms it sent."""
+"""Who visits a page: the session behind a cookie, what it may open, and the forms it sends."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from psgraph.errors import PsgraphError
 from psgraph.service.api.access import service_of
-from psgraph.service.logs import log
-from psgraph.service.pages.rendering import error_page
+from psgraph.service.authentication import Session
+from psgraph.service.pages.templates import error_page
 from psgraph.service.permissions import ANYONE, PERMISSIONS, Action, Identity
-from psgraph.service.problems import Refusal, as_refusal
-from psgraph.service.sessions import Session
+from psgraph.service.problems import Refusal, as_refusal, internal, log
 
 __all__ = [
     "PageRoute",
     "Visit",
     "check_csrf",
     "checked_form",
+    "filled",
     "forget_cookie",
     "identify_visit",
     "not_found",
     "open_to",
+    "read",
     "refuse_cross_site",
+    "text_of",
 ]
 
 
@@ -42,7 +45,7 @@ class Visit:
     Attributes
     ----------
     ended
-        Whether the request has the cookie of a session that is over.
+        Whether the request carries the cookie of a session that has ended.
     """
 
     identity: Identity
@@ -51,7 +54,7 @@ class Visit:
 
 
 class _SignInNeeded(Exception):
-    """Nothing is wrong, but the page needs a session."""
+    """The page needs a session; not an error."""
 
 
 async def identify_visit(request: Request) -> Visit:
@@ -69,7 +72,7 @@ async def identify_visit(request: Request) -> Visit:
 
 
 def open_to(action: Action, *, private: bool = False) -> dict[str, Any]:
-    """Return the options of a page that only some roles may open; `private` as for the API."""
+    """Return the options of a page that only some roles may open; `private` as in `allowed`."""
     return {
         "dependencies": [Depends(_admit(action))],
         "include_in_schema": False,
@@ -90,7 +93,7 @@ def _admit(action: Action) -> Callable[[Request], Awaitable[None]]:
         raise Refusal(
             403,
             "forbidden",
-            f"This page is for the role {roles}. You signed in as {visit.identity.role}.",
+            f"This page is for the role {roles}. You are signed in as {visit.identity.role}.",
             "Sign out and use another token, or ask a curator for one.",
         )
 
@@ -98,7 +101,7 @@ def _admit(action: Action) -> Callable[[Request], Awaitable[None]]:
 
 
 async def checked_form(request: Request) -> FormData:
-    """Read a form without files, and refuse one that no page of this session sent."""
+    """Read a form without files; refuse one that no page of this session sent."""
     refuse_cross_site(request)
     form = await request.form(max_files=0, max_fields=40)
     csrf = form.get("csrf")
@@ -107,19 +110,19 @@ async def checked_form(request: Request) -> FormData:
 
 
 def check_csrf(request: Request, csrf: str | None) -> None:
-    """Refuse a form that lacks what only a page of this session knows."""
+    """Refuse a form without the CSRF token of this session."""
     visit: Visit = request.state.visit
     if visit.session is None or not visit.session.owns(csrf):
         raise Refusal(
             403,
             "csrf",
-            "The form does not belong to your session, and nothing was done.",
-            "Open the page again and repeat what you did.",
+            "The form does not belong to your session, so nothing was done.",
+            "Reload the page and try again.",
         )
 
 
 def refuse_cross_site(request: Request) -> None:
-    """Refuse a form that another site sent, as far as the browser says so."""
+    """Refuse a form that another site sent, as far as the browser tells."""
     fetched, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if fetched is not None:
         own = fetched in ("same-origin", "none")
@@ -129,18 +132,18 @@ def refuse_cross_site(request: Request) -> None:
         raise Refusal(
             403,
             "cross_site",
-            "The form was sent by another site, and nothing was done.",
-            "Open the dashboard itself and repeat what you did.",
+            "The form was sent by another site, so nothing was done.",
+            "Open the dashboard itself and try again.",
         )
 
 
 def not_found() -> Refusal:
-    """The refusal of an address without a page."""
+    """Return the refusal of an address without a page."""
     return Refusal(404, "not_found", "There is no page at this address.", "Check the address.")
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages: a designed one, or the way to sign in."""
+    """A route whose errors are pages: an error page, or the sign-in page."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         handle = super().get_route_handler()
@@ -160,20 +163,12 @@ class PageRoute(APIRoute):
                 return error_page(request, not_found())
             except HTTPException as error:
                 return error_page(request, _unusual(error))
-            except Exception as error:  # its text may hold anything
+            except Exception as error:  # its text may be private
                 log("page_failed", error=type(error).__name__)
-                return error_page(request, _BROKEN)
+                return error_page(request, internal())
             return response
 
         return with_pages
-
-
-_BROKEN = Refusal(
-    500,
-    "internal",
-    "The service failed; this is a fault of psgraph.",
-    "Try again. If it stays, ask the operator to look at the log.",
-)
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -187,7 +182,7 @@ def _to_sign_in(request: Request) -> Response:
 
 
 def forget_cookie(request: Request, response: Response) -> None:
-    """Have a browser drop the cookie of its session."""
+    """Delete the session cookie in the browser."""
     gate = service_of(request).gate
     response.delete_cookie(
         gate.cookie_name, path="/", secure=gate.secure, httponly=True, samesite="strict"
@@ -198,5 +193,44 @@ def _unusual(error: HTTPException) -> Refusal:
     if error.status_code == 413:
         return Refusal(413, "too_large", "The upload is too large.", "Send a smaller file.")
     return Refusal(
-        error.status_code, "bad_request", "The request can't be read.", "Open the page again."
+        error.status_code, "bad_request", "The request can't be read.", "Reload the page."
     )
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_NAMES = {
+    "epsilon": "The privacy budget ε",
+    "window": "The window w",
+    "nodes": "The number of nodes",
+    "edges": "The number of edges",
+    "expires_days": "The number of days a token is valid",
+    "keep_originals_days": "The number of days originals are kept",
+    "streams": "The list of streams",
+}
+
+
+def text_of(form: FormData, name: str, default: str = "") -> str:
+    """Return the text of a field without surrounding blanks, or its default if it is missing."""
+    value = form.get(name, default)
+    return value.strip() if isinstance(value, str) else default
+
+
+def filled(form: FormData, *names: str) -> dict[str, Any]:
+    """Return the fields that are not empty, by name; an empty field means the schema's default."""
+    return {name: text for name in names if (text := text_of(form, name))}
+
+
+def read(model: type[Model], values: dict[str, Any]) -> Model:
+    """Build an API request from the fields of a form; a refusal names the invalid field."""
+    try:
+        return model(**values)
+    except ValidationError as error:
+        fields = dict.fromkeys(str(each["loc"][0]) for each in error.errors() if each["loc"])
+        names = [_NAMES.get(field, f"The field {field}") for field in fields]
+        raise Refusal(
+            422,
+            "invalid",
+            f"{names[0] if names else 'A field'} is not valid.",
+            "Correct it; the help below each field describes what it takes.",
+        ) from None

@@ -1,12 +1,12 @@
 // Small improvements to pages that work without them.
-//   data-swap="ID"   a form or button: load the answer into the element ID instead of a new page
+//   data-swap="ID"   a form or button: load the response into the element ID, not a new page
 //   data-live        a form: submit after every change of a field with data-planned, through its
 //                    button with data-swap
 //   data-for="ID"    a slider that moves with the number field ID
 //   data-most="N"    a file field: say before sending it that a file has more than N bytes
 //   data-follow      an element with an id: reload it every second until the attribute is gone
 const LIVE_DELAY = 250, FOLLOW_DELAY = 1000;
-let turn = 0; // only the latest answer is shown
+let turn = 0; // only the latest response is shown
 
 async function load(url, options, id) {
   const response = await fetch(url, { credentials: "same-origin", ...options });
@@ -44,7 +44,7 @@ document.addEventListener("submit", async (event) => {
     const answer = await load(url, { method: "POST", body: new FormData(form) }, id);
     if (answer && mine === turn) fill(target, answer);
   } catch {
-    say(target, "The service did not answer. Check that it is running, and try again.");
+    say(target, "The service did not respond. Check that it is running, and try again.");
   } finally {
     if (mine === turn) target.removeAttribute("aria-busy");
   }
@@ -91,7 +91,7 @@ for (const element of document.querySelectorAll("[data-follow]")) {
       if (done) clearInterval(timer);
     } catch {
       clearInterval(timer);
-      say(element, "The service does not answer any more. Reload this page later.");
+      say(element, "The service stopped responding. Reload this page later.");
     }
   }, FOLLOW_DELAY);
 }

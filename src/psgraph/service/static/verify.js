@@ -14,7 +14,7 @@ async function download(url) {
 async function readCertificate(pattern, timestamp) {
   const url = pattern.replace("TIMESTAMP", timestamp);
   const certificate = parseCertificate(new TextDecoder().decode(await download(url)));
-  if (number(certificate.timestamp) !== timestamp) throw new Error("another timestamp's certificate");
+  if (number(certificate.timestamp) !== timestamp) throw new Error("the certificate is for another timestamp");
   return certificate;
 }
 
@@ -23,7 +23,7 @@ async function checkFile(url, expected) {
   return [found === expected, `SHA-256 ${found.slice(0, 16)}…`];
 }
 
-// A graph of many nodes has parts: its digest is that of the lines that sha256sum prints of them.
+// The digest of a graph in parts is that of the lines that sha256sum prints for the parts.
 async function checkGraph(url, certificate) {
   if (certificate.graph_part_nodes === undefined) return checkFile(url, certificate.graph_sha256);
   const parts = Math.ceil(number(certificate.nodes) / number(certificate.graph_part_nodes));
@@ -44,7 +44,7 @@ async function windowOf(pattern, last) {
     const earlier = await readCertificate(pattern, timestamp);
     const stated = chain[chain.length - 1].previous;
     if (stated !== earlier.digest || (await digestOf(earlier)) !== earlier.digest) {
-      throw new Error(`the certificate of timestamp ${timestamp} is not the one that was chained`);
+      throw new Error(`the certificate of timestamp ${timestamp} does not match the chain`);
     }
     chain.push(earlier);
   }
@@ -53,7 +53,7 @@ async function windowOf(pattern, last) {
 
 async function checkWindow(pattern, last) {
   if (number(last.window) > MOST_CERTIFICATES) {
-    return [true, "not added up here: the window is too long for a browser; use psgraph verify"];
+    return [true, "not added up: the window is too long for a browser; use psgraph verify"];
   }
   const chain = await windowOf(pattern, last);
   const spent = sum(chain.map((each) => fraction(each.spent.timestamp)));
@@ -117,7 +117,7 @@ async function verify(box) {
 for (const button of document.querySelectorAll("button[data-verify]")) {
   const box = document.getElementById(button.dataset.verify);
   if (!globalThis.crypto || !crypto.subtle) {
-    say(box, "This browser computes digests over HTTPS or on this machine only. Open the "
+    say(box, "This browser computes digests only over HTTPS or on this machine. Open the "
       + "dashboard with https://, or use psgraph verify.");
     continue;
   }

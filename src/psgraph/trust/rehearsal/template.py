@@ -1,30 +1,53 @@
 """A public stream as a template: its edges over one fixed roster, and when each is present.
 
 A rehearsal runs on a stream that resembles the curator's. It starts from a template, which is
-resized to her numbers of nodes and edges (`psgraph.trust.rehearsal.resizing`).
+resized to her numbers of nodes and edges (`psgraph.trust.rehearsal.size`). The template is the
+demo, a public file, or a stream of another package, which offers public streams through the
+entry-point group ``psgraph.public_streams``, whose entries are mappings from a name to a function
+that returns the snapshots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import entry_points
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.triangles import triangle_count
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED, unpack
+from psgraph.streams import read_stream
+from psgraph.streams.demo import demo_stream
 
 __all__ = [
+    "DEMO",
+    "PUBLIC_STREAMS",
+    "PublicStream",
     "Shape",
     "Template",
     "edge_times_of_nodes",
+    "load_template",
+    "public_stream_names",
     "shape_of",
     "transitivity_at",
 ]
 
+PUBLIC_STREAMS = "psgraph.public_streams"
+"""The entry-point group by which other packages offer public streams."""
+
+DEMO = "demo"
+
+PublicStream = str | PathLike[str] | Iterable[Snapshot]
+"""A name, a file that is public, or the snapshots themselves."""
+
+Loaders = Mapping[str, Callable[[], Iterable[Snapshot]]]
 
 _TOP = 0.01  # share of the nodes whose degrees are added up
 
@@ -62,13 +85,14 @@ class Template:
         roster = Roster(np.unique(np.concatenate([each.roster.ids for each in stream])))
         keys = []
         for snapshot in stream:
-            position = roster.positions(snapshot.roster.ids).astype(np.int64)
-            keys.append((position[snapshot.u] << 32) | position[snapshot.v])
+            position = roster.positions(snapshot.roster.ids)
+            keys.append(snapshot.kind.keys(position[snapshot.u], position[snapshot.v]))
         every = np.unique(np.concatenate(keys))
         present = np.zeros((every.size, len(stream)), dtype=np.bool_)
         for timestamp, found in enumerate(keys):
             present[np.searchsorted(every, found), timestamp] = True
-        return cls(len(roster), every >> 32, every & 0xFFFFFFFF, present)
+        u, v = (ends.astype(np.int64) for ends in unpack(every))
+        return cls(len(roster), u, v, present)
 
     @property
     def timestamps(self) -> int:
@@ -164,5 +188,77 @@ def transitivity_at(template: Template, timestamps: Sequence[int]) -> float:
         u, v = template.edges_at(timestamp)
         degrees = np.bincount(np.concatenate([u, v]), minlength=template.nodes)
         closed += 3 * triangle_count(u, v, template.nodes)
-        paths += int((degrees * (degrees - 1) // 2).sum())
+        paths += int(UNDIRECTED.pairs(degrees).sum())
     return closed / paths if paths else 0.0
+
+
+def public_stream_names() -> list[str]:
+    """Return the names of the public streams that are installed.
+
+    >>> "demo" in public_stream_names()
+    True
+    """
+    return [DEMO, *sorted(_installed())]
+
+
+def load_template(
+    like: PublicStream,
+    *,
+    timestamps: int,
+    every: str | None = None,
+    columns: str | None = None,
+) -> Template:
+    """Load the last `timestamps` snapshots of a public stream; fewer if it is shorter.
+
+    Parameters
+    ----------
+    like
+        ``"demo"``, the name of an installed public stream, the path of a **public** file, or
+        snapshots. The nodes of a file are those that occur in it: it is public, so that reveals
+        nothing.
+    every, columns
+        How to read a file, as in `psgraph.read_stream`.
+
+    Raises
+    ------
+    InvalidArgument
+        There is neither such a name nor such a file.
+    DataError
+        The stream can't be read, or has no edges.
+    """
+    if not isinstance(like, str | PathLike):
+        return _last(like, timestamps)
+    name = str(like)
+    if name == DEMO:
+        return _last(demo_stream(timestamps=timestamps), timestamps)
+    installed = _installed()
+    if name in installed:
+        return _last(installed[name](), timestamps)
+    if not Path(name).exists():
+        raise InvalidArgument(
+            f"there is no public stream and no file called {name!r}\n"
+            f"Name a public file or one of: {', '.join(public_stream_names())}."
+        )
+    stream = read_stream(
+        name, roster_from_edges=True, every=every, columns=columns, close_last=every is not None
+    )
+    return _last(stream, timestamps)
+
+
+def _last(snapshots: Iterable[Snapshot], timestamps: int) -> Template:
+    """The last snapshots of a stream: the most recent, and usually the fullest."""
+    kept: list[Snapshot] = []
+    for snapshot in snapshots:
+        kept = [*kept[-(timestamps - 1) :], snapshot] if timestamps > 1 else [snapshot]
+    if not kept:
+        raise DataError("the public stream has no snapshots, so there is nothing to rehearse on")
+    return Template.from_snapshots(kept)
+
+
+def _installed() -> dict[str, Callable[[], Iterable[Snapshot]]]:
+    """The loaders of all installed streams by name."""
+    found: dict[str, Callable[[], Iterable[Snapshot]]] = {}
+    for point in entry_points(group=PUBLIC_STREAMS):
+        offered: Loaders = point.load()
+        found.update({name: load for name, load in offered.items() if name != DEMO})
+    return found

@@ -23,12 +23,11 @@ from psgraph.methods.base import find_method
 from psgraph.metrics.facts import GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
-from psgraph.trust.intervals import features
-from psgraph.trust.noise_scale import NOISE_FORMS, edge_margin
-from psgraph.trust.prediction import mean_of, to_log
+from psgraph.trust.calibration import NOISE_FORMS
+from psgraph.trust.intervals import edge_margin, features
+from psgraph.trust.prediction import mean_of, to_log, to_scale
 from psgraph.trust.quantities import ERRORS, STATISTICS, Errors, Statistics
 from psgraph.trust.reruns import Bootstrap, run_bootstrap
-from psgraph.trust.scales import to_scale
 from psgraph_lab.experiments.cells import Cell, Originals, Outcome
 from psgraph_lab.experiments.runner import machine, originals_of
 from psgraph_lab.experiments.store import source_of

@@ -15,9 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
-from psgraph.trust.calibration import LEAST_COVERAGE, LEVEL, Correction, MethodCalibration, Shift
+from psgraph.trust.calibration import (
+    LEAST_COVERAGE,
+    LEVEL,
+    NOISE_FORMS,
+    Correction,
+    MethodCalibration,
+    NoiseForm,
+    Shift,
+)
 from psgraph.trust.intervals import calibration_key
-from psgraph.trust.noise_scale import NOISE_FORMS, NoiseForm
 from psgraph.trust.quantities import ERRORS, STATISTICS
 from psgraph_lab.experiments.calibration.cells import CHOSEN
 from psgraph_lab.experiments.cells import Outcome

@@ -1,0 +1,187 @@
+"""A local copy of a stream's releases, which ``psgraph verify`` and `read_releases` can read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psgraph._runtime.durable import make_directory, put_in_place, write_whole
+from psgraph._runtime.folder import new_folder
+from psgraph.client.http import Http
+from psgraph.errors import OutputError, VerificationFailed
+
+if TYPE_CHECKING:
+    from psgraph.client.client import ReleaseInfo
+    from psgraph.publication.certificate import Certificate
+    from psgraph.publication.releases import ReleaseDirectory
+
+__all__ = ["Pulled", "pull"]
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """The result of a pull: where the releases are, how many there are, and how many are new."""
+
+    directory: Path
+    releases: int
+    new: int
+
+
+def pull(
+    http: Http,
+    stream: str,
+    listed: Iterable[ReleaseInfo],
+    path: Path,
+    progress: Callable[[int], object],
+) -> Pulled:
+    """Download what is missing, in order, and check all of it.
+
+    A file gets its name only after its digest was checked: node list, graph, certificate, in this
+    order. So whatever is there is complete, and the next call continues after it.
+    """
+    from psgraph.publication.releases import ReleaseDirectory
+
+    _refuse_own(path)
+    directory = ReleaseDirectory(path)
+    before: Certificate | None = None
+    releases = new = 0
+    for release in listed:
+        if release.timestamp != releases:
+            raise VerificationFailed(
+                f"the service lists timestamp {release.timestamp} where {releases} is expected\n"
+                "Ask its operator to verify the stream."
+            )
+        if directory.has(releases):
+            before = _kept(directory, release)
+        else:
+            source = f"{stream}/releases/{release.timestamp}"
+            before = _Release(http, source, directory, release).download(before)
+            new += 1
+            progress(release.timestamp)
+        releases += 1
+    _refuse_more(directory, releases)
+    return Pulled(path, releases, new)
+
+
+def _refuse_own(path: Path) -> None:
+    """Refuse a directory with a ledger: the two would no longer match."""
+    from psgraph.publication.locations import find_ledger
+
+    if find_ledger(path) is not None:
+        raise OutputError(
+            f"{path} has a ledger: it was published here, not pulled\nChoose another directory."
+        )
+
+
+def _refuse_more(directory: ReleaseDirectory, releases: int) -> None:
+    there = directory.timestamps()
+    if there and there[-1] >= releases:
+        raise VerificationFailed(
+            f"{directory.path} holds timestamp {there[-1]}, which the service does not list\n"
+            "It belongs to another stream, or the service was restored from an old backup. Keep "
+            "the directory, and ask the operator."
+        )
+
+
+def _kept(directory: ReleaseDirectory, release: ReleaseInfo) -> Certificate:
+    """Check a release that is already there against the list of the service."""
+    certificate = directory.certificate(release.timestamp)
+    if certificate.digest != release.digest:
+        raise VerificationFailed(
+            f"timestamp {release.timestamp} in {directory.path} differs from that of the service\n"
+            "It belongs to another stream, or was drawn twice. Keep the directory, pull into "
+            "another one, and ask the operator which of them is right."
+        )
+    directory.check_graph(certificate)
+    directory.nodes(certificate)
+    return certificate
+
+
+@dataclass(frozen=True)
+class _Release:
+    """One release to download."""
+
+    http: Http
+    source: str
+    directory: ReleaseDirectory
+    listed: ReleaseInfo
+
+    def download(self, before: Certificate | None) -> Certificate:
+        content = self.http.content(f"{self.source}/certificate")
+        certificate = self._checked(content, before)
+        sha256 = certificate.nodes_sha256
+        if sha256 is not None:
+            nodes = self.directory.nodes_path(sha256)
+            self._file(f"{self.source}/nodes", nodes, sha256)
+        if certificate.graph_parts is None:
+            graph = self.directory.graph_path(certificate.timestamp)
+            self._file(f"{self.source}/edges", graph, certificate.graph_sha256)
+        else:
+            self._parts(certificate, certificate.graph_parts)
+        write_whole(self.directory.certificate_path(certificate.timestamp), content)
+        return certificate
+
+    def _checked(self, content: bytes, before: Certificate | None) -> Certificate:
+        from psgraph.publication.certificate import Certificate
+
+        certificate = Certificate.from_json(content)
+        expected = self.listed.timestamp, self.listed.digest, before and before.digest
+        if (certificate.timestamp, certificate.digest, certificate.previous) != expected:
+            raise VerificationFailed(
+                f"the certificate of timestamp {self.listed.timestamp} does not follow the "
+                "previous one\nAsk the operator of the service to verify the stream."
+            )
+        return certificate
+
+    def _parts(self, certificate: Certificate, number: int) -> None:
+        """Download the parts of a graph unless they are there; they get their names together."""
+        from psgraph.publication.graph_files import part_name, parts_of
+
+        target = self.directory.parts_path(certificate.timestamp)
+        if target.exists():
+            self.directory.check_graph(certificate)
+            return
+        with new_folder(target) as folder:
+            for part in range(number):
+                source = f"{self.source}/edges?part={part}"
+                self.http.download(source, folder / part_name(part))
+            try:
+                parts_of(folder, number, certificate.graph_sha256)
+            except VerificationFailed:
+                raise _not_certified(target) from None
+
+    def _file(self, source: str, target: Path, sha256: str | None) -> None:
+        """Download a file unless it is there; give it its name once the digest is checked."""
+        if target.exists():
+            with target.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() == sha256:
+                    return
+        make_directory(target.parent)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            found = self.http.download(source, part)
+            if found != sha256:
+                raise _not_certified(target)
+            _put(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _not_certified(target: Path) -> VerificationFailed:
+    return VerificationFailed(
+        f"{target.name} as sent by the service does not match its certificate\n"
+        "None of it was kept. Pull again; if it fails again, ask the operator."
+    )
+
+
+def _put(part: Path, target: Path) -> None:
+    try:
+        put_in_place(part, target)
+    except OSError as error:
+        raise OutputError(
+            f"{target} can't be written: {error.strerror}\n"
+            "Free some space, then run the same command again."
+        ) from None

@@ -1,0 +1,131 @@
+"""The protocol of engines: a runner runs tasks, and says where; and finding an engine by its name.
+
+Queries and samplers are functions over a `Runner`. They hand it functions that stand at the top of
+a module; these, their items and what they share can be pickled.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+from psgraph._runtime.arrays import Integers
+from psgraph.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from psgraph.graph.parts import EdgeParts
+
+__all__ = ["ENGINES", "Job", "Runner", "engine_names", "find_engine", "open_engine"]
+
+GROUP = "psgraph.engines"
+
+ENGINES = {
+    "local": "psgraph.engines.threads:LocalEngine",
+    "dask": "psgraph.engines.dask:DaskEngine",
+}
+"""The engines of this package. Others come by the entry-point group ``psgraph.engines``."""
+
+
+class Job(NamedTuple):
+    """Calls ``work(item, *shared)`` for every item; `shared` is the same for all of them."""
+
+    work: Callable[..., Any]
+    items: Iterable[Any]
+    shared: tuple[Any, ...] = ()
+
+
+@runtime_checkable
+class Runner(Protocol):
+    """Runs tasks over the parts of graphs. An engine is a class of runners.
+
+    A task may run anywhere, and again after a failure: it gives the same result. An engine never
+    draws noise on private values.
+
+    Attributes
+    ----------
+    part_nodes
+        Node positions in the range of a part.
+    """
+
+    part_nodes: int
+
+    def map(self, job: Job) -> Iterator[Any]:
+        """Yield the results in the order of the items."""
+        ...
+
+    def sum(self, job: Job, *, sizes: Sequence[int]) -> tuple[Integers, ...]:
+        """Return sums over all items: ``work(item, *shared, *sums)`` adds to the arrays `sums`.
+
+        The arrays have the lengths `sizes` and start at zero.
+        """
+        ...
+
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        """Combine the results. `combine` takes a list of results and returns one of their kind.
+
+        Neither the order of the list nor combining in steps may change what comes out.
+        """
+        ...
+
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+        """Sort the keys that tasks return, in any order, into the parts of an undirected graph.
+
+        Keys are those of `psgraph.graph.kind.pack`. Repeated keys stay repeated.
+        """
+        ...
+
+    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+        """Keep the sorted edges (u, v) that each task returns for one part, in order of parts."""
+        ...
+
+
+def engine_names() -> list[str]:
+    """Return the names of all installed engines; those of this package come first."""
+    return list(dict.fromkeys([*ENGINES, *(point.name for point in entry_points(group=GROUP))]))
+
+
+def find_engine(name: str) -> Callable[..., Any]:
+    """Return an engine by its name: a class, or a function that makes a `Runner`.
+
+    Nothing is started or imported that another engine needs.
+
+    >>> find_engine("local").__name__
+    'LocalEngine'
+    """
+    if name in ENGINES:
+        module, _, attribute = ENGINES[name].partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), attribute)
+        return found
+    for point in entry_points(group=GROUP, name=name):
+        loaded: Callable[..., Any] = point.load()
+        return loaded
+    raise InvalidArgument(
+        f"there is no engine {name!r}\nInstalled engines: {', '.join(engine_names())}."
+    )
+
+
+@contextmanager
+def open_engine(name: str, *, scheduler: str | None = None) -> Iterator[Any]:
+    """Open an engine; if it is a context manager, it is closed at the end.
+
+    Parameters
+    ----------
+    scheduler
+        The address of a running Dask scheduler; see `psgraph.engines.dask.DaskEngine`.
+
+    >>> with open_engine("local") as engine:
+    ...     isinstance(engine, Runner)
+    True
+    """
+    make = find_engine(name)
+    if scheduler is not None and "scheduler" not in inspect.signature(make).parameters:
+        raise InvalidArgument(
+            f"the engine {name!r} takes no scheduler\nGive --engine dask as well, or leave it out."
+        )
+    engine = make() if scheduler is None else make(scheduler=scheduler)
+    with ExitStack() as stack:
+        yield stack.enter_context(engine) if hasattr(engine, "__enter__") else engine

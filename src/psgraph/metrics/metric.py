@@ -1,0 +1,252 @@
+"""A metric as one object: how to compute it, how to show it and how to read it.
+
+Other packages add metrics through the entry-point group ``psgraph.metrics``; see
+`psgraph.metrics.groups.metric_groups`. `psgraph.testing.check_metric` checks one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Literal
+
+from psgraph._runtime.numbers import NO_VALUE, power_of_ten
+from psgraph.errors import InvalidArgument
+from psgraph.metrics.facts import GraphFacts, Pair
+
+if TYPE_CHECKING:
+    from psgraph.graph import Graph
+
+__all__ = [
+    "GAMMA",
+    "UNDEFINED",
+    "VERDICTS",
+    "Group",
+    "Limits",
+    "Metric",
+    "Unit",
+    "check_kinds",
+    "relative_error",
+]
+
+Unit = Literal["%", "nats", "steps", ""]
+Verdict = Literal["close", "some error", "poor"]
+
+#: The words for a value of a metric, best first.
+VERDICTS: tuple[Verdict, ...] = ("close", "some error", "poor")
+
+#: The paper's γ, which keeps the denominator from zero; the value PrivGraph's code uses.
+GAMMA = 1e-15
+#: Relative errors this large have a true value of zero: means leave them out.
+UNDEFINED = 1e6
+
+_LONGEST = 1e4  # larger values are shown as powers of ten
+_UNDIRECTED = "undirected"
+
+
+def relative_error(original: float, synthetic: float) -> float:
+    r"""Distance of a synthetic value from the original, relative to the original.
+
+    .. math:: \frac{|\hat{x} - x|}{\max(γ, |x|)}
+
+    The paper prints :math:`\max(γ, x)`. Degree assortativity can be negative, and the printed form
+    would then divide by γ; the absolute value is what is meant and what PrivGraph computes. If the
+    original is exactly zero and the synthetic value is not, the error is enormous, as in the paper:
+    check the rows before trusting a mean.
+
+    Examples
+    --------
+    >>> relative_error(-0.2, -0.1)
+    0.5
+    >>> relative_error(0.0, 0.0)
+    0.0
+    """
+    return abs(synthetic - original) / max(GAMMA, abs(original))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Thresholds of *close* and *some error*: rules of thumb, the same for every data set.
+
+    They are lower bounds where higher is better, and descend there.
+    """
+
+    close: float
+    fair: float
+
+    def verdict(self, value: float) -> Verdict:
+        """Return close, some error or poor.
+
+        >>> [Limits(0.1, 0.5).verdict(value) for value in (0.1, 0.3, 2.0)]
+        ['close', 'some error', 'poor']
+        >>> Limits(0.8, 0.5).verdict(0.9)
+        'close'
+        """
+        sign = 1 if self.close < self.fair else -1
+        for limit, verdict in zip((self.close, self.fair), VERDICTS, strict=False):
+            if sign * value <= sign * limit:
+                return verdict
+        return VERDICTS[-1]
+
+
+_LOWER, _HIGHER = Limits(0.1, 0.5), Limits(0.8, 0.5)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric. Call it with an original and a synthetic graph to compute it.
+
+    Attributes
+    ----------
+    name
+        The name of the value in data: a field of `Fidelity`, or a key of `Row.more`.
+    unit
+        The unit in which it is shown. Values in data are fractions where it is ``"%"``.
+    better
+        ``"lower"``: 0 is best. ``"higher"``: 1 is best.
+    reading
+        One or two sentences for someone who sees the metric for the first time.
+    compute
+        The value for a pair of graphs; None where it has none. Statistics that it takes from
+        `GraphFacts.of` are computed once for all metrics.
+    kinds
+        The kinds of graph that it is defined for.
+    lowest
+        The lowest value that a prediction of it may have.
+    thresholds
+        Its own thresholds of close and poor, where the usual ones do not fit.
+    breaks_ties
+        Whether ties between nodes are broken by their order in the roster, so that the value may
+        change when nodes are renamed.
+    title
+        The name in words, if it differs from `name`.
+
+    Examples
+    --------
+    >>> from psgraph.metrics import METRICS
+    >>> overlap = METRICS["eigenvector_overlap"]
+    >>> overlap.words, overlap.heading, overlap.number(0.4123), overlap.shown(0.4123)
+    ('eigenvector overlap', 'eigenvector overlap, %', '41.2', '41.2 %')
+    """
+
+    name: str
+    unit: Unit
+    better: Literal["lower", "higher"]
+    reading: str
+    compute: Callable[[Pair], float | None] = field(repr=False)
+    kinds: frozenset[str] = frozenset({_UNDIRECTED})
+    lowest: float = 0.0
+    thresholds: Limits | None = None
+    breaks_ties: bool = False
+    title: str = ""
+
+    def __call__(
+        self,
+        original: Graph | GraphFacts,
+        synthetic: Graph | GraphFacts,
+        *,
+        before: Pair | None = None,
+    ) -> float | None:
+        """Compute the metric of one synthetic graph against its original.
+
+        Raises
+        ------
+        InvalidArgument
+            If it is not defined for graphs of this kind.
+        """
+        pair = Pair.of(original, synthetic, before=before)
+        check_kinds([self], pair.original.graph, pair.synthetic.graph)
+        return self.compute(pair)
+
+    @property
+    def words(self) -> str:
+        """The name as people read it: the name in data without underscores, Rand with a capital."""
+        return self.title or self.name.replace("_", " ").replace("rand index", "Rand index")
+
+    @property
+    def heading(self) -> str:
+        """The name and the unit, for a column or an axis."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are fractions that are shown in per cent."""
+        return self.unit == "%"
+
+    @property
+    def arrow(self) -> str:
+        """↑ where higher is better, ↓ where lower is."""
+        return "↑" if self.better == "higher" else "↓"
+
+    @property
+    def limits(self) -> Limits:
+        """The thresholds of close and poor."""
+        return self.thresholds or (_HIGHER if self.better == "higher" else _LOWER)
+
+    def scaled(self, value: float) -> float:
+        """A value in the metric's unit: times 100 where that is per cent."""
+        return 100 * value if self.is_share else value
+
+    def number(self, value: float | None) -> str:
+        """A value in the metric's unit, without the unit.
+
+        >>> from psgraph.metrics import density_error
+        >>> [density_error.number(value) for value in (0.0123, 2.5, 3e6, None)]
+        ['1.2', '250', '3 × 10⁸', '–']
+        """
+        if value is None:
+            return NO_VALUE
+        scaled = self.scaled(value)
+        if not isfinite(scaled):
+            return "undefined"
+        if abs(scaled) >= _LONGEST:
+            return power_of_ten(scaled)
+        if self.is_share:
+            return f"{scaled:.1f}" if abs(scaled) < 100 else f"{scaled:,.0f}"
+        return f"{scaled:,.2f}"
+
+    def shown(self, value: float | None) -> str:
+        """A value with its unit, for a sentence.
+
+        >>> from psgraph.metrics import degree_divergence, density_error
+        >>> degree_divergence.shown(1.034), density_error.shown(None)
+        ('1.03 nats', '–')
+        """
+        return f"{self.number(value)} {self.unit}".strip() if value is not None else NO_VALUE
+
+
+@dataclass(frozen=True)
+class Group:
+    """Metrics that are requested together."""
+
+    title: str
+    metrics: tuple[Metric, ...]
+
+    def compute(self, pair: Pair) -> dict[str, float | None]:
+        """Compute all of them, by name; None where one has no value."""
+        return {metric.name: metric.compute(pair) for metric in self.metrics}
+
+
+def check_kinds(metrics: Iterable[Metric], *sources: object) -> None:
+    """Refuse metrics that are not defined for the kind of a stream or graph. Reads no edge.
+
+    Raises
+    ------
+    InvalidArgument
+        If one of them is not.
+    """
+    kinds = {_kind_of(source) for source in sources}
+    for metric in metrics:
+        other = sorted(kinds - metric.kinds)
+        if other:
+            raise InvalidArgument(
+                f"the metric {metric.words} is not defined for {other[0]} graphs\n"
+                f"It is defined for: {', '.join(sorted(metric.kinds))}."
+            )
+
+
+def _kind_of(source: object) -> str:
+    """The name of a graph's or a stream's kind; what states none is undirected."""
+    kind = getattr(source, "kind", _UNDIRECTED)
+    return str(getattr(kind, "name", kind))

@@ -1,0 +1,214 @@
+"""Pages of streams: the overview, a stream, a release and its drawing; planning a new stream."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData
+
+from psgraph._runtime.numbers import significant
+from psgraph.errors import PsgraphError
+from psgraph.methods.base import method_names
+from psgraph.pictures.style import method_look
+from psgraph.privacy.guarantee import exact_fraction
+from psgraph.privacy.unit import Edge
+from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp
+from psgraph.service.api.administration import post_plan
+from psgraph.service.api.streams import create_stream, list_streams
+from psgraph.service.pages.charts import change_words, chart_sections, drawable, drawing_png
+from psgraph.service.pages.templates import PERIODS, named_time, render, render_stream
+from psgraph.service.pages.visits import (
+    PageRoute,
+    checked_form,
+    filled,
+    not_found,
+    open_to,
+    read,
+    text_of,
+)
+from psgraph.service.problems import Refusal, as_refusal
+from psgraph.service.schemas import NewStream, PlanRequest
+from psgraph.service.views import release_view, stream_view
+
+__all__ = ["router"]
+
+router = APIRouter(route_class=PageRoute)
+
+_ROWS = 50
+_TERMS = ("epsilon", "window", "method", "name", "title", "source", "roster", "period")
+_OPTIONAL_TERMS = ("first_period", "missing", "keep_originals_days")
+_DEFAULTS = {
+    "epsilon": "1",
+    "window": "7",
+    "nodes": "10000",
+    "degree": "",
+    "method": NewStream.model_fields["method"].default,
+    "keep_originals_days": "0",
+}
+
+
+@router.get("/", **open_to("list"))
+def show_streams(request: Request, service: TheService, caller: Caller) -> Response:
+    """Show all streams that the visitor may see."""
+    return render(
+        request,
+        "streams.html",
+        "Streams",
+        subtitle="Graphs that change over time, published under a privacy budget.",
+        streams=list_streams(service, caller),
+    )
+
+
+@router.get("/streams/{stream}", **open_to("list"))
+def show_stream(
+    request: Request,
+    stream: OpenStream,
+    service: TheService,
+    caller: Caller,
+    before: Annotated[int | None, Query(ge=0)] = None,
+) -> Response:
+    """Show a stream: its promise, spending and releases."""
+    view = stream_view(service, stream)
+    certificates = stream.shelf.certificates()
+    end = len(certificates) if before is None else min(before, len(certificates))
+    start = max(0, end - _ROWS)
+    context: dict[str, Any] = {}
+    if certificates:
+        last = certificates[-1]
+        context = {
+            "latest": release_view(last),
+            "change": change_words(stream.out, certificates, last.timestamp),
+            "drawing": caller.may("download") and drawable(last),
+            "charts": chart_sections(stream.out, certificates),
+        }
+    return render_stream(
+        request,
+        "stream.html",
+        view,
+        releases=[release_view(each) for each in reversed(certificates[start:end])],
+        older=start,
+        **context,
+    )
+
+
+@router.get("/streams/{stream}/releases/{timestamp}", **open_to("certificates"))
+def show_release(
+    request: Request,
+    stream: OpenStream,
+    timestamp: Timestamp,
+    service: TheService,
+    caller: Caller,
+) -> Response:
+    """Show a release: its graph, downloads, certificate and verification."""
+    certificate = stream.shelf.certificate(timestamp)
+    view = stream_view(service, stream)
+    named = named_time(timestamp, certificate.time)
+    time = f", {named}" if named else ""
+    return render(
+        request,
+        "release.html",
+        f"Release {timestamp}{time}",
+        stream=view,
+        release=release_view(certificate),
+        certificate=certificate,
+        change=change_words(stream.out, stream.shelf.certificates(), timestamp),
+        drawing=caller.may("download") and drawable(certificate),
+        files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
+        window_share=float(certificate.window_spent / certificate.guarantee.epsilon),
+    )
+
+
+@router.get("/streams/{stream}/releases/{timestamp}/drawing.png", **open_to("download"))
+def show_drawing(stream: OpenStream, timestamp: Timestamp) -> Response:
+    """Return the drawing of a synthetic graph."""
+    certificate = stream.shelf.certificate(timestamp)
+    if not drawable(certificate):
+        raise not_found()
+    picture = drawing_png(stream.out, certificate)
+    return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-store"})
+
+
+# ---- a new stream, for curators ----
+
+
+@router.get("/new", **open_to("create"))
+def show_planner(request: Request) -> Response:
+    """Show the budget planner and the form of a new stream."""
+    return _form(request, FormData(_DEFAULTS))
+
+
+@router.post("/new/plan", **open_to("create"))
+async def show_plan(request: Request, service: TheService) -> Response:
+    """Show the plan for the values in the form."""
+    return await service.in_thread(_form, request, await checked_form(request))
+
+
+@router.post("/new", **open_to("create"))
+async def create(request: Request, service: TheService, caller: Caller) -> Response:
+    """Create a stream."""
+    form = await checked_form(request)
+    try:
+        new = read(NewStream, _terms(form))
+        await service.in_thread(create_stream, new, service, caller)
+    except (Refusal, PsgraphError) as error:
+        refusal = error if isinstance(error, Refusal) else as_refusal(error)
+        return await service.in_thread(_form, request, form, refusal)
+    return RedirectResponse(f"/streams/{new.name}/data?done=created", 303)
+
+
+def _terms(form: FormData) -> dict[str, Any]:
+    """Return the terms of a stream; `missing` applies only with a schedule."""
+    terms = {**filled(form, *_TERMS, *_OPTIONAL_TERMS), "public": bool(text_of(form, "public"))}
+    if "period" not in terms:
+        terms.pop("missing", None)
+    return terms
+
+
+def _form(request: Request, form: FormData, error: Refusal | None = None) -> Response:
+    plan, problem = None, None
+    try:
+        plan = _plan(form)
+    except Refusal as refusal:
+        problem = refusal
+    except PsgraphError as failure:
+        problem = as_refusal(failure)
+    return render(
+        request,
+        "new.html",
+        "New stream",
+        subtitle="Plan the privacy budget first. No data are read, and nothing is spent.",
+        status=200 if error is None else error.status,
+        error=error,
+        values={
+            name: text_of(form, name)
+            for name in (*_TERMS, *_OPTIONAL_TERMS, "nodes", "degree", "public")
+        },
+        methods=[(name, method_look(name).title) for name in method_names()],
+        periods=PERIODS.items(),
+        plan=plan,
+        plan_error=problem,
+        unit=Edge(),
+    )
+
+
+def _plan(form: FormData) -> dict[str, Any]:
+    """Return the API's plan for the form, and e^ε to a few digits."""
+    values = filled(form, "epsilon", "window", "nodes", "method")
+    degree = text_of(form, "degree")
+    if degree:
+        values["edges"] = _edges(text_of(form, "nodes"), degree)
+    planned = read(PlanRequest, values)
+    plan = post_plan(planned)
+    return {**plan, "factor": significant(exp(min(float(exact_fraction(planned.epsilon)), 100.0)))}
+
+
+def _edges(nodes: str, degree: str) -> int:
+    try:
+        return round(int(nodes) * float(degree) / 2)
+    except (ValueError, OverflowError):
+        raise Refusal(
+            422, "invalid", "The mean degree is not a number.", "Enter one such as 8, or none."
+        ) from None
