@@ -74,14 +74,13 @@ if TYPE_CHECKING:
     from psgraph.privacy.guarantee import WEventPrivacy
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
-    from psgraph.publication.publisher import Publisher
-    from psgraph.publication.publishing import publish
-    from psgraph.publication.reading import read_releases
+    from psgraph.publication.publisher import Publisher, publish
+    from psgraph.publication.releases import read_releases
     from psgraph.publication.verification import verify
     from psgraph.reports.export import export_releases
     from psgraph.streams import read_stream
     from psgraph.streams.demo import demo_stream
-    from psgraph.streams.preparing import prepare
+    from psgraph.streams.input import prepare
     from psgraph.streams.rosters import read_roster
     from psgraph.trust.expected import expected_errors
 
@@ -148,11 +147,11 @@ _HOME = {
     "expected_errors": "trust.expected",
     "export_releases": "reports.export",
     "plan": "publication.planning",
-    "prepare": "streams.preparing",
-    "publish": "publication.publishing",
-    "read_releases": "publication.reading",
+    "prepare": "streams.input",
+    "publish": "publication.publisher",
+    "read_releases": "publication.releases",
     "read_roster": "streams.rosters",
-    "read_stream": "streams",
+    "read_stream": "streams.input",
     "verify": "publication.verification",
 }
 

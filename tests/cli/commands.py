@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import csv
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from subprocess import Popen
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 PSGRAPH = (sys.executable, "-m", "psgraph")
+
+#: Seconds after which a command hangs: far more than one takes on a busy machine.
+PATIENCE = 300
 
 
 @dataclass(frozen=True)
@@ -29,19 +35,55 @@ class Result:
     def text(self) -> str:
         return self.out + self.err
 
+    @property
+    def remarks(self) -> str:
+        """What was said on stderr, without waits: those depend on the machine and its caches."""
+        lines = self.err.splitlines(keepends=True)
+        return "".join(line for line in lines if not line.endswith(" …\n"))
+
 
 def psgraph(*arguments: object, cwd: Path | None = None, env: Mapping[str, str] = {}) -> Result:
     """Run the command as a user would, from another process."""
     done = subprocess.run(
         [*PSGRAPH, *map(str, arguments)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         cwd=cwd,
         env={**os.environ, "COLUMNS": "100", **env},
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def start(
+    *arguments: object, interrupt: signal.Handlers = signal.SIG_DFL, env: Mapping[str, str] = {}
+) -> Popen[str]:
+    """Start the command with its own disposition of Ctrl-C, whatever that of the tests is.
+
+    A script that runs the tests in its background has SIGINT ignored, and children inherit that.
+    """
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        return Popen(
+            [*PSGRAPH, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, "COLUMNS": "100", **env},
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def wait_until(happened: Callable[[], object], process: Popen[str]) -> None:
+    """Wait for something that a command does; fail when it ends or hangs instead."""
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline, "the command hangs"
+        time.sleep(0.02)
 
 
 def psgraph_here(*arguments: object) -> Result:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from psgraph.cli.config import KEYS, read_config
-from psgraph.cli.shared import Source
+from psgraph.streams.options import OPTIONS
 
 from .commands import psgraph_here, write_csv
 
@@ -149,7 +149,7 @@ def test_the_engine_comes_from_the_file(project: Path, command: str) -> None:
 
 def test_every_option_of_an_input_has_a_key() -> None:
     keys = {key.option for key in KEYS["input"].values()}
-    assert {*Source.__dataclass_fields__} <= keys
+    assert {name for name, option in OPTIONS.items() if option.flag} <= keys
 
 
 # ---- psgraph init ----

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from io import StringIO
 from pathlib import Path
 
@@ -17,7 +15,16 @@ import pytest
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
 
-from .commands import PSGRAPH, psgraph, psgraph_here, rows_of, small_stream, write_csv
+from .commands import (
+    PATIENCE,
+    psgraph,
+    psgraph_here,
+    rows_of,
+    small_stream,
+    start,
+    wait_until,
+    write_csv,
+)
 
 PROMISE = ("--epsilon", "1", "--window", "3", "--method", "psgraph")  # spends evenly
 HEAVY = ("numpy", "numba", "pyarrow", "rich", "scipy", "matplotlib", "cryptography", "watchfiles")
@@ -265,19 +272,13 @@ class TestWatch:
         self, tmp_path: Path, options: list[object], number: signal.Signals
     ) -> None:
         self.arrive(tmp_path, "1.txt")
-        process = subprocess.Popen(
-            [*PSGRAPH, *map(str, options)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "COLUMNS": "100"},
-        )
+        process = start(*options)
         try:
-            self.wait_for(tmp_path / "out" / "000000.json")
+            wait_until((tmp_path / "out" / "000000.json").exists, process)
             self.arrive(tmp_path, "2.txt")
-            self.wait_for(tmp_path / "out" / "000001.json")
+            wait_until((tmp_path / "out" / "000001.json").exists, process)
             process.send_signal(number)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
         assert process.returncode == 0, err
@@ -290,10 +291,3 @@ class TestWatch:
         assert again.code == 0, again.err
         assert again.out.startswith("3.txt: timestamp 2")
         assert "2 files had been published before" in again.err
-
-    @staticmethod
-    def wait_for(path: Path) -> None:
-        deadline = time.monotonic() + 60
-        while not path.exists():
-            assert time.monotonic() < deadline, f"{path.name} did not appear"
-            time.sleep(0.05)

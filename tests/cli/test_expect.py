@@ -31,7 +31,7 @@ def test_it_prints_verdicts_and_metrics(published):
     assert "Who are the hubs?" in done.out
     assert "density error" in done.out
     assert "rerun 1 time with seed 0" in done.out
-    assert not done.err
+    assert not done.remarks
 
 
 def test_json_is_one_object_and_repeatable(published):

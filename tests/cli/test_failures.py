@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from psgraph.publication.verification import verify
 
-from .commands import PSGRAPH, psgraph, psgraph_here
+from .commands import PATIENCE, psgraph, psgraph_here, start, wait_until
 from .plugin import SECRET, install
 from .test_publish import GUARANTEE, released
 
@@ -85,34 +84,37 @@ def test_ctrl_c_between_timestamps_and_on_again(odd, tmp_path: Path) -> None:
     assert before.items() <= after.items()
 
 
-def test_ctrl_c_while_reading(tmp_path: Path) -> None:
-    pipe = tmp_path / "edges.csv"
-    os.mkfifo(pipe)
+@pytest.fixture
+def reading(tmp_path: Path) -> Callable[[signal.Handlers], subprocess.Popen[str]]:
+    """Return how to start a command that waits for its input, given what it does on Ctrl-C."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     options = ("--roster-from-edges", "--epsilon", "1", "--window", "2", "--out", tmp_path / "out")
-    process = subprocess.Popen(
-        [*PSGRAPH, "publish", pipe, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    writer = _wait_for_reader(pipe)
-    try:
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    finally:
-        os.close(writer)
-    assert process.returncode == 130
+
+    def started(interrupt: signal.Handlers) -> subprocess.Popen[str]:
+        process = start("publish", "-", *options, interrupt=interrupt, env={"TMPDIR": str(scratch)})
+        wait_until(lambda: [*scratch.rglob("standard-input*")], process)
+        return process
+
+    return started
+
+
+def test_ctrl_c_while_reading(reading, tmp_path: Path) -> None:
+    process = reading(signal.SIG_DFL)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130  # while its input is still open
+    _, err = process.communicate()
     assert err.endswith("error: stopped\n")
     assert "Traceback" not in err
     assert not (tmp_path / "out").exists()
 
 
-def _wait_for_reader(pipe: Path) -> int:
-    """Open the pipe for writing as soon as the command has opened it for reading."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            assert time.monotonic() < deadline, "the command never opened its input"
-            time.sleep(0.02)
+def test_a_command_in_the_background_of_a_script_is_not_stopped_by_ctrl_c(
+    reading, tmp_path: Path
+) -> None:
+    """A shell starts it with SIGINT ignored, and like other tools it leaves that so."""
+    process = reading(signal.SIG_IGN)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate("t,u,v\n0,1,2\n0,2,3\n", timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert (tmp_path / "out" / "000000.json").exists()

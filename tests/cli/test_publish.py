@@ -29,6 +29,7 @@ KEYS = PROMISE | {
     "edges",
     "repartitions",
     "seconds",
+    "unit",
     "epsilon",
     "window",
     "ledger",
@@ -297,7 +298,7 @@ def test_terms_and_directory_are_checked_before_the_input_is_read(
     other = ("publish", missing, "--roster-from-edges", "--epsilon", "7", "--window", "2")
     refused = psgraph_here(*other, "--out", tmp_path / "out")
     assert refused.code == 1
-    assert "begun under other terms" in refused.err
+    assert "epsilon" in refused.err
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "notes.txt").touch()
     refused = psgraph_here(*other, "--out", tmp_path / "taken")

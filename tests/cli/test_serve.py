@@ -30,7 +30,7 @@ def test_without_the_extra_the_install_line_is_printed(tmp_path, monkeypatch, ca
         (["--tls-cert", __file__, "--tls-key", __file__], "can't be used"),
         (["--adopt", "calls"], "NAME=DIR"),
         (["--port", "70000"], "70000 is not in the range"),
-        (["--host", "192.0.2.1", "--behind-proxy"], "can't be listened on"),
+        (["--host", "192.0.2.1", "--behind-proxy"], "192.0.2.1, port 8765"),
     ],
 )
 def test_a_start_that_can_not_work_is_refused(tmp_path, capsys, options, message):

@@ -143,7 +143,7 @@ def test_broken_tables(content: str, says: str, good: Path) -> None:
     ("roster", "says"),
     [
         (f"id\n{SECRET}\n17\n18\n{SECRET}\n", "repeated"),
-        (f"id,from,until\n{SECRET},3,1\n17,,\n18,,\n", "end before they begin"),
+        (f"id,from,until\n{SECRET},3,1\n17,,\n18,,\n", "1 of 3 stays"),
         ("", "empty"),
         (None, "does not exist"),
     ],

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from psgraph._runtime import durable
-from psgraph.publication import encoding, releases
-from psgraph.publication.history import Measured, Seal, seal_of
+from psgraph.publication import graph_files, release_directory
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.measurement import Measured, Seal, seal_of
 
 
 def write_in_place() -> None:
@@ -25,7 +25,7 @@ def write_in_place() -> None:
             system.fsync(file)
             system.close(file)
 
-    releases.write_all_whole = write  # type: ignore[assignment, attr-defined]
+    release_directory.write_all_whole = write  # type: ignore[assignment, attr-defined]
 
 
 def show_before_sealing() -> None:
@@ -74,8 +74,8 @@ def parts_in_place() -> None:
     def write(files: list[tuple[Path, memoryview | Path]]) -> None:
         durable.write_all_whole([each for each in files if not isinstance(each[1], Path)])
 
-    encoding.hidden_folder = visible  # type: ignore[assignment, attr-defined]
-    releases.write_all_whole = write  # type: ignore[assignment, attr-defined]
+    graph_files.hidden_folder = visible  # type: ignore[assignment, attr-defined]
+    release_directory.write_all_whole = write  # type: ignore[assignment, attr-defined]
 
 
 MUTANTS = {

@@ -13,10 +13,10 @@ from typing import Any
 
 from psgraph.errors import LedgerBusy, LedgerError, PsgraphError
 from psgraph.methods.psgraph import PSGraph
-from psgraph.publication.history import Measured, Seal
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.ledger.database import Database
 from psgraph.publication.locations import ledger_of
+from psgraph.publication.measurement import Measured, Seal
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, Observer, ended, forked, publish, snapshot, workspace

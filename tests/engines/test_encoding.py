@@ -10,7 +10,7 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.edges import edge_bytes
 from psgraph.graph.parts import MemoryParts
-from psgraph.publication.encoding import encode_parts
+from psgraph.publication.graph_files import encode_parts
 
 NODES = 40
 

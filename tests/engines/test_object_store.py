@@ -15,7 +15,7 @@ from psgraph.methods.choosing import choose_method
 from psgraph.stores import open_store
 from psgraph.stores.places import Address
 from psgraph.stores.store import MANIFEST
-from psgraph.streams.preparing import prepare
+from psgraph.streams.input import prepare
 from tests.engines.cluster import local_engine, scale, with_parts
 
 GUARANTEE = WEventPrivacy("4", window=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -136,3 +137,20 @@ def test_a_method_may_support_a_further_unit(with_rows: WEventPrivacy) -> None:
         units = (Edge, Rows)
 
     pg.Publisher(RowMethod(), with_rows, seed=1).close()
+
+
+def test_a_method_refuses_a_kind_of_graph_it_does_not_publish() -> None:
+    from psgraph.errors import KindMismatch
+    from psgraph.graph.kind import Kind
+
+    class Stream(list[pg.Snapshot]):
+        kind = Kind("directed", sides=2)
+
+        def __iter__(self) -> Any:
+            raise AssertionError("nothing may be read")
+
+    with (
+        pg.Publisher(pg.TmF(), WEventPrivacy("1", window=2), seed=1) as publisher,
+        pytest.raises(KindMismatch),
+    ):
+        list(publisher.publish_all(Stream()))

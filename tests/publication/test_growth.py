@@ -12,7 +12,7 @@ from psgraph.methods.plus.queries import KeptEdges
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 from psgraph.publication.verification import verify
 from psgraph.streams import read_stream
 

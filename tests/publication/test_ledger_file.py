@@ -16,8 +16,9 @@ from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
 from psgraph.graph.roster import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
+from psgraph.publication import legacy
 from psgraph.publication.ledger import Ledger, formats
-from psgraph.publication.ledger.packing import pack_roster, unpack_roster
+from psgraph.publication.ledger.rosters import pack_roster, unpack_roster
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
@@ -54,7 +55,7 @@ class TestFormats:
         """A later version of psgraph, which keeps a note with every timestamp."""
         later = formats.TABLES["seals"].replace("seals (", "seals (note TEXT, ")
 
-        def migrate(connection: sqlite3.Connection) -> None:
+        def migrate(connection: sqlite3.Connection, _: object) -> None:
             old = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(seals)"))
             connection.execute("ALTER TABLE seals RENAME TO old")
             connection.execute(later)
@@ -62,9 +63,9 @@ class TestFormats:
             connection.execute("DROP TABLE old")
 
         monkeypatch.setattr(formats, "FORMAT", 3)
-        monkeypatch.setitem(formats.OLD_TABLES, 2, dict(formats.TABLES))
+        monkeypatch.setitem(legacy.OLD_TABLES, 2, dict(formats.TABLES))
         monkeypatch.setitem(formats.TABLES, "seals", later)
-        monkeypatch.setitem(formats.MIGRATIONS, 2, migrate)
+        monkeypatch.setitem(legacy.MIGRATIONS, 2, migrate)
 
     @pytest.mark.usefixtures("newer_package")
     def test_older_ledgers_are_read_as_they_are_and_migrated_by_publishing(self, out: Path) -> None:
@@ -79,11 +80,11 @@ class TestFormats:
     def test_a_migration_that_fails_changes_nothing(
         self, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def broken(connection: sqlite3.Connection) -> None:
+        def broken(connection: sqlite3.Connection, _: object) -> None:
             connection.execute("DROP TABLE seals")
             raise sqlite3.OperationalError
 
-        monkeypatch.setitem(formats.MIGRATIONS, 2, broken)
+        monkeypatch.setitem(legacy.MIGRATIONS, 2, broken)
         with pytest.raises(LedgerError):
             begin(out)
         monkeypatch.undo()

@@ -10,8 +10,7 @@ import pytest
 import psgraph as pg
 from psgraph.errors import InvalidArgument
 from psgraph.methods.base import NoisePlan, method_names
-from psgraph.publication.noise_effects import effects_of
-from psgraph.publication.planning import plan
+from psgraph.publication.planning import effects_of, plan
 
 GUARANTEE = pg.WEventPrivacy("1", window=5)
 

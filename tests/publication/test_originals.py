@@ -11,7 +11,7 @@ import psgraph as pg
 from psgraph.errors import ReplayConflict, VerificationFailed
 from psgraph.graph import Roster, Snapshot
 from psgraph.publication.locations import ledger_of
-from psgraph.publication.originals import Originals
+from psgraph.publication.verification import Originals
 
 ROSTER = Roster.range(30)
 

@@ -21,10 +21,10 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.parts import PART_NODES, MemoryParts, Pairs
 from psgraph.methods.tmf import TmF
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.encoding import encoded
 from psgraph.publication.export import Contents, write_folder
+from psgraph.publication.graph_files import encoded
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 from psgraph.publication.verification import verify
 from psgraph.trust import expected
 from tests.publication.in_parts import (

@@ -16,10 +16,10 @@ from psgraph.graph.formats.edges import edge_bytes
 from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.encoding import EncodedGraph, in_one_file
+from psgraph.publication.graph_files import EncodedGraph, in_one_file
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.reading import read_releases
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import read_releases
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster(["ann", "bob", "eve", "joe", "kim"])

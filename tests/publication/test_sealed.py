@@ -29,11 +29,11 @@ from psgraph.methods.base import find_method, method_names
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.history import Measured
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
+from psgraph.publication.measurement import Measured
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, ROSTER, publish, snapshot
 
@@ -257,7 +257,7 @@ class TestTerms:
     def test_a_method_without_the_stored_parameters(
         self, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("psgraph.publication.opening.find_method", lambda _: TmF)
+        monkeypatch.setattr("psgraph.publication.history.find_method", lambda _: TmF)
         with pytest.raises(TermsChanged, match="does not know"):
             Publisher.resume(ledger_of(out))
 
@@ -295,7 +295,7 @@ class TestTimes:
             assert publisher.publish(snapshot(1)).certificate.times is None
         assert release.certificate.times == "one per day, declared"
         with Ledger(ledger_of(out), writing=False) as ledger:
-            assert ledger.seal_of(0).times == "one per day, declared"
+            assert str(ledger.seal_of(0).times) == "one per day, declared"
         before = contents(out)
         for path in out.glob("0*"):
             path.unlink()

@@ -16,7 +16,7 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, ROSTER, publish, snapshot
 

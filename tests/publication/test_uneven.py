@@ -18,7 +18,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 from psgraph.publication.verification import verify
 from psgraph.reports.public import public_page
 from tests.crash.scenario import snapshot
@@ -90,7 +90,7 @@ class TestBursts:
         )
 
     def test_it_resumes_where_it_was(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("psgraph.publication.opening.find_method", lambda _: Bursts)
+        monkeypatch.setattr("psgraph.publication.history.find_method", lambda _: Bursts)
         with Publisher.resume(ledger_of(out)) as publisher:
             assert publisher.spending.remaining == 0
             assert publisher.publish(snapshot(5)).certificate.spent == 0

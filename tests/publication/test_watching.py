@@ -115,7 +115,7 @@ class TestMissingFiles:
         arrive(inbox, "2024-01-02.csv")
         with pytest.raises(TermsChanged, match="less than a period of 1mo"):
             run(inbox, out)  # the ledger knows the period
-        with pytest.raises(TermsChanged, match="come from elsewhere"):
+        with pytest.raises(TermsChanged, match=r"every 1mo\n.*every 1d"):
             run(inbox, out, every="1d")
 
     @pytest.mark.parametrize("missing", ["wait", "skip"])

@@ -12,8 +12,8 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics.comparison import compare
 from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.metrics.metric import Limits
-from psgraph.publication.reading import read_releases
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import read_releases
 from psgraph.reports.quality import BANNER, quality_page
 from psgraph.reports.witness import Witness
 

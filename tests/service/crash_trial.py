@@ -270,7 +270,7 @@ class Trial:
 
     def _count_events(self) -> None:
         """Every accepted event is in the snapshot of its second, and no other event is."""
-        from psgraph.publication.releases import ReleaseDirectory
+        from psgraph.publication.release_directory import ReleaseDirectory
 
         names = [each.time for each in ReleaseDirectory(self._out(self.ticked)).certificates([])]
         expected: dict[int, set[tuple[int, int]]] = defaultdict(set)

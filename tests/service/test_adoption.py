@@ -7,7 +7,7 @@ import pytest
 import psgraph as pg
 from psgraph.cli import run
 from psgraph.errors import InvalidArgument, LedgerBusy, LedgerError
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.service.offline import NODES, Offline, edges, roster
 

@@ -10,7 +10,7 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.service.offline import Offline, edges
 

@@ -28,7 +28,7 @@ from psgraph.graph import UNDIRECTED, Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
 from psgraph.stores import Store, new_store, open_store
 from psgraph.stores.store import MANIFEST, manifest_digest
-from psgraph.streams.preparing import prepare
+from psgraph.streams.input import prepare
 
 NODES, PART_NODES = 50, 7
 

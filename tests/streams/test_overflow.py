@@ -62,7 +62,7 @@ def test_a_stream_is_the_same_in_memory_and_on_disk(forms, form, most, monkeypat
     path, reading = forms[form]
     expected = list(read_stream(path, **reading))
     monkeypatch.setattr("psgraph.graph.formats.text.BLOCK_BYTES", 1 << 4)  # a few rows at a time
-    monkeypatch.setattr("psgraph.streams.gathering.LOOKED_UP", 1)
+    monkeypatch.setattr("psgraph.streams.overflow.LOOKED_UP", 1)
     with Overflow(most=most, run_keys=2) as overflow:
         held = overflow.read(read_stream(path, store=overflow, **reading))
         found = list(held)
@@ -157,7 +157,7 @@ def test_without_a_chosen_place_large_files_stay_out_of_memory(monkeypatch):
 @pytest.mark.parametrize("form", ["table", "events"])
 def test_a_full_disk_is_noticed_before_it_is_full(forms, form, place, monkeypatch):
     path, reading = forms[form]
-    monkeypatch.setattr("psgraph.streams.spooling.RUN_ROWS", 1)
+    monkeypatch.setattr("psgraph.streams.events.RUN_ROWS", 1)
     monkeypatch.setattr("psgraph.graph.formats.text.BLOCK_BYTES", 1 << 5)
     usage = shutil.disk_usage(place)._replace(free=1000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)

@@ -17,12 +17,11 @@ from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import Roster
 from psgraph.graph.formats import parquet, text
 from psgraph.graph.formats.files import open_table
-from psgraph.streams import Stream, events, read_stream, spooling
-from psgraph.streams.instants import microseconds
+from psgraph.streams import Stream, events, read_stream
 from psgraph.streams.nodes import Nodes
+from psgraph.streams.periods import Period, Span
 from psgraph.streams.rosters import TimedRoster
-from psgraph.streams.spans import Span
-from psgraph.streams.times import Period
+from psgraph.streams.times import microseconds
 
 EPOCH = datetime(1970, 1, 1)
 Event = tuple[int, int, datetime]
@@ -232,7 +231,7 @@ def test_a_new_edge_of_a_node_that_left_is_refused(tmp_path: Path) -> None:
     "every", ["", "d", "0d", "1", "1m", "-1d", "1.5d", "1 d", "d1", "1D", "1e3s"]
 )
 def test_lengths_that_are_none_are_refused(every: str) -> None:
-    with pytest.raises(InvalidArgument, match="not a length of time"):
+    with pytest.raises(InvalidArgument, match="every"):
         Period.parse(every)
 
 
@@ -289,7 +288,7 @@ def test_unsorted_events_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, run: int
 ) -> None:
     monkeypatch.setattr(parquet, "BATCH_ROWS", rows)
-    monkeypatch.setattr(spooling, "RUN_ROWS", run)
+    monkeypatch.setattr(events, "RUN_ROWS", run)
     hours = np.random.default_rng(run).permutation(np.arange(100))
     table = pa.table({"u": hours, "v": hours + 1, "time": hours * 3600})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -311,7 +310,7 @@ def test_sorting_leaves_no_private_rows_behind(
     spool = tmp_path / "spool"
     spool.mkdir()
     monkeypatch.setenv("TMPDIR", str(spool))
-    monkeypatch.setattr(spooling, "RUN_ROWS", 1)
+    monkeypatch.setattr(events, "RUN_ROWS", 1)
     monkeypatch.setattr(text, "BLOCK_BYTES", 24)
     (tmp_path / "a.csv").write_text("u,v,time\n1,2,2004-01-02\n1,2,2004-01-01\n")
     reading = iter(read_all(tmp_path / "a.csv", roster=[1, 2], every="1d"))

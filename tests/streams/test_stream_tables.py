@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import itertools
 import tracemalloc
@@ -181,9 +182,11 @@ def test_the_roster_may_change_between_snapshots(tmp_path: Path) -> None:
 # ---- memory ----
 
 
+ROWS = 2000  # of a snapshot
+
+
 def write_long(file: Path, snapshots: int, kind: str) -> None:
-    rows = 2000
-    t = np.repeat(np.arange(snapshots), rows)
+    t = np.repeat(np.arange(snapshots), ROWS)
     u, v = np.random.default_rng(snapshots).integers(0, 300, (2, t.size))
     table = pa.table({"t": t, "u": u, "v": v})
     if kind == "parquet":
@@ -195,6 +198,7 @@ def write_long(file: Path, snapshots: int, kind: str) -> None:
 def peak_memory(file: Path) -> int:
     """The most that Python and Arrow hold while reading a stream, above what they held before."""
     stream = read_stream(file, roster_from_edges=True)
+    gc.collect()
     before, most = pa.total_allocated_bytes(), 0
     tracemalloc.start()
     try:
@@ -209,12 +213,14 @@ def peak_memory(file: Path) -> int:
 def test_memory_does_not_grow_with_the_stream(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text, "BLOCK_BYTES", 1 << 16)
+    """Arrow frees blocks in its own threads, so peaks vary by some blocks, never by a column."""
+    monkeypatch.setattr(text, "BLOCK_BYTES", 1 << 14)
     monkeypatch.setattr(parquet, "BATCH_ROWS", 1 << 12)
+    short, long = 10, 500
     peaks = []
-    for snapshots in (20, 20, 400):  # the first run pays for what is loaded once
+    for snapshots in (short, short, long):  # the first run pays for what is loaded once
         file = tmp_path / f"{snapshots}.{kind}"
         write_long(file, snapshots, kind)
         peaks.append(peak_memory(file))
-    assert peaks[2] < 1.5 * peaks[1]
-    assert peaks[2] < 400 * 2000 * 8  # less than one column of the table
+    more = ROWS * (long - short)
+    assert peaks[2] - peaks[1] < more  # less than a byte for each row more; a column has 8

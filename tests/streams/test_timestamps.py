@@ -17,6 +17,7 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster
 from psgraph.streams import Stream, read_stream
 from psgraph.streams.rosters import TimedRoster
+from psgraph.streams.time_source import TimeSource
 from psgraph.streams.timestamps import read_times
 
 SECRET = "SECRET_VALUE_4711"
@@ -52,7 +53,7 @@ def test_a_chosen_column_names_the_times(tmp_path: Path, kind: str) -> None:
     stream = read_stream(file, roster=range(4), time_label="season")
     assert published(stream) == [("spring", [(1, 2), (1, 3)]), ("fall", [(1, 2)])]
     assert stream.times is not None
-    assert "column 'season', declared public by the publisher" in stream.times
+    assert "column 'season', declared public by the publisher" in str(stream.times)
 
 
 @pytest.mark.parametrize("block", [1, 1 << 20])
@@ -141,16 +142,16 @@ def test_a_changing_roster_is_looked_up_for_timestamps_without_rows(tmp_path: Pa
 
 def test_the_stream_says_what_was_read_off_the_edges(tmp_path: Path) -> None:
     file = table(tmp_path, "t,u,v\n0,1,2\n")
-    assert read_stream(file, roster=[1, 2]).times == (
+    assert str(read_stream(file, roster=[1, 2]).times) == (
         "integers from the first to the last row, both ends read off the edges"
     )
     file = table(tmp_path, "t,u,v\nmon,1,2\n")
-    assert read_stream(file, roster=[1, 2]).times == (
+    assert str(read_stream(file, roster=[1, 2]).times) == (
         "the values of t that occur, read off the edges"
     )
-    assert read_stream(tmp_path, roster=[1, 2]).times == "one per file, by file name"
+    assert str(read_stream(tmp_path, roster=[1, 2]).times) == "one per file, by file name"
     stream = read_stream([[(1, 2)]], roster=[1, 2])
-    assert stream.times == read_stream(stream).times == "one per item, in order"
+    assert stream.times == read_stream(stream).times == TimeSource("items")
 
 
 # ---- declared timestamps ----
@@ -162,7 +163,7 @@ def test_declared_timestamps_do_not_depend_on_rows(tmp_path: Path) -> None:
         stream = read_stream(table(tmp_path, f"t,u,v\n{rows}"), roster=range(4), times="0..3")
         assert [snapshot.time for snapshot in stream] == expected
         assert stream.length == 4
-        assert stream.times == "consecutive integers from 0, declared by the publisher"
+        assert str(stream.times) == "consecutive integers from 0, declared by the publisher"
     assert stream.times == read_stream(  # when the stream grows, what was declared stays
         tmp_path / "edges.csv", roster=range(4), times="0..9"
     ).times  # fmt: skip
@@ -203,7 +204,7 @@ def test_a_file_lists_the_times(tmp_path: Path, values: pa.Array, times: str) ->
     stream = read_stream(tmp_path / "a.parquet", roster=range(4), times=tmp_path / "times.txt")
     names = [line for line in times.split() if line != "t"]
     assert published(stream) == [(names[0], [(1, 2)]), (names[1], []), (names[2], [(1, 3)])]
-    assert stream.times == "listed by the publisher"
+    assert str(stream.times) == "listed by the publisher"
 
 
 def test_declared_times_from_parquet_and_python(tmp_path: Path) -> None:
@@ -250,7 +251,7 @@ def test_a_file_that_is_no_list_of_times(tmp_path: Path, content: str) -> None:
 def test_labels_can_be_chosen_only_once(tmp_path: Path) -> None:
     (tmp_path / "times.csv").write_text("t,label\n0,mon\n")
     file = table(tmp_path, "t,u,v,label\n0,1,2,mon\n")
-    with pytest.raises(InvalidArgument, match="Leave one out"):
+    with pytest.raises(InvalidArgument, match="time_label"):
         read_stream(file, roster=range(4), times=tmp_path / "times.csv", time_label="label")
 
 
@@ -261,7 +262,7 @@ def test_options_of_tables_are_refused_elsewhere(tmp_path: Path, option: dict[st
         (tmp_path, {}),
         (tmp_path / "edges.csv", {"every": "1d"}),
     ):
-        with pytest.raises(InvalidArgument, match="Leave it out"):
+        with pytest.raises(InvalidArgument, match=next(iter(option))):
             read_stream(source, roster=range(4), **option, **more)  # type: ignore[arg-type]
 
 
@@ -279,7 +280,7 @@ def test_declared_ends_do_not_depend_on_events(tmp_path: Path, days: tuple[str, 
     stream = read_stream(events(tmp_path, *days), roster=[1, 2], every="1d", **ends)  # type: ignore[arg-type]
     assert [s.time for s in stream] == ["2024-01-01", "2024-01-02", "2024-01-03"]
     assert stream.length == 3
-    assert stream.times == "periods of 1d, the first and the last declared by the publisher"
+    assert str(stream.times) == "periods of 1d, the first and the last declared by the publisher"
     assert [bool(s.u.size) for s in stream] == [
         any(day.startswith(str(s.time)) for day in days) for s in stream
     ]
@@ -290,11 +291,11 @@ def test_one_declared_end(tmp_path: Path) -> None:
     stream = read_stream(file, roster=[1, 2], every="1d", start="2024-01-01", close_last=True)
     assert [s.time for s in stream] == ["2024-01-01", "2024-01-02", "2024-01-03"]
     assert stream.times is not None
-    assert "the last read off the edges" in stream.times
+    assert "the last read off the edges" in str(stream.times)
     stream = read_stream(file, roster=[1, 2], every="1mo", until="2024-03-01")
     assert [s.time for s in stream] == ["2024-01-01", "2024-02-01"]
     stream = read_stream(file, roster=[1, 2], every="1d")
-    assert stream.times == (
+    assert str(stream.times) == (
         "periods of 1d, from the first to the last event, both ends read off the edges"
     )
 
@@ -312,7 +313,7 @@ def test_events_outside_the_declared_ends_are_refused(tmp_path: Path, day: str) 
     [
         ({"start": "2024-01-01"}, "Give every"),
         ({"every": "1d", "start": "soon"}, "is not a time"),
-        ({"every": "1d", "start": "2024-01-02", "until": "2024-01-02"}, "ends before it begins"),
+        ({"every": "1d", "start": "2024-01-02", "until": "2024-01-02"}, "start and until"),
         ({"every": "1s", "start": "2004-01-02", "until": "2024-01-02"}, "periods of 1s apart"),
     ],
 )

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from psgraph.audit.bounds import Bound, epsilon_bound
-from psgraph.audit.replay import synthesised
 from psgraph.audit.transcripts import Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
@@ -29,6 +28,7 @@ from psgraph.methods.audit_cases import MechanismCase
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import CommunityChoices
+from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
@@ -244,7 +244,7 @@ def bound_stream(
             edges, joined, seed = 0, 0, 2 * done + number
             recorder, graph = Recorder(seed=seed), None
             for measured in measured_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
-                graph = synthesised(own, measured, graph, ENGINE)
+                graph = draw_graph(own, measured.state, graph, measured.seed, ENGINE)
                 edges += graph.u.size
                 joined += int(((graph.u == 0) & (graph.v == 1)).sum())
             side.append((joined, min(edges // (4 * window), 8)))

@@ -36,7 +36,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["FAILED", "broken_durability", "differing_output"]
 

@@ -27,17 +27,16 @@ import numpy as np
 
 from psgraph.audit.neighbours import Neighbours
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript, measured_stream
-from psgraph.engines.base import Engine
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
+from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.history import Measured
 from psgraph.testing.cases import leaves
 
-__all__ = ["Replayed", "composed", "replay", "replay_all", "synthesised"]
+__all__ = ["Replayed", "composed", "replay", "replay_all"]
 
 
 @dataclass(frozen=True)
@@ -145,23 +144,12 @@ def _run(
     run = _Run(recorder.transcripts, [], [], [])
     graph: SyntheticGraph | None = None
     for measured in measured_stream(own, stream, guarantee, engine, recorder):
-        run.spent.append(measured.spent)
+        run.spent.append(measured.granted)
         run.traces.append(measured.charges)
-        graph = synthesised(own, measured, graph, engine)
+        graph = draw_graph(own, measured.state, graph, measured.seed, engine)
         run.results.append((measured.measurement, measured.state, graph))
     recorder.check_complete()
     return run
-
-
-def synthesised(
-    method: Method[Any, Any],
-    measured: Measured,
-    previous: SyntheticGraph | None,
-    engine: Engine,
-) -> SyntheticGraph:
-    """Draw the synthetic graph of a measured timestamp from its seed, given the one before."""
-    rng = np.random.Generator(np.random.PCG64(measured.seed))
-    return method.synthesise(measured.state, previous, rng, engine)
 
 
 def _same_results(one: _Run, other: _Run) -> None:

@@ -4,7 +4,7 @@ A `Recorder` temporarily replaces the budget class. While recording, mechanisms 
 every call is kept with the private values it was made on. While forcing, nothing is drawn: a call
 has to match the recorded one in everything public, and returns its output.
 
-`measured_stream` is the loop that every attack from outside runs a method with.
+Every attack from outside runs a method with `measured_stream`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from typing import Any, TypeVar
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.base import Engine
 from psgraph.graph import Snapshot
+from psgraph.methods import timestamp
 from psgraph.methods.base import Method
-from psgraph.methods.private import Previous, PrivateSnapshot
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.timestamp import Timestamp
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -28,8 +30,6 @@ from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import Query
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.publication import measuring
-from psgraph.publication.history import Measured
 
 __all__ = [
     "Call",
@@ -132,8 +132,8 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hand out budgets and snapshots that record or force, where a publication makes them."""
-        names = vars(measuring)
+        """Hand out budgets and snapshots that record or force, wherever a timestamp is measured."""
+        names = vars(timestamp)
         real = {name: names[name] for name in ("Budget", "PrivateSnapshot")}
         names.update(Budget=self.budget, PrivateSnapshot=ListeningSnapshot)
         try:
@@ -336,16 +336,13 @@ def measured_stream(
     recorder: Recorder,
     *,
     seed: int = 1,
-) -> Iterator[Measured]:
-    """Measure one snapshot after the other, as a publication does, in memory.
-
-    The audit's only loop of request, grant, measure, record and update.
-    """
-    accountant, state, previous = Accountant(guarantee), None, None
+) -> Iterator[Timestamp]:
+    """Measure one snapshot after the other, as a publication does, in memory."""
     with recorder.listening():
-        runner = measuring.Measuring(method, engine, seed=seed, noise="exact")
-        for snapshot in stream:
-            measured = runner.measure(snapshot, state, accountant, times=None, previous=previous)
-            accountant, state = accountant.record(measured.spent), measured.state
-            yield measured
-            previous = Previous.of(snapshot, measured.charges)
+        yield from timestamp.measure_stream(
+            method,
+            stream,
+            guarantee,
+            engine,
+            samplers=lambda number: Sampler(RandomSource.seeded(seed, timestamp=number)),
+        )

@@ -1,4 +1,4 @@
-"""The command ``psgraph``: one file per command, loaded when it is asked for.
+"""The command ``psgraph``: one file per command, imported when it is used.
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 the privacy budget refused, 130 stopped by Ctrl-C.
 """
@@ -57,7 +57,12 @@ click.version_option(__version__, message="psgraph %(version)s")(root)
 
 
 def main() -> NoReturn:
-    """Run the command line and leave the process with its exit code."""
+    """Run the command line and leave the process with its exit code.
+
+    Ctrl-C ends a command with exit code 130, unless it was started with SIGINT ignored, as a shell
+    starts commands in the background of a script (and `nohup` those that outlive a terminal).
+    Then it stays ignored, as is usual on Unix: Ctrl-C is meant for another process.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that can't show ε shows a question mark
             stream.reconfigure(errors="replace")
@@ -96,8 +101,8 @@ def run(arguments: Sequence[str]) -> int:
             raise
         # Its text may hold anything, private values too; the name of its type can't.
         _fail(
-            f"internal error ({type(error).__name__}); this is a fault of psgraph\n"
-            "PSGRAPH_DEBUG=1 shows where it happened. That text may hold private values."
+            f"internal error ({type(error).__name__}); this is a bug in psgraph\n"
+            "PSGRAPH_DEBUG=1 shows where it happened. That text may contain private values."
         )
         return 1
     return result if isinstance(result, int) else 0

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from psgraph.cli.flags import json_option, report_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, progress, results, table
-from psgraph.cli.shared import json_option, report_option
 
 if TYPE_CHECKING:
     from psgraph.audit.findings import Audit
@@ -55,7 +55,7 @@ __all__ = ["command"]
 def command(
     methods: tuple[str, ...], quick: bool, workers: int | None, report: Path | None, as_json: bool
 ) -> int:
-    """Try to break the promise with made-up graphs. Reads no data and spends nothing.
+    """Try to break the promise with synthetic graphs. Reads no data and spends nothing.
 
     Runs methods on neighbouring streams with forced outputs, bounds the ε they really spend,
     enumerates small cases exactly, tests every sampler, compares published files byte by byte,

@@ -11,16 +11,15 @@ import click
 
 from psgraph._runtime.numbers import brief, count
 from psgraph.cli.config import config_option
+from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
-from psgraph.cli.reading import window_words
+from psgraph.cli.publication import window_words
 from psgraph.cli.screen import facts, print_json, results, table
-from psgraph.cli.shared import json_option
 from psgraph.errors import exact_decimal
 
 if TYPE_CHECKING:
     from psgraph.publication.ledger import Ledger
-    from psgraph.publication.promise import Promise
-    from psgraph.publication.spending import Spending
+    from psgraph.publication.promise import Promise, Spending
 
 __all__ = ["command"]
 
@@ -50,8 +49,7 @@ def command(ledger: Path, as_json: bool) -> None:
     """
     from psgraph.publication.ledger import Ledger
     from psgraph.publication.locations import ledger_at
-    from psgraph.publication.promise import Promise
-    from psgraph.publication.spending import Spending
+    from psgraph.publication.promise import Promise, Spending
 
     path = ledger_at(ledger)
     with Ledger(path, writing=False) as opened:
@@ -63,9 +61,7 @@ def command(ledger: Path, as_json: bool) -> None:
 
 
 def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, Any]:
-    from psgraph.streams.statements import window_in_time
-
-    guarantee = spending.guarantee
+    guarantee, times = spending.guarantee, ledger.stated_times()
     since = spending.timestamps - len(spending.spends)
     return {
         "ledger": str(ledger.path),
@@ -73,9 +69,9 @@ def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, A
         "method": ledger.terms.method,
         "noise": ledger.noise,
         "roster": ledger.roster_kind(),
-        "times": ledger.stated_times(),
+        "times": None if times is None else str(times),
         **guarantee.to_dict(),
-        "window_in_time": window_in_time(guarantee.window, ledger.stated_times(), ledger.times()),
+        "window_in_time": None if times is None else times.window(guarantee.window, ledger.times()),
         "timestamps": spending.timestamps,
         "spent": exact_decimal(spending.spent),
         "left": exact_decimal(guarantee.epsilon - spending.spent),

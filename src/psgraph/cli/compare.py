@@ -12,7 +12,9 @@ import click
 
 from psgraph._runtime.numbers import joined
 from psgraph.cli.config import config_option
+from psgraph.cli.flags import json_option, report_option, trust_option
 from psgraph.cli.help import Command
+from psgraph.cli.input import command_line, input_options, open_input
 from psgraph.cli.screen import (
     compile_notice,
     fitted,
@@ -23,11 +25,11 @@ from psgraph.cli.screen import (
     table,
     waiting,
 )
-from psgraph.cli.shared import Source, json_option, report_option, source_options, trust_option
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.metrics.comparison import Comparison
+    from psgraph.streams.options import InputOptions
     from psgraph.trust.expected import ExpectedErrors
 
 __all__ = ["command"]
@@ -47,7 +49,7 @@ _GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that
     ],
 )
 @config_option()
-@source_options
+@input_options
 @click.argument("releases", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--more",
@@ -66,7 +68,7 @@ _GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that
 @trust_option
 @json_option
 def command(
-    source: Source,
+    source: InputOptions,
     releases: Path,
     more: tuple[str, ...],
     ledger: Path | None,
@@ -89,8 +91,8 @@ def command(
     """
     from psgraph.metrics.comparison import compare
     from psgraph.publication.locations import releases_at
-    from psgraph.publication.originals import Originals
-    from psgraph.publication.reading import read_releases
+    from psgraph.publication.releases import read_releases
+    from psgraph.publication.verification import Originals
     from psgraph.trust.expected import expected_within
 
     releases = releases_at(releases)
@@ -98,7 +100,7 @@ def command(
     if report is not None:
         _check_apart(report, releases)
     groups = _GROUPS if "all" in more else more
-    stream = source.open()
+    stream = open_input(source)
     published = read_releases(releases, roster=stream)
     timestamps = len(published)
     originals = Originals(stream, published, ledger)
@@ -135,7 +137,7 @@ def command(
 
 
 def _check_apart(report: Path, releases: Path) -> None:
-    """Refuse a report in the directory of the releases, which is bound to be published."""
+    """Refuse a report in the directory of the releases, which is meant to be published."""
     if report.resolve().is_relative_to(releases.resolve()):
         raise click.UsageError(
             "the report holds private data and must not be stored among the releases\n"
@@ -146,17 +148,17 @@ def _check_apart(report: Path, releases: Path) -> None:
 def _checked_with(ledger: Path | None) -> str:
     if ledger is None:
         return (
-            "Input   NOT checked: the ledger is not there (--ledger), so nothing shows whether "
+            "Input   NOT checked: there is no ledger (--ledger), so nothing shows whether "
             "the releases were made from this input"
         )
     return f"Input   checked with {ledger}: the releases were made from it"
 
 
 def _command(
-    source: Source, releases: Path, more: tuple[str, ...], ledger: Path | None, report: Path
+    source: InputOptions, releases: Path, more: tuple[str, ...], ledger: Path | None, report: Path
 ) -> str:
     """Return the command line that makes the same page."""
-    words = ["psgraph", "compare", source.path, str(releases), *source.options()]
+    words = ["psgraph", "compare", str(source.source), str(releases), *command_line(source)]
     for group in more:
         words += ["--more", group]
     if ledger is not None:

@@ -6,7 +6,7 @@ Flags override the file. Paths in it are relative to the file.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +14,20 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["DEFAULT_NAME", "KEYS", "Key", "config_option", "read_config"]
+from psgraph._runtime.durable import write_whole
+from psgraph.streams.input_option import InputOption
+from psgraph.streams.options import OPTIONS
+
+__all__ = [
+    "DEFAULT_NAME",
+    "KEYS",
+    "Key",
+    "check_comment",
+    "config_option",
+    "read_config",
+    "with_comment",
+    "write_comment",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,51 +45,43 @@ class Key:
     kind
         "text", "flag", "integer", "path", "times" (a range or a path), "exact" (text or an
         integer, never a float) or "table".
-    comment
-        What `psgraph init` writes above it.
+    comment, example
+        What `psgraph init` writes above it, and as its value if it is not given.
     """
 
     option: str
     kind: str
     comment: str
+    example: str | bool = True
+
+
+def _input_key(option: InputOption) -> Key:
+    kinds = {"flag": "flag", "path": "path", "curator file": "path", "times": "times"}
+    return Key(option.name, kinds.get(option.form, "text"), option.comment, option.example)
 
 
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "input": {
         "path": Key("path", "path", "A table, a directory with one file per timestamp, or -"),
-        "roster": Key("roster", "path", "The public list of nodes, one id per row"),
-        "roster_column": Key("roster_column", "text", "The column of the roster with the ids"),
-        "roster_no_header": Key("roster_no_header", "flag", "The roster has no header"),
-        "roster_from_edges": Key(
-            "roster_from_edges", "flag", "Instead of a roster: makes node presence public"
-        ),
-        "columns": Key("columns", "text", "Which columns hold what: u=caller,v=callee,time=start"),
-        "ids": Key("ids", "text", "auto, integer or text"),
-        "every": Key("every", "text", "Cut events into periods: 1d, 1w, 1mo"),
-        "timezone": Key("timezone", "text", "The zone of times without one, and of the calendar"),
-        "from": Key("start", "text", "Where the stream begins"),
-        "until": Key("until", "text", "The data are complete up to then: a date, or now"),
-        "close_last": Key("close_last", "flag", "Publish the last period though it is not over"),
-        "cumulative": Key("cumulative", "flag", "Each snapshot keeps the edges of earlier ones"),
-        "times": Key("times", "times", "The timestamps of a table t,u,v: 0..11, or a file"),
-        "time_label": Key("time_label", "text", "The column that names the times"),
-        "gaps": Key("gaps", "text", "A timestamp without a row: empty or refuse"),
-        "missing": Key("missing", "text", "watch: wait, empty or skip"),
-        "bad_rows": Key("bad_rows", "text", "Rows that can't be read: refuse or skip"),
-        "bad_rows_to": Key("bad_rows_to", "path", "Curator only: a list of the bad rows"),
-        "unknown_nodes_to": Key(
-            "unknown_nodes_to", "path", "Curator only: ids that are not on the roster"
-        ),
+        **{option.key: _input_key(option) for option in OPTIONS.values() if option.flag},
+        "missing": Key("missing", "text", "watch: wait, empty or skip", "empty"),
     },
     "publication": {
         "epsilon": Key("epsilon", "exact", "ε of a window, in quotes so that it is exact"),
         "window": Key("window", "integer", "w, in timestamps"),
         "method": Key("method", "text", "How graphs are generated: see psgraph methods"),
         "out": Key("out", "path", "Where the releases go"),
-        "ledger": Key("ledger", "path", "The record that keeps the promise; as sensitive as data"),
-        "noise": Key("noise", "text", "Who draws the noise: exact or opendp"),
-        "engine": Key("engine", "text", "Where edges are counted and drawn: local or dask"),
-        "scheduler": Key("scheduler", "text", "The scheduler of a running Dask cluster"),
+        "ledger": Key(
+            "ledger",
+            "path",
+            "The record that keeps the promise; as sensitive as data",
+            "private/ledger.sqlite",
+        ),
+        "noise": Key("noise", "text", "Who draws the noise: exact or opendp", "exact"),
+        "engine": Key("engine", "text", "Where edges are counted and drawn: local or dask", "dask"),
+        "scheduler": Key(
+            "scheduler", "text", "The scheduler of a running Dask cluster", "tls://host:8786"
+        ),
         "not_private": Key("not_private", "flag", "Publish without the promise"),
         "yes_large_epsilon": Key("large_epsilon", "flag", "Publish with an ε above 20"),
         "parameters": Key("settings", "table", "Parameters of the method"),
@@ -92,13 +97,7 @@ def read_config(path: Path) -> dict[str, Any]:
     click.UsageError
         The file can't be read, or has an unknown key or a value of the wrong kind.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise click.UsageError(f"{path} can't be read: {reason}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise click.UsageError(f"{path} is not TOML: {error}") from None
+    content = tomllib.loads(_text(path))
     values: dict[str, Any] = {}
     for table, entries in content.items():
         if table not in KEYS or not isinstance(entries, dict):
@@ -109,6 +108,19 @@ def read_config(path: Path) -> dict[str, Any]:
             key = KEYS[table][name]
             values[key.option] = _value(path, name, key, value)
     return values
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, with its line ends, if it is TOML."""
+    try:
+        text = path.read_bytes().decode()
+        tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise click.UsageError(f"{path} can't be read: {reason}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise click.UsageError(f"{path} is not TOML: {error}") from None
+    return text
 
 
 def _unknown(path: Path, name: str, known: Mapping[str, Any]) -> click.UsageError:
@@ -141,7 +153,7 @@ def _value(path: Path, name: str, key: Key, value: Any) -> Any:
     ):
         text = value if isinstance(value, str) else value.isoformat()
         path_text = key.kind == "path" and text != "-" and "://" not in text
-        named = path_text or (key.kind == "times" and ".." not in text)
+        named = path_text or (key.kind == "times" and ".." not in Path(text).name)
         return str(path.parent / text) if named else text
     wanted = {
         "exact": 'a number in quotes, such as "0.5": a float would not be exact',
@@ -198,3 +210,60 @@ def config_option(
         callback=load,
         help="Take what is not given here from a file that `psgraph init` wrote.",
     )
+
+
+# ---- the comment of a rehearsal ----
+
+_BEGIN = "# ---- psgraph rehearse: what quality to expect; the next rehearsal replaces this ----"
+_END = "# ---- end of psgraph rehearse ----"
+_ABOVE = "[publication]"
+
+
+def check_comment(path: Path) -> None:
+    """Refuse a file that no comment can be written into, before any work is done."""
+    with_comment(_text(path), [], path)
+
+
+def write_comment(path: Path, lines: Sequence[str]) -> None:
+    """Insert lines as a comment above [publication], or replace those of an earlier call.
+
+    The file is replaced atomically. All other bytes stay as they are.
+    """
+    # A link is followed, so that it stays a link.
+    write_whole(path.resolve(), with_comment(_text(path), lines, path).encode())
+
+
+def with_comment(text: str, lines: Sequence[str], path: Path) -> str:
+    """Return the text of a configuration file with a comment.
+
+    >>> print(with_comment("[publication]\\nwindow = 5\\n", ["a table"], Path("p.toml")))
+    # ---- psgraph rehearse: what quality to expect; the next rehearsal replaces this ----
+    # a table
+    # ---- end of psgraph rehearse ----
+    [publication]
+    window = 5
+    <BLANKLINE>
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = newline.join([_BEGIN, *(f"# {line}".rstrip() for line in lines), _END]) + newline
+    kept = text.splitlines(keepends=True)
+    bare = [line.strip() for line in kept]
+    if bare.count(_BEGIN) > 1 or bare.count(_BEGIN) != bare.count(_END):
+        raise click.UsageError(
+            f"{path} has more than one comment of a rehearsal, or only a part of one\n"
+            "Remove the lines from '# ---- psgraph rehearse' to '# ---- end', then run it again."
+        )
+    if _BEGIN in bare:
+        first, last = bare.index(_BEGIN), bare.index(_END) + 1
+    else:
+        first = last = bare.index(_ABOVE) if _ABOVE in bare else len(kept)
+    before, after = "".join(kept[:first]), "".join(kept[last:])
+    if before and not before.endswith("\n"):
+        before += newline
+    made = f"{before}{block}{after}"
+    if tomllib.loads(made) != tomllib.loads(text):
+        raise click.UsageError(
+            f"{path} has text in several lines where the comment would go\n"
+            "Put the table [publication] on a line of its own."
+        )
+    return made

@@ -1,4 +1,4 @@
-"""``psgraph demo``: a made-up stream published, compared and drawn."""
+"""``psgraph demo``: a synthetic stream published, compared and drawn."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph.cli.compare import CURATOR_ONLY
+from psgraph.cli.flags import epsilon_option, seed_option, window_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import compiling, fitted, print_tables, progress, results, waiting
-from psgraph.cli.shared import epsilon_option, seed_option, window_option
 from psgraph.errors import MissingExtra, OutputError, exact_decimal
 from psgraph.methods import COMPARED_METHODS
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_MARK = ".psgraph-demo"  # says that what is here may be made again
+_MARK = ".psgraph-demo"  # says that the files may be replaced
 _PICTURES = ("picture.png", "picture.svg")
 
 
 @click.command(
     "demo",
     cls=Command,
-    short_help="Publish a made-up stream by two methods, compare, draw.",
+    short_help="Publish a synthetic stream by two methods, compare, draw.",
     examples=["psgraph demo", "psgraph demo --epsilon 1 --window 5 --out /tmp/demo"],
 )
 @click.option(
@@ -51,11 +51,12 @@ _PICTURES = ("picture.png", "picture.svg")
 @window_option(default=3)
 @seed_option
 def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None:
-    """Publish a made-up stream by two methods, compare both with the original, and draw one month.
+    """Publish a synthetic stream by two methods, compare both with the original, draw one month.
 
-    The stream is a firm's message graph over twelve months, with departments, hubs, people who
-    join, and a merger in September. It is nobody's data, so the comparison may be looked at. It is
-    published by PSGraph, the paper's method, and by PSGraph+, ours, under the same promise.
+    The stream has the messages of a fictional company over twelve months, with departments, hubs,
+    people who join, and a merger in September. No real data is in it, so the comparison may be
+    shown. It is published by PSGraph, the paper's method, and by PSGraph+, ours, under the same
+    promise.
     """
     guarantee = WEventPrivacy(epsilon, window=window)
     _clear(out)
@@ -152,7 +153,7 @@ def _clear_releases(directory: Path) -> None:
 
 
 def _write_input(stream: list[Snapshot], out: Path) -> None:
-    """The made-up stream as a curator would hold hers, to try the other commands on."""
+    """Write the stream as a curator would have it, to try the other commands on."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -245,7 +246,7 @@ def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture
 
 
 def _called() -> str:
-    """How to call the command from here: by its name, or by its path where that is not found."""
+    """Return how to call the command: by its name, or by its path if it is not on PATH."""
     path = Path(sys.argv[0])
     if shutil.which("psgraph") or path.name != "psgraph":
         return "psgraph"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph._runtime.numbers import count, exact_decimal
+from psgraph.cli.flags import json_option, report_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import (
     compile_notice,
@@ -19,7 +20,6 @@ from psgraph.cli.screen import (
     table,
     waiting,
 )
-from psgraph.cli.shared import json_option, report_option
 
 if TYPE_CHECKING:
     from psgraph.trust.expected import ExpectedErrors
@@ -45,7 +45,7 @@ _ANSWERS = {"unknown": "can't be predicted"}
     metavar="S",
     default=60.0,
     show_default=True,
-    help="Stop after this time; what was reached is said.",
+    help="Stop after this time; the output says how far it got.",
 )
 @click.option(
     "--repetitions",
@@ -79,11 +79,11 @@ def command(
     noise of the same size, and the difference is corrected by what was learned on public streams.
     For analysts: it needs no original and no ledger, costs no ε, and can be published.
 
-    Prints a verdict for each question analysts ask, and a predicted error with a 90 % interval
+    Prints a verdict for each question of analysts, and a predicted error with a 90 % interval
     for each metric. What can't be predicted for the method says so. docs/explanation/trust.md
     explains how it works and how good it is.
     """
-    from psgraph.publication.reading import read_releases
+    from psgraph.publication.releases import read_releases
     from psgraph.trust.expected import expected_errors
 
     published = read_releases(releases)

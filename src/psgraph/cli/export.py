@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from psgraph.cli.config import config_option
+from psgraph.cli.flags import json_option, trust_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, note, print_json, results, waiting
-from psgraph.cli.shared import json_option, trust_option
 
 __all__ = ["command"]
 

@@ -82,7 +82,7 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """A group of commands that are imported when they are asked for.
+    """A group of commands that are imported when they are used.
 
     psgraph's own commands are each ``command`` in the module ``psgraph.cli.<name>``; those of
     other packages are found by the entry-point group ``psgraph.commands``.
@@ -142,5 +142,5 @@ def _broken(point: EntryPoint, reason: str) -> click.Command:
         help=f"This command {fact}.",
         params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
     )
-    command.ignore_unknown_options = True  # whatever is asked of it, the answer is the same
+    command.ignore_unknown_options = True  # it fails in the same way with any options
     return command

@@ -1,4 +1,4 @@
-"""``psgraph init``: write a configuration file, by asking or from flags."""
+"""``psgraph init``: write a configuration file, from prompts or flags."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from typing import Any
 
 import click
 
-from psgraph.cli.config import DEFAULT_NAME, KEYS
+from psgraph.cli.config import DEFAULT_NAME, KEYS, Key
+from psgraph.cli.flags import decorated, epsilon_option, method_option, window_option
 from psgraph.cli.help import Command
-from psgraph.cli.shared import (
-    epsilon_option,
-    method_option,
-    period_option,
-    roster_options,
-    window_option,
-)
+from psgraph.cli.input import check_input, choose_input, input_option
 from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.streams.options import OPTIONS
 
 __all__ = ["command"]
 
@@ -40,10 +36,15 @@ _HEAD = """\
 """
 
 
+def _input_options(function: Any) -> Any:
+    """Add all options of an input, passed to the command by their names."""
+    return decorated(function, [input_option(name) for name in OPTIONS if OPTIONS[name].flag])
+
+
 @click.command(
     "init",
     cls=Command,
-    short_help="Write a configuration file, by asking or from flags.",
+    short_help="Write a configuration file, from prompts or flags.",
     examples=[
         "psgraph init",
         "psgraph init calls.csv --roster staff.csv --every 1mo --epsilon 1/2 --window 12 "
@@ -51,10 +52,7 @@ _HEAD = """\
     ],
 )
 @click.argument("path", metavar="[INPUT]", required=False)
-@roster_options
-@click.option("--columns", metavar="u=NAME,v=NAME,…", help="Which columns hold what.")
-@period_option("Cut a table of events into periods: 1d, 1w, 1mo, ….")
-@click.option("--timezone", metavar="NAME", help="The time zone of the periods.")
+@_input_options
 @epsilon_option(required=False)
 @window_option(required=False)
 @method_option
@@ -67,50 +65,44 @@ _HEAD = """\
     show_default=True,
     help="The file to write.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def command(
     path: str | None,
-    columns: str | None,
-    every: str | None,
-    timezone: str | None,
     epsilon: Fraction | None,
     window: int | None,
     method: str,
     out: str | None,
     target: Path,
     force: bool,
-    **roster: Any,
+    **reading: Any,
 ) -> None:
     """Write a configuration file for publish, resume, watch, budget, verify, compare and export.
 
-    What is not given as a flag is asked, on a terminal. Other settings are in the file as
-    comments. Nothing is read or published. `psgraph rehearse --comment-in FILE` adds what quality
-    to expect for several ε and w.
+    On a terminal, the command prompts for what is not given as a flag. Other settings are in the
+    file as comments. Nothing is read or published. `psgraph rehearse --comment-in FILE` adds what
+    quality to expect for several ε and w.
     """
     if target.exists() and not force:
-        raise click.UsageError(f"{target} is already there\nChoose another --to, or --force.")
+        raise click.UsageError(f"{target} already exists\nChoose another --to, or --force.")
     given: dict[str, Any] = {
         "path": path,
-        "columns": columns,
-        "every": every,
-        "timezone": timezone,
         "epsilon": None if epsilon is None else exact_decimal(epsilon),
         "window": window,
         "method": method,
         "out": out,
-        **roster,
+        **reading,
     }
     _complete(given)
     _check(given)
-    for name in ("path", "roster", "out"):
-        if given.get(name) and given[name] != "-":
-            given[name] = _relative(given[name], target)
+    for key in (each for table in KEYS.values() for each in table.values()):
+        if key.kind in ("path", "times") and given.get(key.option):
+            given[key.option] = _relative(given[key.option], target)
     _write(target, _text(given, target))
     click.echo(f"Wrote {target}. Read it through, then: psgraph publish --config {target}")
 
 
 def _complete(given: dict[str, Any]) -> None:
-    """Ask for what is missing, or say what it is."""
+    """Prompt for what is missing; without a terminal, refuse."""
     missing = [name for name in ("path", "epsilon", "window", "out") if not given[name]]
     if not given["roster"] and not given["roster_from_edges"]:
         missing.insert(0, "roster")
@@ -119,7 +111,7 @@ def _complete(given: dict[str, Any]) -> None:
         names = [options.get(name, f"--{name}") for name in missing]
         raise click.UsageError(
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} missing\n"
-            "Give them as flags, or run the command on a terminal to be asked."
+            "Give them as flags, or run the command on a terminal, which prompts for them."
         )
     ask = click.prompt
     if "path" in missing:
@@ -146,12 +138,10 @@ def _check(given: dict[str, Any]) -> None:
     """Refuse what publishing would refuse, and bring values to their form."""
     from psgraph.graph.formats.columns import ColumnNames
     from psgraph.privacy.guarantee import WEventPrivacy
-    from psgraph.streams.times import Period
+    from psgraph.streams.periods import Period
 
-    if given["roster"] and given["roster_from_edges"]:
-        raise click.UsageError("--roster and --roster-from-edges contradict each other")
-    if given["timezone"] and not given["every"]:
-        raise click.UsageError("--timezone is the zone of periods\nGive --every as well.")
+    chosen = {name: given[name] for name in OPTIONS if name in given}
+    check_input(choose_input(given["path"], chosen))
     try:
         window: Any = given["window"]
         given["window"] = int(window) if str(window).strip().isdecimal() else window
@@ -159,14 +149,14 @@ def _check(given: dict[str, Any]) -> None:
         given["epsilon"] = exact_decimal(guarantee.epsilon)
         if given["every"]:
             Period.parse(given["every"], given["timezone"])
-        if given["columns"]:
-            ColumnNames.parse(given["columns"])
+        ColumnNames.parse(given["columns"])
     except InvalidArgument as error:
         raise click.UsageError(str(error)) from None
 
 
 def _relative(path: str, target: Path) -> str:
-    if Path(path).is_absolute() or "://" in path:
+    """Return a path as seen from the file; a range of times, an address and - stay."""
+    if path == "-" or ".." in Path(path).name or Path(path).is_absolute() or "://" in path:
         return path
     return os.path.relpath(path, target.parent)
 
@@ -178,7 +168,7 @@ def _text(given: Mapping[str, Any], target: Path) -> str:
         for name, key in keys.items():
             if key.kind == "table":
                 continue
-            lines += [f"# {key.comment}.", _line(name, given.get(key.option))]
+            lines += [f"# {key.comment}.", _line(name, key, given.get(key.option))]
         lines.append("")
     lines += [
         "# Parameters of the method, as `psgraph methods` lists them.",
@@ -188,34 +178,11 @@ def _text(given: Mapping[str, Any], target: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-#: What stands behind a key that was not given, in a comment.
-_EXAMPLES: Mapping[str, Any] = {
-    "roster": "nodes.csv",
-    "roster_column": "phone",
-    "columns": "u=caller,v=callee,time=start",
-    "ids": "text",
-    "every": "1mo",
-    "timezone": "Europe/Berlin",
-    "from": "2024-01-01",
-    "until": "now",
-    "times": "0..11",
-    "time_label": "month",
-    "gaps": "refuse",
-    "missing": "empty",
-    "bad_rows": "skip",
-    "bad_rows_to": "bad-rows.csv",
-    "unknown_nodes_to": "unknown-nodes.csv",
-    "ledger": "private/ledger.sqlite",
-    "noise": "exact",
-    "engine": "dask",
-    "scheduler": "tls://host:8786",
-}
-
-
-def _line(name: str, value: Any) -> str:
+def _line(name: str, key: Key, value: Any) -> str:
     """Return a setting; one that was not given, or a flag that is off, as a comment."""
-    if value is None or value is False:
-        return f"# {name} = {json.dumps(_EXAMPLES.get(name, True))}"
+    option = OPTIONS.get(key.option)
+    if not value or (option is not None and value == option.default):
+        return f"# {name} = {json.dumps(key.example)}"
     return f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
 

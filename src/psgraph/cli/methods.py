@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import fitted, note, print_json, print_tables, results
-from psgraph.cli.shared import json_option
 from psgraph.methods import DEFAULT_METHOD
 
 if TYPE_CHECKING:

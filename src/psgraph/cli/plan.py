@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph._runtime.numbers import NO_VALUE, brief, exact_decimal, significant
+from psgraph.cli.flags import (
+    epsilon_option,
+    json_option,
+    method_option,
+    settings_option,
+    window_option,
+)
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import Settings, build_method, settings_option
+from psgraph.cli.publication import Settings, build_method
 from psgraph.cli.screen import fitted, print_json, print_tables, results
-from psgraph.cli.shared import epsilon_option, json_option, method_option, window_option
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from psgraph.publication.noise_effects import Range
-    from psgraph.publication.planning import Plan
+    from psgraph.publication.planning import Plan, Range
 
 __all__ = ["command"]
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
+from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
-from psgraph.cli.reading import check_private_file, silence_warnings
+from psgraph.cli.input import input_options, refuse_private_files, silence_warnings
 from psgraph.cli.screen import facts, note, print_json, reading, results
-from psgraph.cli.shared import Source, json_option, source_options
+
+if TYPE_CHECKING:
+    from psgraph.streams.options import InputOptions
 
 __all__ = ["command"]
 
@@ -28,7 +32,7 @@ __all__ = ["command"]
     ],
 )
 @config_option()
-@source_options
+@input_options
 @click.option(
     "--to",
     metavar="STORE",
@@ -45,7 +49,7 @@ __all__ = ["command"]
     help="Nodes per part: publishing needs memory for the edges of a few parts.",
 )
 @json_option
-def command(source: Source, to: str, part_nodes: int, as_json: bool) -> None:
+def command(source: InputOptions, to: str, part_nodes: int, as_json: bool) -> None:
     """Read INPUT once and write it to STORE, de-duplicated, sorted and cut into parts.
 
     INPUT may be larger than memory: sorting uses temporary files beside STORE, about 16 bytes for
@@ -54,14 +58,15 @@ def command(source: Source, to: str, part_nodes: int, as_json: bool) -> None:
 
     STORE holds the private edges. Protect it like INPUT and never publish it.
     """
-    from psgraph.streams.preparing import prepare
+    from psgraph.streams.input import prepare
     from psgraph.streams.stream import held_back_note
 
-    check_private_file("--bad-rows-to", source.bad_rows_to, Path(to))
-    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, Path(to))
+    refuse_private_files(source, Path(to))
     silence_warnings()
+    reading_options = source.keywords()
+    del reading_options["store"]  # prepare has its own
     with reading("Preparing"):
-        made = prepare(source.path, to, part_nodes=part_nodes, **source.reading())
+        made = prepare(source.source, to, part_nodes=part_nodes, **reading_options)
     if made.held_back is not None:
         note(held_back_note(made.held_back))
     if as_json:

@@ -1,30 +1,168 @@
-"""Publishing a stream from the command line: check, compile, publish, count."""
+"""Publishing from the command line: the options of a publication, and one run."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from psgraph._runtime.numbers import count
-from psgraph.cli.reading import tell_of_input
+from psgraph.cli.flags import (
+    decorated,
+    epsilon_option,
+    method_option,
+    seed_option,
+    settings_option,
+    window_option,
+)
+from psgraph.cli.input import open_input, tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, reading
-from psgraph.cli.shared import Source
-from psgraph.errors import DataError
+from psgraph.errors import DataError, InvalidArgument
+from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
     from psgraph.methods.base import Method
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.publisher import Publisher
+    from psgraph.streams.options import InputOptions
     from psgraph.streams.overflow import Overflow
+    from psgraph.streams.time_source import TimeSource
 
-__all__ = ["Tally", "publish_source"]
+__all__ = [
+    "Publication",
+    "Settings",
+    "Tally",
+    "build_method",
+    "publication_options",
+    "publish_source",
+    "window_words",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Settings = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """Under which promise, by which method, and where releases go."""
+
+    out: Path
+    ledger: Path | None
+    epsilon: Fraction
+    window: int
+    method: str
+    seed: int | None
+    not_private: bool
+    large_epsilon: bool
+    settings: Settings
+
+    @property
+    def guarantee(self) -> WEventPrivacy:
+        """The promise."""
+        return WEventPrivacy(self.epsilon, window=self.window)
+
+    def arguments(self, *, noise: str) -> dict[str, Any]:
+        """Return the arguments of a `Publisher`, after checking them against the ledger."""
+        from psgraph.publication.history import check_history
+        from psgraph.publication.locations import ledger_of
+
+        arguments: dict[str, Any] = {
+            "method": build_method(self.method, self.settings, self.guarantee),
+            "guarantee": self.guarantee,
+            "ledger": self.ledger or ledger_of(self.out),
+            "out": self.out,
+            "seed": self.seed,
+            "noise": noise,
+            "not_private": self.not_private,
+            "large_epsilon": self.large_epsilon,
+        }
+        check_history(**arguments)
+        return arguments
+
+
+_OPTIONS = (
+    click.option(
+        "--out",
+        metavar="DIR",
+        required=True,
+        type=click.Path(path_type=Path),
+        help="Where the releases go: new, empty, or that of an earlier run, which is resumed.",
+    ),
+    click.option(
+        "--ledger",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The record that keeps the promise over restarts, as sensitive as the data.  "
+        "[default: DIR.ledger/ledger.sqlite]",
+    ),
+    epsilon_option(),
+    window_option(),
+    method_option,
+    seed_option,
+    click.option(
+        "--not-private",
+        is_flag=True,
+        help="Publish although the method, with its parameters, does not keep the promise.",
+    ),
+    click.option(
+        "--yes-large-epsilon",
+        "large_epsilon",
+        is_flag=True,
+        help="Publish although ε is above 20, which protects nothing.",
+    ),
+    settings_option,
+)
+
+
+def publication_options(function: Function) -> Callable[..., Any]:
+    """Add the options of a publication, passed to the command as one `Publication`."""
+    names = [each.name for each in fields(Publication)]
+
+    @functools.wraps(function)
+    def with_publication(**given: Any) -> Any:
+        publication = Publication(**{name: given.pop(name) for name in names})
+        return function(publication=publication, **given)
+
+    made: Callable[..., Any] = decorated(with_publication, _OPTIONS)
+    return made
+
+
+def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Method[Any, Any]:
+    """Build the method that the options describe; refuse an ε too small to draw noise for."""
+    from psgraph.methods.base import find_method
+    from psgraph.privacy.samplers import Sampler
+
+    kind = find_method(name)
+    chosen: dict[str, str] = {}
+    for parameter, value in settings:
+        if parameter in chosen:
+            raise click.UsageError(f"--set {parameter} is given twice\nKeep one of them.")
+        chosen[parameter] = value
+    try:
+        method = kind.from_settings(chosen)
+    except InvalidArgument as error:
+        raise click.UsageError(f"--set for method {name!r}: {error}") from None
+    for row in method.plan(guarantee, nodes=1):
+        Sampler.rounded_rate(row.epsilon / (row.sensitivity or 1))
+    return method
+
+
+def window_words(window: int, times: TimeSource | None, names: Iterable[str | None] = ()) -> str:
+    """Return the length of a window, in time too where that is known."""
+    found = None if times is None else times.window(window, names)
+    shown = count(window, "timestamp")
+    return shown if found is None else f"{shown} = {found}"
 
 
 @dataclass
 class Tally:
-    """What a run came to.
+    """The result of a run.
 
     Attributes
     ----------
@@ -61,7 +199,7 @@ class Tally:
     seconds: dict[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     joined: int = 0
-    times: str | None = None
+    times: TimeSource | None = None
     held_back: str | None = None
     names: list[str | None] = field(default_factory=list)
     _joined_at: int = 0
@@ -71,6 +209,23 @@ class Tally:
     def new(self) -> int:
         """Timestamps that were published by this run; the others cost nothing."""
         return max(0, self.timestamps - self.sealed)
+
+    def window_in_time(self, window: int) -> str | None:
+        """Return how long a window is, where that is known."""
+        return None if self.times is None else self.times.window(window, self.names)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what every run reports as JSON. What was dropped is private and not in it."""
+        assert self.certificate is not None
+        return {
+            **self.certificate.promise.to_dict(),
+            "timestamps": self.timestamps,
+            "new": self.new,
+            "nodes": self.nodes,
+            "edges": self.edges,
+            "repartitions": self.repartitions,
+            "seconds": self.seconds,
+        }
 
     def see(self, snapshot: Snapshot) -> None:
         """Count what was dropped from a snapshot, and the nodes of its roster."""
@@ -103,7 +258,7 @@ class Tally:
 
 
 def publish_source(
-    source: Source, method: Method[Any, Any], begin: Callable[[], Publisher]
+    source: InputOptions, method: Method[Any, Any], begin: Callable[[], Publisher]
 ) -> Tally:
     """Publish all of a source.
 
@@ -112,7 +267,7 @@ def publish_source(
     method
         What it is published with.
     begin
-        Opens the publisher. Called when the input is known to be sound, since it may write.
+        Opens the publisher. Called after the input was checked, since it may write.
     """
     from psgraph._runtime.memory import keep_freed_memory
     from psgraph._runtime.timing import phase, stopwatch
@@ -148,15 +303,15 @@ def publish_source(
 
 
 def _checked(
-    source: Source, method: Method[Any, Any], overflow: Overflow
-) -> tuple[Iterable[Snapshot], int, str | None, str | None]:
+    source: InputOptions, method: Method[Any, Any], overflow: Overflow
+) -> tuple[Iterable[Snapshot], int, TimeSource | None, str | None]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
     It is read once, however large it is. A store was checked when it was prepared.
     """
     from psgraph.methods.memory import memory_note
 
-    stream = source.open(overflow)
+    stream = open_input(source, overflow)
     if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared):
         note(told)
     if stream.prepared:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
-from psgraph.cli.engine import EngineChoice, engine_options
+from psgraph.cli.flags import EngineChoice, engine_options, json_option
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import Settings, build_method, publication_options
-from psgraph.cli.publication import Tally, publish_source
-from psgraph.cli.reading import check_private_file, window_words
-from psgraph.cli.screen import facts, note, print_json, results
-from psgraph.cli.shared import (
-    Source,
-    json_option,
-    source_options,
+from psgraph.cli.input import input_options, is_prepared, refuse_private_files
+from psgraph.cli.publication import (
+    Publication,
+    Tally,
+    publication_options,
+    publish_source,
+    window_words,
 )
-from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.cli.screen import facts, note, print_json, results
+
+if TYPE_CHECKING:
+    from psgraph.streams.options import InputOptions
 
 __all__ = ["command"]
 
@@ -41,7 +42,7 @@ __all__ = ["command"]
     ],
 )
 @config_option()
-@source_options
+@input_options
 @publication_options
 @click.option(
     "--noise",
@@ -53,19 +54,11 @@ __all__ = ["command"]
 @engine_options
 @json_option
 def command(
-    source: Source,
-    out: Path,
-    ledger: Path | None,
-    epsilon: Fraction,
-    window: int,
-    method: str,
-    seed: int | None,
+    source: InputOptions,
+    publication: Publication,
     noise: str,
-    not_private: bool,
-    large_epsilon: bool,
     engine: EngineChoice,
     as_json: bool,
-    settings: Settings,
 ) -> None:
     """Publish every snapshot of INPUT as a synthetic graph with a certificate.
 
@@ -82,28 +75,13 @@ def command(
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
     """
-    from psgraph.publication.locations import ledger_of
-    from psgraph.publication.opening import check_history
     from psgraph.publication.publisher import Publisher
-    from psgraph.streams.statements import window_in_time
 
-    check_private_file("--bad-rows-to", source.bad_rows_to, out)
-    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
-    guarantee = WEventPrivacy(epsilon, window=window)
-    chosen = build_method(method, settings, guarantee)
-    arguments: dict[str, Any] = {
-        "method": chosen,
-        "guarantee": guarantee,
-        "ledger": ledger or ledger_of(out),
-        "out": out,
-        "seed": seed,
-        "noise": noise,
-        "not_private": not_private,
-        "large_epsilon": large_epsilon,
-    }
-    check_history(**arguments)
-    with engine.open(source.path if source.prepared else None) as opened:
-        tally = publish_source(source, chosen, partial(Publisher, engine=opened, **arguments))
+    refuse_private_files(source, publication.out)
+    arguments = publication.arguments(noise=noise)
+    with engine.open(str(source.source) if is_prepared(source) else None) as opened:
+        begin = partial(Publisher, engine=opened, **arguments)
+        tally = publish_source(source, arguments["method"], begin)
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log
         note(
@@ -112,25 +90,19 @@ def command(
             "the edges.)"
         )
     if as_json:
-        assert tally.certificate is not None
+        guarantee = publication.guarantee
         print_json(
             {
-                **tally.certificate.promise.to_dict(),
-                "timestamps": tally.timestamps,
-                "new": tally.new,
-                "nodes": tally.nodes,
-                "edges": tally.edges,
-                "repartitions": tally.repartitions,
-                "seconds": tally.seconds,
+                **tally.facts(),
                 **guarantee.to_dict(),
-                "window_in_time": window_in_time(window, tally.times, tally.names),
+                "window_in_time": tally.window_in_time(guarantee.window),
                 "held_back": tally.held_back,
-                "out": str(out),
+                "out": str(publication.out),
                 "ledger": str(arguments["ledger"]),
             }
         )
     else:
-        _show(tally, out, arguments["ledger"])
+        _show(tally, publication.out, arguments["ledger"])
 
 
 def _show(tally: Tally, out: Path, ledger: Path) -> None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from psgraph.cli.flags import access_options, json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, progress, results, waiting
-from psgraph.cli.service_access import access_options
-from psgraph.cli.shared import json_option
 
 if TYPE_CHECKING:
     from psgraph.client import Client

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from psgraph._runtime.numbers import count
+from psgraph._runtime.numbers import brief, count
+from psgraph.cli.config import check_comment, read_config, write_comment
+from psgraph.cli.flags import Checked, json_option, parse_window, report_option
 from psgraph.cli.help import Command
+from psgraph.cli.input import input_option, silence_warnings
 from psgraph.cli.screen import (
     compile_notice,
+    facts,
+    fitted,
     note,
     print_json,
+    print_tables,
     progress,
     results,
     waiting,
 )
-from psgraph.cli.shared import Checked, json_option, period_option, report_option
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.methods import COMPARED_METHODS
-from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
+from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph.trust.rehearsal import Rehearsal
@@ -43,11 +49,6 @@ def _listed(read: Callable[[str], Value]) -> Callable[[Any], tuple[Value, ...]]:
         return tuple(dict.fromkeys(read(part) for part in parts))
 
     return values
-
-
-def _window(text: str) -> int:
-    number: Any = int(text) if text.isdecimal() else text
-    return WEventPrivacy(1, window=number).window
 
 
 def _picture(text: str) -> Path:
@@ -73,12 +74,12 @@ def _picture(text: str) -> Path:
     metavar="NAME|FILE",
     default="demo",
     show_default=True,
-    help="The public stream to rehearse on: demo (made up), a data set (`psgraph datasets list`), "
-    "or a file. By naming a file you declare it public: its nodes are those that occur in it, and "
-    "nothing that is shown about it is protected.",
+    help="The public stream to rehearse on: demo (synthetic), a data set (`psgraph datasets "
+    "list`), or a file. By naming a file you declare it public: its nodes are those that occur in "
+    "it, and nothing that is shown about it is protected.",
 )
-@period_option("Cut a public file of events into periods: 1d, 1w, 1mo, ….")
-@click.option("--columns", metavar="u=NAME,v=NAME,…", help="Which columns of the file hold what.")
+@input_option("every", "Cut a public file of events into periods: 1d, 1w, 1mo, ….")
+@input_option("columns", "Which columns of the file hold what.")
 @click.option(
     "--nodes",
     type=click.IntRange(min=2),
@@ -110,7 +111,7 @@ def _picture(text: str) -> Path:
 @click.option(
     "--window",
     "windows",
-    type=Checked("windows", _listed(_window)),
+    type=Checked("windows", _listed(parse_window)),
     metavar="W,…",
     default="5,20",
     show_default=True,
@@ -173,7 +174,7 @@ def command(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Run methods on a public or made-up stream of your size, and show what quality to expect.
+    """Run methods on a public or synthetic stream of your size, and show what quality to expect.
 
     For each method, w and ε it shows how well the releases would answer what analysts ask, so
     that ε and w can be chosen without touching private data. No private input and no ledger is
@@ -182,7 +183,6 @@ def command(
     The public stream is resized to N nodes and about M edges per snapshot; its degrees, triangles
     and changes over time stay as they are. Verdicts have the thresholds of the quality report.
     """
-    from psgraph.cli.rehearsal_screen import comment_lines, show_rehearsal
     from psgraph.reports.rehearsal import rehearsal_dict
 
     if comment_in is not None:
@@ -203,23 +203,18 @@ def command(
             draw_rehearsal(found, picture)
         written["picture"] = str(picture)
     if comment_in is not None:
-        from psgraph.cli.config_comment import write_comment
-
-        write_comment(comment_in, comment_lines(found, made_by))
+        write_comment(comment_in, _comment_lines(found, made_by))
         written["comment"] = str(comment_in)
     if as_json:
         print_json({**rehearsal_dict(found), **written})
         return
-    show_rehearsal(found, all_metrics=all_metrics)
+    _show(found, all_metrics=all_metrics)
     for what, where in written.items():
         results().print(f"{what.capitalize():8} {where}", soft_wrap=True)
 
 
 def _check_config(path: Path, like: str) -> None:
     """Refuse a file that takes no comment, or whose private input is to be rehearsed on."""
-    from psgraph.cli.config import read_config
-    from psgraph.cli.config_comment import check_comment
-
     check_comment(path)
     private = read_config(path).get("path")
     if private is not None and Path(private).resolve() == Path(like).resolve():
@@ -231,7 +226,6 @@ def _check_config(path: Path, like: str) -> None:
 
 def _rehearse(like: str, *, seconds: int, **choices: Any) -> Rehearsal:
     """Run the rehearsal with a bar, and say after the first run if time will not suffice."""
-    from psgraph.cli.reading import silence_warnings
     from psgraph.trust.rehearsal import rehearse
 
     silence_warnings()
@@ -250,7 +244,7 @@ def _rehearse(like: str, *, seconds: int, **choices: Any) -> Rehearsal:
         found = rehearse(like, **choices, seconds=seconds, progress=after)
     if not found.cells:
         raise click.ClickException(
-            f"not one run was finished within {seconds:,} seconds\n"
+            f"no run finished within {count(seconds, 'second')}\n"
             "Give more --seconds, or fewer --nodes and --edges."
         )
     return found
@@ -276,3 +270,86 @@ def _command(like: str, choices: Mapping[str, Any]) -> str:
         option = {"epsilons": "epsilon", "windows": "window"}.get(name, name)
         words += [f"--{option}", ",".join(shown)]
     return shlex.join(words)
+
+
+def _show(found: Rehearsal, *, all_metrics: bool) -> None:
+    """Print the table, what its numbers mean, and what would suffice."""
+    from psgraph.reports import rehearsal as page
+
+    console = results()
+    console.print(f"Rehearsed on a public stream like {found.like}", style="bold")
+    console.print(f"{page.described(found.shape)}.")
+    if found.shape != found.template:
+        console.print(f"Resized from {page.described(found.template)}.", style="dim")
+    console.print(f"{page.NOTHING_PRIVATE}\n")
+    columns, rows = page.rehearsal_table(found)
+    for shown in fitted(columns, rows, width=console.width, optional=("change",)):
+        _divide(shown, found)
+        console.print(shown)
+    console.print(f"{page.LEGEND}   mean ± standard deviation over repetitions", style="dim")
+    if any(not cell.promise.kept for cell in found.cells):
+        console.print("† does not keep the promise; see `psgraph methods`", style="dim")
+    console.print(facts(page.explanations()), style="dim")
+    if all_metrics:
+        console.print()
+        columns, rows = page.all_metrics_table(found)
+        print_tables(fitted(columns, rows, width=console.width))
+    console.print()
+    columns, rows = page.smallest_epsilons(found)
+    print_tables(fitted(columns, rows, left=len(columns), width=console.width))
+    console.print("\nThe smallest ε that answers every question that can be answered", style="bold")
+    for line in page.recommendations(found):
+        console.print(line)
+    console.print(f"Both judged {page.CAUTION}.", style="dim")
+    for line in _shortfall(found):
+        console.print(line, style="yellow")
+
+
+def _divide(shown: Any, found: Rehearsal) -> None:
+    """Draw a line between windows."""
+    for number, (cell, following) in enumerate(zip(found.cells, found.cells[1:], strict=False)):
+        shown.rows[number].end_section = cell.guarantee.window != following.guarantee.window
+
+
+def _shortfall(found: Rehearsal) -> list[str]:
+    """What time, or the length of the public stream, did not suffice for."""
+    from psgraph.reports import rehearsal as page
+
+    warning = page.resemblance(found)
+    lines = [warning] if warning else []
+    if found.unfinished:
+        names = [
+            f"{method} with w = {guarantee.window}, ε = {brief(guarantee.epsilon)}"
+            for method, guarantee in found.unfinished
+        ]
+        lines.append(f"Not finished in time: {'; '.join(names)}.")
+    fewest = min(len(cell.runs) for cell in found.cells)
+    if fewest < found.repetitions:
+        lines.append(f"Some choices have {count(fewest, 'repetition')} of {found.repetitions}.")
+    longest = max(found.windows)
+    if found.shape.timestamps < longest:
+        lines.append(
+            f"The stream has {count(found.shape.timestamps, 'timestamp')}, fewer than w = "
+            f"{longest}: what is learned over a whole window is not shown."
+        )
+    return lines
+
+
+def _comment_lines(found: Rehearsal, made_by: str) -> list[str]:
+    """The table and the recommendations as plain lines."""
+    from rich.console import Console
+
+    from psgraph.reports import rehearsal as page
+
+    sink = StringIO()
+    console = Console(file=sink, width=94, highlight=False, markup=False, emoji=False)
+    columns, rows = page.rehearsal_table(found)
+    console.print(f"On a public stream like {found.like}: {page.described(found.shape)}.")
+    console.print(f"Made by: {made_by}\n", soft_wrap=True)
+    for shown in fitted(columns, rows, width=console.width):
+        _divide(shown, found)
+        console.print(shown)
+    console.print(page.LEGEND)
+    for line in page.recommendations(found):
+        console.print(line)
+    return [line.rstrip() for line in sink.getvalue().splitlines()]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
-from psgraph.cli.engine import EngineChoice, engine_options
+from psgraph.cli.flags import EngineChoice, engine_options, json_option
 from psgraph.cli.help import Command
-from psgraph.cli.publication import Tally, publish_source
-from psgraph.cli.reading import check_private_file, window_words
+from psgraph.cli.input import input_options, is_prepared, refuse_private_files
+from psgraph.cli.publication import Tally, publish_source, window_words
 from psgraph.cli.screen import facts, note, print_json, results
-from psgraph.cli.shared import Source, json_option, source_options
 from psgraph.errors import exact_decimal
+
+if TYPE_CHECKING:
+    from psgraph.streams.options import InputOptions
 
 __all__ = ["command"]
 
@@ -31,34 +34,28 @@ __all__ = ["command"]
 )
 @config_option(ledger_from_out=True)
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
-@source_options
+@input_options
 @engine_options
 @json_option
-def command(ledger: Path, source: Source, engine: EngineChoice, as_json: bool) -> None:
-    """Continue publishing INPUT with the LEDGER it was begun with.
+def command(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: bool) -> None:
+    """Continue publishing INPUT with the LEDGER it was started with.
 
     LEDGER is the file, or the directory of its releases. It holds ε, the window, the method and
     its parameters, the sampler, and where the releases go. INPUT is the whole stream from its first
     timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
     the ledger and costs nothing, the rest is published.
     """
-    from psgraph.publication.ledger import Ledger
+    from psgraph.publication.history import reopen_stream
     from psgraph.publication.locations import ledger_at
-    from psgraph.publication.opening import check_history, resumed
     from psgraph.publication.publisher import Publisher
-    from psgraph.streams.statements import window_in_time
 
     path = ledger_at(ledger)
-    arguments = resumed(path, None)
-    check_history(**arguments)
-    out: Path | None = arguments["out"]
-    check_private_file("--bad-rows-to", source.bad_rows_to, out)
-    check_private_file("--unknown-nodes-to", source.unknown_nodes_to, out)
-    with Ledger(path, writing=False) as opened:
-        sealed = opened.sealed
-    with engine.open(source.path if source.prepared else None) as running:
-        begin = partial(Publisher.resume, path, replay=True, engine=running)
-        tally = publish_source(source, arguments["method"], begin)
+    with reopen_stream(path) as opened:
+        out, sealed = opened.out, opened.history.sealed
+        refuse_private_files(source, out)
+        with engine.open(str(source.source) if is_prepared(source) else None) as running:
+            begin = partial(Publisher.resume, opened, replay=True, engine=running)
+            tally = publish_source(source, opened.method, begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
         note(
@@ -70,18 +67,10 @@ def command(ledger: Path, source: Source, engine: EngineChoice, as_json: bool) -
         assert certificate is not None
         print_json(
             {
-                **certificate.promise.to_dict(),
-                "timestamps": tally.timestamps,
+                **tally.facts(),
                 "already_sealed": known,
-                "new": tally.timestamps - known,
-                "nodes": tally.nodes,
-                "edges": tally.edges,
-                "repartitions": tally.repartitions,
-                "seconds": tally.seconds,
                 **certificate.guarantee.to_dict(),
-                "window_in_time": window_in_time(
-                    certificate.guarantee.window, tally.times, tally.names
-                ),
+                "window_in_time": tally.window_in_time(certificate.guarantee.window),
                 "held_back": tally.held_back,
                 "out": None if out is None else str(out),
                 "ledger": str(path),

@@ -1,4 +1,4 @@
-"""What is shown while and after working: bars, waits, tables, JSON.
+"""Output: progress bars, waiting notes, tables, JSON.
 
 Results go to stdout. All else goes to stderr, and bars only where that is a terminal.
 """
@@ -34,7 +34,7 @@ __all__ = [
     "waiting",
 ]
 
-_PIPE_WIDTH = 160  # nobody wants a table folded in a log
+_PIPE_WIDTH = 160  # tables in a log should not be folded
 _GAP = 2  # between two columns
 _LEAST_HEADING = 10  # characters of a heading on a line, if it has as many
 _LEAST_TEXT = 24  # characters of a column of text, if it has as many; longer words are folded
@@ -131,7 +131,7 @@ def reading(what: str) -> Iterator[None]:
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from psgraph._runtime.rows import rows_told_to
+    from psgraph.streams.rows import counting_rows
 
     columns = (
         SpinnerColumn(),
@@ -141,7 +141,7 @@ def reading(what: str) -> Iterator[None]:
     )
     with Progress(*columns, console=_messages(), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        with rows_told_to(lambda count: bar.advance(task, count)):
+        with counting_rows(lambda count: bar.advance(task, count)):
             yield
 
 

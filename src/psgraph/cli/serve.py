@@ -10,9 +10,9 @@ import click
 
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.extras import require_service
+from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note
-from psgraph.cli.shared import json_option
 
 __all__ = ["command"]
 
@@ -150,7 +150,7 @@ def command(
 ) -> None:
     """Serve the streams in DIR: curators post data, analysts download releases.
 
-    DIR is made at the first start, which prints a curator token once. Only its hash is kept.
+    DIR is created at the first start, which prints a curator token once. Only its hash is kept.
     Other tokens are created with it, on the dashboard or over HTTP.
 
     The service listens on this machine only, unless --host names another address. That needs

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from psgraph.cli.config import config_option
+from psgraph.cli.flags import json_option, report_option, trust_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, print_json, results, waiting
-from psgraph.cli.shared import json_option, report_option, trust_option
 from psgraph.errors import VerificationFailed
 
 __all__ = ["command"]
@@ -35,8 +35,8 @@ def command(path: Path, report: Path | None, trust_seconds: float, as_json: bool
 
     DIR holds releases, and maybe their ledger; LEDGER is that file alone. With the ledger, every
     changed byte, missing timestamp or restored older ledger is found. Anyone can check a copy of
-    DIR without the ledger: only two things can't be found then, that the last releases were
-    removed and that all were exchanged for others.
+    DIR without the ledger: only two things can't be detected then: that the last releases
+    were removed, and that all were replaced by others.
 
     --report writes a page for everyone: what is promised, what was checked, what was published,
     and how far to trust it. It is made from the published files alone and can be published with

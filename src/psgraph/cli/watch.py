@@ -7,31 +7,24 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
-from psgraph.cli.engine import EngineChoice, engine_options
+from psgraph.cli.flags import EngineChoice, engine_options
 from psgraph.cli.help import Command
-from psgraph.cli.parameters import Settings, build_method, publication_options
-from psgraph.cli.reading import (
-    check_private_file,
-    reading_options,
-    timezone_option,
-    window_words,
-)
+from psgraph.cli.input import inbox_options, refuse_private_files
+from psgraph.cli.publication import Publication, publication_options, window_words
 from psgraph.cli.screen import compile_notice, note
-from psgraph.cli.shared import Source, period_option, roster_options
 from psgraph.errors import exact_decimal
-from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.watching import Arrival, Waiting
+    from psgraph.streams.options import InputOptions
 
 __all__ = ["command"]
 
@@ -47,14 +40,8 @@ __all__ = ["command"]
         "--engine dask",
     ],
 )
-@click.argument("inbox", metavar="INBOX", type=click.Path(path_type=Path))
 @config_option()
-@roster_options
-@period_option(
-    "The period of the files, such as 1d; recognised from dates in their names unless given. A "
-    "file is published when its period is over."
-)
-@timezone_option
+@inbox_options
 @click.option(
     "--missing",
     type=click.Choice(["wait", "empty", "skip"]),
@@ -69,8 +56,6 @@ __all__ = ["command"]
     multiple=True,
     help="A file that will not come, by its name without ending; may be repeated.",
 )
-@click.option("--close-last", is_flag=True, help="Publish a file although its period is not over.")
-@reading_options
 @publication_options
 @engine_options
 @click.option("--once", is_flag=True, help="Publish what is there, then stop.")
@@ -84,34 +69,14 @@ __all__ = ["command"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for every file.")
 def command(
-    inbox: Path,
-    roster: str | None,
-    roster_column: str | None,
-    roster_no_header: bool,
-    roster_from_edges: bool,
-    every: str | None,
-    timezone: str | None,
+    source: InputOptions,
+    publication: Publication,
+    engine: EngineChoice,
     missing: str,
     skip: tuple[str, ...],
-    close_last: bool,
-    columns: str | None,
-    ids: str,
-    bad_rows: str,
-    bad_rows_to: str | None,
-    unknown_nodes_to: str | None,
-    out: Path,
-    ledger: Path | None,
-    epsilon: Fraction,
-    window: int,
-    method: str,
-    seed: int | None,
-    not_private: bool,
-    large_epsilon: bool,
-    engine: EngineChoice,
     once: bool,
     settle: float,
     as_json: bool,
-    settings: Settings,
 ) -> None:
     """Publish the files of the directory INBOX in the order of their names, as they arrive.
 
@@ -128,51 +93,23 @@ def command(
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
-    Source(
-        str(inbox),
-        roster,
-        roster_from_edges,
-        roster_column=roster_column,
-        roster_no_header=roster_no_header,
-    )
-    if timezone is not None and every is None:
-        raise click.UsageError("--timezone is the zone of a period\nGive --every as well.")
-    check_private_file("--bad-rows-to", bad_rows_to, out, inbox)
-    check_private_file("--unknown-nodes-to", unknown_nodes_to, out, inbox)
+    inbox = Path(source.source)
+    refuse_private_files(source, publication.out, inbox)
 
     from psgraph.methods.memory import memory_note
-    from psgraph.publication.locations import ledger_of
-    from psgraph.publication.opening import check_history
     from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.watching import Inbox, Waiting, watch
-    from psgraph.streams.nodes import Nodes
-    from psgraph.streams.reading import Reading
-    from psgraph.streams.rosters import read_roster
+    from psgraph.streams.input import nodes_of
+    from psgraph.streams.rows import Reading
 
-    guarantee = WEventPrivacy(epsilon, window=window)
-    chosen = build_method(method, settings, guarantee)
-    arguments: dict[str, Any] = {
-        "method": chosen,
-        "guarantee": guarantee,
-        "ledger": ledger or ledger_of(out),
-        "out": out,
-        "seed": seed,
-        "noise": "exact",
-        "not_private": not_private,
-        "large_epsilon": large_epsilon,
-    }
-    Inbox(inbox)  # refuses what can't be watched, before a ledger is begun
-    check_history(**arguments)
-    header = False if roster_no_header else None
-    nodes = (
-        None
-        if roster is None
-        else read_roster(roster, column=roster_column, header=header, ids=ids)
-    )
-    if needed := memory_note(chosen, nodes=Nodes(nodes, None).count, prepared=False):
+    Inbox(inbox)  # refuses what can't be watched, before a ledger is started
+    arguments = publication.arguments(noise="exact")
+    method, seeded = arguments["method"], publication.seed is not None
+    nodes = nodes_of(source)
+    if needed := memory_note(method, nodes=nodes.count, prepared=False):
         note(needed)
-    reading = Reading.choose(columns, bad_rows, bad_rows_to, None)
+    window = publication.window
     with _stopping() as stop:
         published = known = 0
         with (
@@ -180,51 +117,52 @@ def command(
             compile_notice(),
             Publisher(engine=running, **arguments) as publisher,
         ):
-            promise = Promise(guarantee, chosen.caveat, seeded=seed is not None)
+            promise = Promise(publication.guarantee, method.caveat, seeded=seeded)
             note(f"Private: {promise.verdict}. {promise}")
-            told = _tell_of_window(window, publisher, every)
+            told = _tell_of_window(window, publisher, source)
             if not once:
                 note(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
             for arrival in watch(
                 inbox,
                 publisher,
-                roster=nodes,
-                roster_from_edges=roster_from_edges,
+                roster=nodes.roster,
+                roster_from_edges=source.roster_from_edges,
                 once=once,
                 settle=settle,
                 stop=stop,
-                every=every,
-                timezone=timezone,
+                every=source.every,
+                timezone=source.timezone,
                 missing=missing,
                 skip=skip,
-                close_last=close_last,
-                reading=reading,
-                ids=ids,
-                unknown_nodes_to=unknown_nodes_to,
+                close_last=source.close_last,
+                reading=Reading.of(source),
+                ids=source.ids,
+                unknown_nodes_to=source.unknown_nodes_to,
             ):
                 if isinstance(arrival, Waiting):
                     _tell_of_waiting(arrival, as_json=as_json)
                     continue
-                told = told or _tell_of_window(window, publisher, every)
+                told = told or _tell_of_window(window, publisher, source)
                 published += arrival.new
                 known += not arrival.new
                 _tell(arrival, as_json=as_json)
     note(
-        f"Published {count(published, 'new timestamp')} to {out}; "
+        f"Published {count(published, 'new timestamp')} to {publication.out}; "
         f"{count(known, 'file')} had been published before."
     )
 
 
-def _tell_of_window(window: int, publisher: Publisher, every: str | None) -> bool:
+def _tell_of_window(window: int, publisher: Publisher, source: InputOptions) -> bool:
     """Say how long a window is, as soon as that is known."""
-    from psgraph.streams.directories import FILE_TIMES
+    from psgraph.streams.periods import Period
+    from psgraph.streams.time_source import TimeSource
 
-    stated = FILE_TIMES if every is None else f"{FILE_TIMES}, every {every}"
-    words = window_words(window, publisher.stated_times or stated, publisher.times())
-    known = "=" in words
-    if known:
-        note(f"Window: {words}.")
-    return known
+    period = None if source.every is None else Period.parse(source.every, source.timezone)
+    times = publisher.stated_times or TimeSource("files", period=period)
+    if times.window(window, publisher.times()) is None:
+        return False
+    note(f"Window: {window_words(window, times, publisher.times())}.")
+    return True
 
 
 def _tell_of_waiting(waiting: Waiting, *, as_json: bool) -> None:
@@ -243,11 +181,15 @@ def _tell_of_waiting(waiting: Waiting, *, as_json: bool) -> None:
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set, so that no timestamp is left half done."""
+    """An event that Ctrl-C and SIGTERM set, so that no timestamp is left half done.
+
+    A signal that is ignored stays ignored; see `psgraph.cli.main`.
+    """
     stop = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield stop

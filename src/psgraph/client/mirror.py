@@ -16,7 +16,7 @@ from psgraph.errors import OutputError, VerificationFailed
 if TYPE_CHECKING:
     from psgraph.client.client import ReleaseInfo
     from psgraph.publication.certificate import Certificate
-    from psgraph.publication.releases import ReleaseDirectory
+    from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["Pulled", "pull"]
 
@@ -42,7 +42,7 @@ def pull(
     A file gets its name only after its digest was checked: node list, graph, certificate, in this
     order. So whatever is there is complete, and the next call continues after it.
     """
-    from psgraph.publication.releases import ReleaseDirectory
+    from psgraph.publication.release_directory import ReleaseDirectory
 
     _refuse_own(path)
     directory = ReleaseDirectory(path)

@@ -30,8 +30,8 @@ from psgraph.metrics.fidelity import (
 from psgraph.metrics.groups import GROUPS, find_metric
 from psgraph.metrics.metric import Metric, check_kinds
 from psgraph.publication.certificate import Release
-from psgraph.publication.checking import check_stream
-from psgraph.publication.reading import read_releases
+from psgraph.publication.checks import check_stream
+from psgraph.publication.releases import read_releases
 from psgraph.streams.iterables import read_item
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def compare(
     >>> [row.more["snapshot_overlap_error"] for row in comparison.rows]
     [None, 0.33333333333333337]
     """
-    from psgraph.publication.originals import check_originals
+    from psgraph.publication.verification import check_originals
 
     more = MoreMetrics(groups)
     check_kinds((*ALWAYS, *more.metrics), stream, releases)

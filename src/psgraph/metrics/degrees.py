@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph.graph.kind import UNDIRECTED
 from psgraph.graph.parts import degrees
 from psgraph.metrics.facts import Pair
 from psgraph.metrics.metric import Limits, Metric, relative_error
@@ -60,7 +59,7 @@ def edge_density(graph: Graph) -> float:
     >>> edge_density(SyntheticGraph(Roster.range(4), [0, 1, 2], [1, 2, 3]))
     0.5
     """
-    pairs = UNDIRECTED.pairs(len(graph.roster))
+    pairs = graph.kind.pairs(len(graph.roster))
     return int(graph.u.size) / pairs if pairs else 0.0
 
 

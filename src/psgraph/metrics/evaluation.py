@@ -28,7 +28,7 @@ from psgraph.metrics.comparison import Comparison, chosen_metrics, compare, reco
 from psgraph.metrics.groups import PAPER_METRICS, find_metric
 from psgraph.metrics.metric import UNDEFINED
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
-from psgraph.publication.checking import check_stream
+from psgraph.publication.checks import check_stream
 from psgraph.publication.publisher import Publisher
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from psgraph.errors import BudgetError, exact_decimal
 from psgraph.privacy.unit import Edge, Unit
 
 __all__ = [
-    "ONE_EDGE",
     "EpsilonLike",
     "PureEpsilon",
     "WEventPrivacy",
@@ -28,7 +27,6 @@ __all__ = [
 EpsilonLike = str | int | float | Fraction | Decimal
 
 _EDGE = Edge()
-ONE_EDGE = _EDGE.text
 
 
 def exact_epsilon(value: EpsilonLike, *, name: str = "epsilon") -> Fraction:

@@ -25,8 +25,8 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export_readme import readme
-from psgraph.publication.reading import Releases
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import Releases
 
 __all__ = ["FORMATS", "Contents", "check_format", "csv_chunks", "graphml_lines", "write_folder"]
 

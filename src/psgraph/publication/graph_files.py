@@ -10,13 +10,40 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 
-from psgraph.errors import OutputError, VerificationFailed
+import numpy as np
 
-__all__ = ["RESTORE", "PublishedFile", "digest_of_parts", "part_name", "parts_of", "read_bytes"]
+from psgraph._runtime.durable import write_flushed
+from psgraph._runtime.folder import hidden_folder
+from psgraph.engines.runner import Job, Runner
+from psgraph.engines.threads import LocalEngine
+from psgraph.errors import DataError, OutputError, OutsideRoster, VerificationFailed
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.formats.arrays import as_numpy
+from psgraph.graph.formats.edges import edge_bytes, edge_table, encode_part, read_pairs
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.parts import MemoryParts, Pairs, Rows, ranges
+from psgraph.publication.certificate import Certificate
+
+__all__ = [
+    "RESTORE",
+    "EncodedGraph",
+    "PublishedFile",
+    "PublishedParts",
+    "digest_of_parts",
+    "encode_parts",
+    "encoded",
+    "in_one_file",
+    "part_name",
+    "parts_of",
+    "read_bytes",
+    "read_graph",
+]
 
 RESTORE = (
     "Restore it from a copy. Or remove it and publish the same input again: it is made again from "
@@ -118,3 +145,154 @@ def read_bytes(path: Path) -> bytes:
         raise VerificationFailed(f"{path} is missing") from None
     except OSError as error:
         raise OutputError(f"{path} can't be read: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class EncodedGraph:
+    """A graph as it is published.
+
+    Attributes
+    ----------
+    sha256, part_nodes
+        What the certificate states; `part_nodes` is None for a graph in one file.
+    content
+        The bytes of the file; of a graph in parts the hidden folder they are in, or None if only
+        the digest was asked for.
+    """
+
+    sha256: str
+    part_nodes: int | None
+    content: memoryview | Path | None
+
+
+@contextmanager
+def encoded(
+    graph: SyntheticGraph, engine: Runner, directory: Path | None
+) -> Iterator[EncodedGraph]:
+    """Encode a graph; its parts, if it has several, one after the other into a hidden folder.
+
+    One file or a directory: that depends on the number of nodes only. At no time are more than a
+    few parts in memory.
+
+    Parameters
+    ----------
+    directory
+        Where the parts will be; the hidden folder is beside it, and removed when the block is
+        done unless it was renamed. None to compute the digest only.
+    """
+    parts, part_nodes = len(graph.parts.edges()), graph.parts.part_nodes
+    if parts <= 1:
+        content = next(encode_parts(graph, engine), None)
+        yield in_one_file(_nothing(graph) if content is None else content)
+    elif directory is None:
+        digests = [hashlib.sha256(part).hexdigest() for part in encode_parts(graph, engine)]
+        yield EncodedGraph(digest_of_parts(digests), part_nodes, None)
+    else:
+        with hidden_folder(directory) as folder:
+            digests = []
+            for number, part in enumerate(encode_parts(graph, engine)):
+                digests.append(hashlib.sha256(part).hexdigest())
+                write_flushed(folder / part_name(number), part)
+            yield EncodedGraph(digest_of_parts(digests), part_nodes, folder)
+
+
+def encode_parts(graph: SyntheticGraph, runner: Runner) -> Iterator[memoryview]:
+    """Encode each part of a released graph as a Parquet file, in order, when it is asked for."""
+    parts = graph.parts.edges()
+    if isinstance(graph.parts, MemoryParts) and not isinstance(runner, LocalEngine):
+        # The edges are here already: other engines would send them away to be encoded.
+        return (encode_part(read, graph.roster, graph.kind) for read in parts)
+    return runner.map(Job(encode_part, parts, (graph.roster, graph.kind)))
+
+
+def in_one_file(content: memoryview) -> EncodedGraph:
+    """A graph that is one file."""
+    return EncodedGraph(hashlib.sha256(content).hexdigest(), None, content)
+
+
+def _nothing(graph: SyntheticGraph) -> memoryview:
+    """The file of a graph without nodes, which has no parts."""
+    none = np.empty(0, dtype=np.int32)
+    return edge_bytes(graph.roster, Pairs(none, none), graph.kind)
+
+
+def read_graph(
+    files: tuple[PublishedFile, ...], certificate: Certificate, roster: Roster
+) -> SyntheticGraph:
+    """Read a graph over its roster; the parts of a large one are read when they are asked for."""
+    if certificate.graph_part_nodes is None:
+        (file,) = files
+        return _read_file(file, certificate, roster)
+    parts = PublishedParts(files, roster, certificate.graph_part_nodes, certificate.edges)
+    return SyntheticGraph.from_parts(roster, parts, time=certificate.time)
+
+
+def _read_file(file: PublishedFile, certificate: Certificate, roster: Roster) -> SyntheticGraph:
+    table = edge_table(file.read(), file.path)
+    try:
+        heads, tails = (as_numpy(table.column(name)) for name in "uv")
+        return SyntheticGraph.from_ids(heads, tails, roster=roster, time=certificate.time)
+    except OutsideRoster:
+        raise DataError(
+            f"{file.path} has an edge outside the roster\n"
+            "Give the roster of the stream that the releases were made from."
+        ) from None
+    except DataError as error:
+        raise DataError(f"{file.path}: {error}") from None
+
+
+@dataclass(frozen=True)
+class PublishedParts:
+    """Edges in a directory of parts. Every file is checked against its digest when it is read.
+
+    Attributes
+    ----------
+    edge_count
+        As the certificate states it.
+    """
+
+    files: tuple[PublishedFile, ...]
+    roster: Roster
+    part_nodes: int
+    edge_count: int
+
+    @property
+    def kind(self) -> Kind:
+        return UNDIRECTED
+
+    @property
+    def nodes(self) -> int:
+        return len(self.roster)
+
+    def edges(self) -> list[Callable[[], Pairs]]:
+        between = ranges(self.nodes, self.part_nodes)
+        return [
+            partial(_read_part, file, self.roster, range(*nodes))
+            for file, nodes in zip(self.files, between, strict=True)
+        ]
+
+    def rows(self) -> list[Callable[[], Rows]]:
+        u, v = self.whole()
+        return MemoryParts(u, v, nodes=self.nodes, part_nodes=self.part_nodes).rows()
+
+    def let_go(self) -> None:
+        """Nothing: every part is read when it is asked for."""
+
+    def whole(self) -> Pairs:
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> Pairs:
+        u, v = map(np.concatenate, zip(*(read() for read in self.edges()), strict=True))
+        return Pairs(u, v)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out edges that were read: a worker reads its own parts."""
+        return {name: value for name, value in vars(self).items() if name != "_whole"}
+
+
+def _read_part(file: PublishedFile, roster: Roster, nodes: range) -> Pairs:
+    u, v = read_pairs(file.read(), file.path, roster)
+    if u.size and not (u[0] in nodes and u[-1] in nodes):
+        raise DataError(f"{file.path} lists edges of another part of the release")
+    return Pairs(u, v)

@@ -4,71 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self
 
-from psgraph.errors import OutOfOrder
+from psgraph._runtime.paths import as_path
+from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.base import Method, find_method
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_at, ledger_of, name_in_terms, releases_of
+from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
+from psgraph.publication.promise import check_unit, refuse_without_promise
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.terms import Terms
+from psgraph.streams.time_source import TimeSource
 
-__all__ = ["History", "Measured", "MemoryHistory", "Seal", "seal_of"]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A timestamp that was measured and is not sealed yet. It must not be shown.
-
-    Attributes
-    ----------
-    spent
-        What the timestamp is charged: all that was granted, whether or not it was used.
-    seed
-        Of the synthesis.
-    measurement, state
-        What the method learned, and what that makes of its past: noisy values only.
-    noise, times
-        The sampler, and where the times of the stream come from.
-    """
-
-    timestamp: int
-    snapshot: Snapshot
-    spent: Fraction
-    charges: tuple[Charge, ...]
-    seed: int
-    measurement: Any
-    state: Any
-    version: str
-    noise: str
-    times: str | None
-
-
-@dataclass(frozen=True)
-class Seal:
-    """A sealed timestamp: with the state, everything its release is made of.
-
-    Attributes
-    ----------
-    window_spent
-        What the window that ends with this timestamp has spent.
-    roster
-        The digest of the snapshot's roster.
-    noise
-        None if it was sealed by version 0.1.0, which did not record it.
-    """
-
-    timestamp: int
-    time: str | None
-    spent: Fraction
-    window_spent: Fraction
-    charges: tuple[Charge, ...]
-    seed: int
-    roster: str
-    version: str
-    noise: str | None
-    times: str | None
+__all__ = [
+    "History",
+    "MemoryHistory",
+    "OpenStream",
+    "check_history",
+    "open_stream",
+    "reopen_stream",
+]
 
 
 class History(Protocol):
@@ -90,9 +50,9 @@ class History(Protocol):
         """The spends of the current window."""
 
     def roster_kind(self) -> str | None:
-        """The kind of roster the stream was begun with; None before the first timestamp."""
+        """The kind of roster the stream was started with; None before the first timestamp."""
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
 
     def times(self) -> list[str | None]:
@@ -145,7 +105,7 @@ class MemoryHistory:
         self._accountant = Accountant(guarantee)
         self._state: Any = None
         self._roster_kind: str | None = None
-        self._stated_times: str | None = None
+        self._stated_times: TimeSource | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
 
@@ -159,7 +119,7 @@ class MemoryHistory:
     def roster_kind(self) -> str | None:
         return self._roster_kind
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         return self._stated_times
 
     def times(self) -> list[str | None]:
@@ -217,17 +177,171 @@ class MemoryHistory:
         )
 
 
-def seal_of(measured: Measured, window_spent: Fraction) -> Seal:
-    """The seal of a timestamp that was just recorded."""
-    return Seal(
-        timestamp=measured.timestamp,
-        time=measured.snapshot.time,
-        spent=measured.spent,
-        window_spent=window_spent,
-        charges=measured.charges,
-        seed=measured.seed,
-        roster=measured.snapshot.roster.digest,
-        version=measured.version,
-        noise=measured.noise,
-        times=measured.times,
+@dataclass(frozen=True)
+class OpenStream:
+    """A stream that can be published: its terms are checked and its ledger is locked.
+
+    Attributes
+    ----------
+    history
+        The ledger; without one, what is kept in memory.
+    directory
+        Where the releases go, if anywhere.
+    """
+
+    method: Method[Any, Any]
+    guarantee: WEventPrivacy
+    seed: int | None
+    noise: str
+    history: History
+    directory: ReleaseDirectory | None
+
+    @property
+    def out(self) -> Path | None:
+        """The directory releases are written to."""
+        return None if self.directory is None else self.directory.path
+
+    def close(self) -> None:
+        """Release the ledger."""
+        self.history.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_stream(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path | None,
+    out: Path | None,
+    seed: int | None,
+    noise: str,
+) -> OpenStream:
+    """Open or start the ledger of a stream; without `ledger` and `out`, use memory only."""
+    directory = None if out is None else ReleaseDirectory(out)
+    history: History = MemoryHistory(guarantee)
+    if ledger is None and directory is not None:
+        ledger = ledger_of(directory.path)
+    if ledger is not None:
+        terms = _terms(
+            method, guarantee, ledger=ledger, directory=directory, seed=seed, noise=noise
+        )
+        if directory is not None:
+            directory.check_usable(ledger=ledger)
+        history = Ledger(ledger, terms)
+        _close_unless_current(history, directory)
+    return OpenStream(method, guarantee, seed, noise, history, directory)
+
+
+def reopen_stream(ledger: str | Path, out: str | Path | None = None) -> OpenStream:
+    """Open the ledger of a stream under the terms it was started with. It is opened once.
+
+    Parameters
+    ----------
+    ledger
+        Its file, or the directory of its releases.
+    out
+        Where releases go, if not where the terms say.
+    """
+    path = ledger_at(ledger)
+    opened = Ledger(path)
+    try:
+        terms, noise = opened.terms, opened.noise or "exact"
+        chosen = releases_of(path, terms.out) if out is None else as_path(out, "out")
+        directory = None if chosen is None else ReleaseDirectory(chosen)
+        method, guarantee = _method_of(terms, path), terms.guarantee
+        check_unit(method, guarantee)
+        check_noise(noise, terms.seed)
+        if directory is not None:
+            directory.check_usable(ledger=path)
+        opened.require(
+            _terms(
+                method, guarantee, ledger=path, directory=directory, seed=terms.seed, noise=noise
+            )
+        )
+    except BaseException:
+        opened.close()
+        raise
+    _close_unless_current(opened, directory)
+    return OpenStream(method, guarantee, terms.seed, noise, opened, directory)
+
+
+def check_history(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path,
+    out: str | Path | None,
+    seed: int | None,
+    noise: str,
+    not_private: bool = False,
+    large_epsilon: bool = False,
+) -> None:
+    """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock.
+
+    Nothing is started.
+
+    It is quick, so a command can call it before it reads its input and compiles kernels.
+    """
+    check_noise(noise, seed)
+    refuse_without_promise(
+        method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
     )
+    directory = None if out is None else Path(out)
+    if directory is not None:
+        ReleaseDirectory(directory).check_usable(ledger=ledger)
+    if ledger.exists():
+        open_stream(method, guarantee, ledger=ledger, out=directory, seed=seed, noise=noise).close()
+
+
+def _terms(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    ledger: Path,
+    directory: ReleaseDirectory | None,
+    seed: int | None,
+    noise: str,
+) -> Terms:
+    """The terms of a stream."""
+    return Terms(
+        guarantee=guarantee,
+        method=method.name,
+        distribution_version=method.distribution_version,
+        parameters=dict(method.parameters()),
+        seed=seed,
+        noise=noise,
+        out=None if directory is None else name_in_terms(ledger, directory.path),
+    )
+
+
+def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
+    """Build the method a ledger was started with."""
+    try:
+        return find_method(terms.method)(**terms.parameters)
+    except TypeError:
+        raise TermsChanged(
+            f"method {terms.method!r} does not know all parameters that {ledger} was started with\n"
+            "Install the version of the method that began it."
+        ) from None
+
+
+def _close_unless_current(ledger: Ledger, directory: ReleaseDirectory | None) -> None:
+    """Refuse a restored backup that would measure again what is already published."""
+    try:
+        sealed = ledger.sealed
+        newest = [] if directory is None else directory.timestamps()[-1:]
+        if newest and newest[0] >= sealed:
+            raise LedgerError(
+                f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
+                "published\n"
+                "It looks like an older copy of the ledger. Restore the newest copy; continuing "
+                "would spend the budget of those timestamps twice."
+            )
+    except BaseException:
+        ledger.close()
+        raise

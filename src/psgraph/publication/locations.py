@@ -32,7 +32,7 @@ _INSIDE = "."
 
 
 def ledger_of(directory: Path) -> Path:
-    """Return where the ledger of a release directory is, or would be begun.
+    """Return where the ledger of a release directory is, or would be started.
 
     >>> ledger_of(Path("run/releases")).as_posix()
     'run/releases.ledger/ledger.sqlite'
@@ -111,9 +111,9 @@ def releases_of(ledger: Path, name: str | None) -> Path | None:
     return _without_ending(directory)
 
 
-def same_place(begun: str | None, now: str | None) -> bool:
+def same_place(started: str | None, now: str | None) -> bool:
     """Whether two names stand for one place: a ledger may be moved from inside to beside."""
-    return begun == now or (begun, now) == (_INSIDE, _BESIDE)
+    return started == now or (started, now) == (_INSIDE, _BESIDE)
 
 
 def _beside(directory: Path) -> Path:

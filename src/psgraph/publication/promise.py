@@ -8,12 +8,20 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from psgraph.errors import InvalidArgument, exact_decimal
+from psgraph.errors import InvalidArgument, UnitMismatch, exact_decimal
 from psgraph.methods.base import Caveat, Method, find_method
+from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.terms import Terms
 
-__all__ = ["LARGE_EPSILON", "Promise", "refuse_without_promise"]
+__all__ = [
+    "LARGE_EPSILON",
+    "Promise",
+    "Spending",
+    "check_guarantee",
+    "check_unit",
+    "refuse_without_promise",
+]
 
 LARGE_EPSILON = 20
 """A window with more than this protects nothing worth the name: e^20 is 485 million."""
@@ -127,6 +135,25 @@ class Promise:
         }
 
 
+def check_unit(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
+    """Refuse a guarantee for a unit that the method does not support."""
+    if not isinstance(guarantee.unit, method.units):
+        known = ", ".join(f"{unit.__name__}(…)" for unit in method.units)
+        raise UnitMismatch(
+            f"method {method.name!r} cannot protect {guarantee.unit.text}\n"
+            f"Choose another method, or one of the units it supports: {known}."
+        )
+
+
+def check_guarantee(guarantee: WEventPrivacy) -> None:
+    """Refuse what is not a guarantee."""
+    if not isinstance(guarantee, WEventPrivacy):
+        raise InvalidArgument(
+            f"the guarantee is a WEventPrivacy, not {type(guarantee).__name__}\n"
+            "Give for example psgraph.WEventPrivacy(epsilon='1', window=5)."
+        )
+
+
 def refuse_without_promise(
     method: Method[Any, Any],
     guarantee: WEventPrivacy,
@@ -186,3 +213,69 @@ def _power_of_e(exponent: Fraction) -> str:
         if zeros <= digits < 15:
             return f"{10 ** (digits - zeros):.3g} {name}"
     return f"10^{digits:,.0f}" if digits < 1e9 else f"10^{digits:.3g}"
+
+
+@dataclass(frozen=True, repr=False)
+class Spending:
+    """Spent and available ε in the current window, exact.
+
+    Attributes
+    ----------
+    guarantee
+        The promise that limits it.
+    timestamps
+        How many timestamps are published.
+    spends
+        The spends of the current window (the last w timestamps), oldest first.
+    spent
+        Their sum.
+    remaining
+        What the next timestamp can spend at most. The oldest spend of a full window leaves the
+        window then, so this can be more than ε minus `spent`.
+
+    Examples
+    --------
+    >>> accountant = Accountant(WEventPrivacy("1", window=2))
+    >>> Spending.of(accountant)
+    Spending(nothing spent, 1 available for timestamp 0)
+    >>> accountant = accountant.record(Fraction(1, 4))
+    >>> Spending.of(accountant.record(Fraction(1, 2)))
+    Spending(0.75 of 1 spent in timestamps 0 to 1, 0.5 available for timestamp 2)
+    """
+
+    guarantee: WEventPrivacy
+    timestamps: int
+    spends: tuple[Fraction, ...]
+    spent: Fraction
+    remaining: Fraction
+
+    @classmethod
+    def of(cls, accountant: Accountant) -> Spending:
+        """Read an accountant."""
+        return cls(
+            guarantee=accountant.guarantee,
+            timestamps=accountant.timestamps,
+            spends=accountant.recent,
+            spent=accountant.window_spent,
+            remaining=accountant.remaining,
+        )
+
+    @property
+    def window(self) -> str:
+        """The timestamps of the current window in words."""
+        last = self.timestamps - 1
+        if not self.spends:
+            return "before the first timestamp"
+        first = self.timestamps - len(self.spends)
+        return f"timestamp {last}" if first == last else f"timestamps {first} to {last}"
+
+    def _repr_html_(self) -> str | None:
+        from psgraph.publication.cards import spending_card
+
+        return spending_card(self)
+
+    def __repr__(self) -> str:
+        spent, epsilon = exact_decimal(self.spent), exact_decimal(self.guarantee.epsilon)
+        so_far = f"{spent} of {epsilon} spent in {self.window}" if self.spends else "nothing spent"
+        available = f"{exact_decimal(self.remaining)} available for timestamp {self.timestamps}"
+        return f"Spending({so_far}, {available})"

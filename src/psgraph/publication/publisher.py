@@ -1,15 +1,17 @@
 """Measure → seal → synthesise over a stream, under a guarantee.
 
-Private edges are read in a method's `measure` and nowhere else. What it learned is sealed before
-anything is shown; the rest is made from sealed values and a sealed seed, and gives the same bytes
-whenever it is made.
+What a method learned is sealed before anything is shown; the rest is made from sealed values and a
+sealed seed, and gives the same bytes whenever it is made.
 """
 
 from __future__ import annotations
 
 import threading
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import count
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,29 +20,25 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder
-from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.graph import Snapshot
+from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
+from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.memory import memory_note
 from psgraph.methods.private import Previous
-from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
+from psgraph.publication import checks
 from psgraph.publication.certificate import Release
-from psgraph.publication.checking import (
-    as_timestamp,
-    check_arguments,
-    check_snapshot,
-    check_stream,
-    check_times,
-)
-from psgraph.publication.handing_back import HandingBack
-from psgraph.publication.history import Seal
-from psgraph.publication.locations import ledger_at
-from psgraph.publication.measuring import Measuring
-from psgraph.publication.opening import open_history, resumed
-from psgraph.publication.promise import refuse_without_promise
-from psgraph.publication.releases import ReleaseDirectory
-from psgraph.publication.spending import Spending
-from psgraph.publication.synthesis import Synthesis
+from psgraph.publication.history import OpenStream, open_stream, reopen_stream
+from psgraph.publication.measurement import Measuring, Seal, check_noise
+from psgraph.publication.promise import Spending, refuse_without_promise
+from psgraph.publication.releases import Releases, read_releases
+from psgraph.publication.synthesis import HandingBack, Synthesis
+from psgraph.streams.input import read_stream
+from psgraph.streams.overflow import Overflow
+from psgraph.streams.time_source import TimeSource, as_time_source
 
-__all__ = ["Publisher"]
+__all__ = ["Publisher", "publish"]
 
 
 class Publisher:
@@ -56,8 +54,8 @@ class Publisher:
     guarantee
         What is promised of all releases.
     ledger
-        The durable record of the stream. With it a publication survives crashes and restarts:
-        a timestamp that is already sealed is handed back instead of measured again.
+        The durable record of the stream: after a crash or a restart a timestamp that is sealed
+        is handed back instead of measured again.
     out
         The directory to write releases to. Its ledger is ``out.ledger/ledger.sqlite``, beside it,
         unless another is named.
@@ -66,17 +64,15 @@ class Publisher:
     noise
         ``"exact"`` for psgraph's own sampler, ``"opendp"`` to draw Laplace noise with OpenDP.
     not_private
-        Publish although the method, with its parameters, provides less than the guarantee.
-        Without it such a method is refused, unless a seed is given.
+        Publish although the method, with its parameters, provides less than the guarantee, which
+        is refused otherwise, unless a seed is given.
     large_epsilon
-        Publish although ε is above 20, which protects nothing. Without it such a guarantee is
-        refused, unless a seed is given.
+        The same for an ε above 20, which protects nothing.
     engine
         Where edge-sized work runs; the local machine unless given.
     progress
         Called by `publish_all` after every release with the number of snapshots published and
-        the number in the stream, which is None if that is unknown. If it raises an error, what
-        is published stays published.
+        the number in the stream, None if unknown. If it raises, what is published stays so.
 
     Examples
     --------
@@ -105,28 +101,40 @@ class Publisher:
         engine: Engine | None = None,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
-        check_arguments(method, guarantee, progress)
+        checks.check_arguments(method, guarantee, progress)
         refuse_without_promise(
             method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
         )
-        self.method, self.guarantee, self.seed, self.noise = method, guarantee, seed, noise
-        engine = engine or LocalEngine()
-        self._measuring = Measuring(method, engine, seed=seed, noise=noise)
-        self._progress = progress
-        self._cursor = 0
-        self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
-        self._grown: tuple[int, SyntheticGraph] | None = None  # for those that grow from a release
-        self._lock = threading.RLock()
-        self._directory = None if out is None else ReleaseDirectory(as_path(out, "out"))
-        self._history = open_history(
-            method,
-            guarantee,
-            ledger=None if ledger is None else as_path(ledger, "ledger"),
-            directory=self._directory,
-            seed=seed,
-            noise=noise,
+        check_noise(noise, seed)
+        self._start(
+            open_stream(
+                method,
+                guarantee,
+                ledger=None if ledger is None else as_path(ledger, "ledger"),
+                out=None if out is None else as_path(out, "out"),
+                seed=seed,
+                noise=noise,
+            ),
+            engine or LocalEngine(),
+            progress,
         )
+
+    def _start(
+        self,
+        opened: OpenStream,
+        engine: Engine,
+        progress: Callable[[int, int | None], object] | None = None,
+    ) -> None:
+        """Start where an opened stream stopped; finish a release that was interrupted."""
+        method, guarantee = opened.method, opened.guarantee
+        self.method, self.guarantee = method, guarantee
+        self.seed, self.noise = opened.seed, opened.noise
+        self._progress, self._cursor = progress, 0
+        self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
+        self._lock = threading.RLock()
+        self._directory, self._history = opened.directory, opened.history
         try:
+            self._measuring = Measuring(method, engine, seed=opened.seed, noise=opened.noise)
             self._accountant = self._history.accountant()
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
@@ -154,19 +162,21 @@ class Publisher:
     @classmethod
     def resume(
         cls,
-        ledger: str | Path,
+        ledger: str | Path | OpenStream,
         *,
         out: str | Path | None = None,
         replay: bool = False,
         engine: Engine | None = None,
     ) -> Self:
-        """Continue with a ledger where it stopped, under the terms it was begun with.
+        """Continue with a ledger where it stopped, under the terms it was started with.
 
-        `ledger` is its file, or the directory of its releases. `publish` then expects the first
-        snapshot that is not sealed yet. With `replay` it starts over at the first timestamp and
-        hands back what is sealed. The engine may be another one than before.
+        `ledger` is its file, the directory of its releases, or an open stream. `publish` then
+        expects the first snapshot that is not sealed yet. With `replay` it starts over at the
+        first timestamp and hands back what is sealed. The engine may differ from the original.
         """
-        publisher = cls(**resumed(ledger_at(ledger), out), engine=engine)
+        publisher = cls.__new__(cls)
+        opened = ledger if isinstance(ledger, OpenStream) else reopen_stream(ledger, out)
+        publisher._start(opened, engine or LocalEngine())
         if not replay:
             publisher._cursor = publisher._accountant.timestamps
         return publisher
@@ -203,8 +213,8 @@ class Publisher:
             return self._history.times()
 
     @property
-    def stated_times(self) -> str | None:
-        """Where the times of the stream come from, as stated when it was begun."""
+    def stated_times(self) -> TimeSource | None:
+        """Where the times of the stream come from, as stated last."""
         return self._stated_times
 
     @property
@@ -218,24 +228,21 @@ class Publisher:
         self,
         stream: Iterable[Snapshot],
         *,
-        times: str | None = None,
+        times: TimeSource | str | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
-        """Publish every snapshot of a stream, each when its release is asked for.
-
-        A snapshot is freed before the next one is read.
+        """Publish every snapshot of a stream, each on demand; it is freed before the next.
 
         Parameters
         ----------
-        stream
-            Snapshots in order.
         times
-            A few public words on where the times of the stream come from, for the certificates;
-            what a `psgraph.streams.Stream` states, unless given.
+            Where the times of the stream come from, for the certificates: a value, or a few
+            public words; what a `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
-        check_stream(stream)
+        checks.check_stream(stream)
+        checks.check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
         snapshots = iter(stream)
         for done in count(1):
@@ -251,12 +258,15 @@ class Publisher:
             yield release
 
     def publish(
-        self, snapshot: Snapshot, *, timestamp: int | None = None, times: str | None = None
+        self,
+        snapshot: Snapshot,
+        *,
+        timestamp: int | None = None,
+        times: TimeSource | str | None = None,
     ) -> Release:
         """Publish one snapshot.
 
-        The window is checked before anything is measured, and all that is granted to the
-        timestamp is booked, whether or not the method uses it.
+        The window is checked before anything is measured; all that is granted is booked.
 
         Parameters
         ----------
@@ -265,13 +275,14 @@ class Publisher:
             sealed is handed back if the data are the same, and refused otherwise. Nodes that
             joined the roster since are left out: they count from the next timestamp on.
         times
-            A few public words on where the times of the stream come from, for the certificate.
+            Where the times come from, as in `publish_all`.
         """
         with self._lock:
-            check_snapshot(snapshot, self._roster_kind)
-            check_times(times, self._stated_times)
+            checks.check_snapshot(snapshot, self.method, self._roster_kind)
+            source = as_time_source(times)
+            checks.check_times(source, self._stated_times)
             self._finish()
-            number = self._cursor if timestamp is None else as_timestamp(timestamp)
+            number = self._cursor if timestamp is None else checks.as_timestamp(timestamp)
             following = self._accountant.timestamps
             if not 0 <= number <= following:
                 raise OutOfOrder(
@@ -281,18 +292,18 @@ class Publisher:
             if number < following:
                 snapshot = self._history.as_sealed(number, snapshot)
                 release = self._earlier.release(number, snapshot)
-                self._keep_graph(release)
+                self._earlier.keep(release)
             else:
-                release = self._publish_next(snapshot, times)
+                release = self._publish_next(snapshot, source)
             self._cursor = number + 1
             if self.method.reads_previous():
                 self._latest = number, Previous.of(snapshot, release.certificate.charges)
             return release
 
-    def _publish_next(self, snapshot: Snapshot, times: str | None) -> Release:
+    def _publish_next(self, snapshot: Snapshot, times: TimeSource | None) -> Release:
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
-        self._graph_before(self._accountant.timestamps)  # if it is lost, nothing is measured
+        self._earlier.graph_before(self._accountant.timestamps)  # if lost, nothing is measured
         before, previous = self._latest or (-1, None)
         if before != self._accountant.timestamps - 1:
             previous = None
@@ -309,34 +320,81 @@ class Publisher:
         return self._release(self._unfinished)
 
     def _finish(self) -> None:
-        """Release a timestamp that was sealed but not released, because a run was interrupted."""
+        """Release a timestamp that was sealed before a run was interrupted."""
         if self._unfinished is not None:
             self._release(self._unfinished)
 
     def _release(self, seal: Seal) -> Release:
         """Make, write and record the release of the last sealed timestamp."""
         previous = self._history.previous_certificate(seal.timestamp)
-        before = self._graph_before(seal.timestamp)
+        before = self._earlier.graph_before(seal.timestamp)
         release = self._synthesis.release(seal, self._state, previous, before)
         with phase("seal"):
             self._history.record_release(seal.timestamp, release.certificate.digest)
             self._unfinished = None
-        self._keep_graph(release)
+        self._earlier.keep(release)
         return release
-
-    def _graph_before(self, timestamp: int) -> SyntheticGraph | None:
-        """The release before a timestamp, kept, read or made again, if the method grows from it."""
-        if timestamp == 0 or not self.method.grows_from_release:
-            return None
-        if self._grown is None or self._grown[0] != timestamp - 1:
-            self._grown = timestamp - 1, self._earlier.graph(timestamp - 1)
-        return self._grown[1]
-
-    def _keep_graph(self, release: Release) -> None:
-        if self.method.grows_from_release:
-            self._grown = release.timestamp, release.graph
 
 
 def _length(stream: Iterable[Snapshot]) -> int | None:
     """The number of snapshots, which is public, if it is known."""
     return len(stream) if isinstance(stream, Sized) else getattr(stream, "length", None)
+
+
+def publish(
+    source: str | PathLike[str] | Iterable[Any] | Any,
+    *,
+    epsilon: EpsilonLike,
+    window: int,
+    out: str | PathLike[str],
+    method: MethodLike = DEFAULT_METHOD,
+    seed: int | None = None,
+    not_private: bool = False,
+    large_epsilon: bool = False,
+    engine: Engine | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
+    **reading: Any,
+) -> Releases:
+    """Publish a stream to a directory and return its releases.
+
+    Calling it again costs nothing: what is sealed is handed back, and only new timestamps are
+    measured. Snapshots larger than memory are kept in scratch files. `Publisher` has more control.
+
+    Parameters
+    ----------
+    source
+        What `read_stream` takes: a path, a data frame, a list of graphs, a stream.
+    epsilon, window
+        The guarantee: over any `window` consecutive timestamps, all releases are private with ε.
+    method
+        A method object, a class or a name.
+    out, seed, not_private, large_epsilon, engine, progress
+        As in `Publisher`. All others are options of `read_stream`: ``roster``, ``every`` ….
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph.streams.demo import demo_stream
+    >>> stream = demo_stream(nodes=300, timestamps=2)
+    >>> releases = publish(stream, epsilon=1, window=2, out=tempfile.mkdtemp())
+    >>> releases, releases[1].certificate.window_spent <= 1
+    (Releases(2 timestamps), True)
+    """
+    guarantee, chosen = WEventPrivacy(epsilon, window), choose_method(method)
+    directory = as_path(out, "out")
+    with Overflow() as overflow:
+        stream = read_stream(source, store=overflow, **reading)
+        if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
+            warnings.warn(told, stacklevel=2)
+        with Publisher(
+            chosen,
+            guarantee,
+            out=directory,
+            seed=seed,
+            not_private=not_private,
+            large_epsilon=large_epsilon,
+            engine=engine,
+            progress=progress,
+        ) as publisher:
+            deque(publisher.publish_all(stream), maxlen=0)
+    return read_releases(directory)

@@ -1,277 +1,168 @@
-"""The directory that releases are published in. Each file is complete or absent.
-
-``NNNNNN.parquet`` is a graph, ``NNNNNN.json`` its certificate, and ``nodes/<sha256>.parquet`` a
-node list, shared by all releases whose certificates name it. A graph of many nodes is a directory
-``NNNNNN/`` of parts instead (`psgraph.publication.graph_files`).
-"""
+"""Reading releases back, for anyone who has the directory. Needs no ledger and no original."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from os import PathLike
 from pathlib import Path
+from typing import Any, overload
 
-from psgraph._runtime.durable import make_directory, write_all_whole
-from psgraph.errors import OutputError, PsgraphError, VerificationFailed
-from psgraph.publication.certificate import Certificate
-from psgraph.publication.encoding import EncodedGraph
-from psgraph.publication.graph_files import RESTORE, PublishedFile, parts_of, read_bytes
+import pyarrow as pa
 
-__all__ = ["ReleaseDirectory"]
+from psgraph._runtime.paths import as_path
+from psgraph.errors import DataError, VerificationFailed
+from psgraph.graph import Roster
+from psgraph.graph.formats.edges import edge_table
+from psgraph.graph.formats.node_lists import read_nodes
+from psgraph.publication.certificate import Certificate, Release
+from psgraph.publication.graph_files import (
+    read_graph,
+)
+from psgraph.publication.legacy import RosterSource, given_rosters, next_roster
+from psgraph.publication.release_directory import ReleaseDirectory
 
-NODES_NAME = "nodes"
-
-#: In a store. By name: what reads releases, as the public report does, imports no private edges.
-_STORE = "psgraph-store.json"
-_RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})(\.parquet|\.json)?", re.ASCII)
+__all__ = ["Releases", "read_releases"]
 
 
-class ReleaseDirectory:
-    """The files of a release directory.
+def read_releases(
+    directory: str | PathLike[str], *, roster: RosterSource | None = None
+) -> Releases:
+    """Read published releases; every file is checked against its certificate.
 
     Parameters
     ----------
-    path
-        Made with the first release if it does not exist. It must be empty, unless it holds the
-        releases and the ledger of the same run.
+    directory
+        Where the releases are, or a copy of it.
+    roster
+        Only for releases of version 0.1.0, which are published without their node lists: a
+        roster for all of them, or one for each, for example the stream they were made from.
+
+    Returns
+    -------
+    Releases
+        A sequence of `Release`. Certificates are read at once, graphs when they are asked for.
+
+    Raises
+    ------
+    DataError
+        If there is no release, or the nodes are not known.
+    VerificationFailed
+        If a file was changed or is missing; for a graph when it is asked for.
+
+    Examples
+    --------
+    >>> import tempfile, psgraph as pg
+    >>> guarantee = pg.WEventPrivacy("1", window=2)
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     with pg.Publisher(pg.PSGraph(), guarantee, out=out) as publisher:
+    ...         _ = publisher.publish(pg.demo_stream(nodes=300, timestamps=1)[0])
+    ...     releases = read_releases(out)
+    ...     len(releases), releases[0].graph.roster
+    (1, Roster(300 nodes))
+    """
+    return Releases(ReleaseDirectory(as_path(directory, "the directory of the releases")), roster)
+
+
+class Releases(Sequence[Release]):
+    """The releases of a directory, in order, one in memory at a time.
+
+    Attributes
+    ----------
+    certificates
+        Of all releases.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, directory: ReleaseDirectory, roster: RosterSource | None = None) -> None:
+        self._directory, self._roster = directory, roster
+        self._nodes: tuple[str, Roster] | None = None
+        self.certificates = _certificates(directory)
 
-    def graph_path(self, timestamp: int) -> Path:
-        return self.path / f"{timestamp:06d}.parquet"
+    def __len__(self) -> int:
+        return len(self.certificates)
 
-    def parts_path(self, timestamp: int) -> Path:
-        return self.path / f"{timestamp:06d}"
+    def __repr__(self) -> str:
+        number = len(self)
+        return f"Releases({number} timestamp{'' if number == 1 else 's'})"
 
-    def _graph_places(self, timestamp: int) -> tuple[Path, Path]:
-        """Where a graph may be: in a file, or in a directory of parts."""
-        return self.graph_path(timestamp), self.parts_path(timestamp)
+    def _repr_html_(self) -> str | None:
+        from psgraph.publication.cards import releases_card
 
-    def certificate_path(self, timestamp: int) -> Path:
-        return self.path / f"{timestamp:06d}.json"
+        return releases_card(self)
 
-    def nodes_path(self, sha256: str) -> Path:
-        return self.path / NODES_NAME / f"{sha256}.parquet"
+    @overload
+    def __getitem__(self, index: int) -> Release: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Release]: ...
+    def __getitem__(self, index: int | slice) -> Release | list[Release]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        certificate = self.certificates[index]
+        return self._read(certificate, given_rosters(self._roster, certificate.timestamp))
 
-    # ---- writing ----
+    def __iter__(self) -> Iterator[Release]:
+        rosters = given_rosters(self._roster, 0)
+        for certificate in self.certificates:
+            yield self._read(certificate, rosters)
 
-    def check_usable(self, *, ledger: Path) -> None:
-        """Refuse a directory that holds something else, before anything is measured.
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._directory.path
 
-        If its `ledger` exists, the content of the directory is checked with that.
-        """
-        try:
-            if self.path.exists() and not self.path.is_dir():
-                raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
-            # A run that was interrupted at its start leaves its ledger's lock, and hidden files.
-            taken = self.path.is_dir() and any(
-                entry.suffix != ".lock" and not entry.name.startswith(".")
-                for entry in self.path.iterdir()
+    def roster(self, timestamp: int) -> Roster | None:
+        """The published node list of a timestamp; None if it has none, or is not published."""
+        if timestamp >= len(self) or self.certificates[timestamp].nodes_sha256 is None:
+            return None
+        return self._roster_of(self.certificates[timestamp], iter(()))
+
+    def edges(self, timestamp: int) -> Any:
+        """The edges of a release as an Arrow table of ids ``u``, ``v``. Needs no roster."""
+        return pa.concat_tables(self.edge_tables(timestamp))
+
+    def edge_tables(self, timestamp: int) -> Iterator[Any]:
+        """The same edges, file by file: a graph of many nodes is published in parts."""
+        for file in self._directory.graph(self.certificates[timestamp]):
+            yield edge_table(file.read(), file.path)
+
+    def _read(self, certificate: Certificate, rosters: Iterator[Roster]) -> Release:
+        roster = self._roster_of(certificate, rosters)
+        graph = read_graph(self._directory.graph(certificate), certificate, roster)
+        if len(roster) != certificate.nodes:
+            raise DataError(
+                f"timestamp {certificate.timestamp} has {certificate.nodes} nodes and its roster "
+                f"{len(roster)}\nGive the roster of the stream that the releases were made from."
             )
-            begun = ledger.exists()  # after listing: another process may begin it right now
-            parent = self.path
-            while not parent.exists():
-                parent = parent.parent
-            writable = os.access(parent, os.W_OK)
-        except OutputError:
-            raise
-        except OSError as error:
-            raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
-        except ValueError:
-            raise OutputError("the path of the output can't be used\nCheck it.") from None
-        if taken and not begun:
-            raise OutputError(
-                f"the output directory {self.path} is not empty and its ledger is not there: "
-                f"there is no {ledger}\n"
-                "Publishing the same data twice spends the budget twice. Name the ledger of these "
-                "releases, choose another directory, or remove this one if its releases were "
-                "never shown to anyone."
-            )
-        if not writable:
-            raise OutputError(f"{parent} is not writable\nChoose another directory for --out.")
+        return Release(graph, certificate)
 
-    def refuse_unsealed(self, sealed: int) -> None:
-        """Refuse to measure a timestamp of which a file is already there."""
-        for path in (*self._graph_places(sealed), self.certificate_path(sealed)):
-            if path.exists():
-                raise VerificationFailed(
-                    f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
-                    "Another ledger, or a newer copy of this one, made it: continue with that. "
-                    "Nothing was measured."
-                )
-
-    def write(self, graph: EncodedGraph, nodes: memoryview, certificate: Certificate) -> None:
-        """Write node list, graph and certificate, in this order. Existing files must be equal."""
-        assert certificate.nodes_sha256 is not None
-        assert certificate.graph_sha256 == graph.sha256
-        nodes_path = self.nodes_path(certificate.nodes_sha256)
-        make_directory(nodes_path.parent)
-        files: list[tuple[Path, memoryview | Path]] = []
-        if not nodes_path.exists():  # named by its content
-            files.append((nodes_path, nodes))
-        if not self._holds_graph(certificate):
-            assert graph.content is not None
-            one, parts = self._graph_places(certificate.timestamp)
-            files.append((one if graph.part_nodes is None else parts, graph.content))
-        text = certificate.to_json().encode()
-        path = self.certificate_path(certificate.timestamp)
-        if not path.exists():
-            files.append((path, memoryview(text)))
-        elif read_bytes(path) != text:
-            raise self._in_the_way(path, certificate)
-        write_all_whole(files)
-
-    def _holds_graph(self, certificate: Certificate) -> bool:
-        """Whether a graph is there already; refuse another one, which may have been seen."""
-        for path in self._graph_places(certificate.timestamp):
-            if path.exists():
-                try:
-                    self.check_graph(certificate)
-                except VerificationFailed:
-                    raise self._in_the_way(path, certificate) from None
-                return True
-        return False
-
-    def _in_the_way(self, path: Path, certificate: Certificate) -> VerificationFailed:
-        return VerificationFailed(
-            f"{path} is already there and holds something else\n{self._remedy(certificate)}"
-        )
-
-    def _remedy(self, certificate: Certificate) -> str:
-        """What to do about a file that is in the way of a release."""
-        try:
-            there = self.certificate(certificate.timestamp)
-        except PsgraphError:
-            there = None
-        if there is not None and certificate.is_another_draw(there):
-            return (
-                "It is another draw of the same timestamp, made by another ledger or a copy of "
-                "this one. Never remove it: whoever saw it must not see this draw as well. Find "
-                "the ledger that made it, and continue with that one only."
-            )
-        return (
-            "It was changed, or was written with other versions of the libraries. Remove it and "
-            "publish again only if no other ledger, and no copy of this one, ever published to "
-            "this directory; otherwise it may be another draw, which must stay."
-        )
-
-    # ---- reading ----
-
-    def refuse_store(self) -> None:
-        """Refuse a store of prepared input, whose directories have names like those of graphs."""
-        if (self.path / _STORE).exists():
-            raise VerificationFailed(
-                f"{self.path} is a store that psgraph prepare wrote: private edges, not releases\n"
-                "Give the directory of the releases."
-            )
-
-    def has(self, timestamp: int) -> bool:
-        """Whether graph and certificate of a timestamp are there."""
-        return self.certificate_path(timestamp).exists() and any(
-            path.exists() for path in self._graph_places(timestamp)
-        )
-
-    def certificate(self, timestamp: int) -> Certificate:
-        """Read the certificate of a timestamp; refuse one that was changed."""
-        path = self.certificate_path(timestamp)
-        try:
-            certificate = Certificate.from_json(read_bytes(path))
-        except VerificationFailed as error:
-            if not path.exists():
-                raise
-            raise VerificationFailed(
-                f"{path} was changed after it was published\n{RESTORE}"
-            ) from error
-        if certificate.timestamp != timestamp:
-            raise VerificationFailed(f"{path} is the certificate of another timestamp")
-        return certificate
-
-    def graph(self, certificate: Certificate) -> tuple[PublishedFile, ...]:
-        """The files of a graph, in order. Each is checked when it is read.
-
-        Parts are checked here already, together: the certificate states one digest of all.
-        """
-        one, parts = self._graph_places(certificate.timestamp)
-        other = parts if certificate.graph_parts is None else one
-        if other.exists():
-            raise VerificationFailed(
-                f"{other} is not the graph its certificate states, which is beside it\n"
-                "Find out who put it there, and move it away."
-            )
-        if certificate.graph_parts is None:
-            return (PublishedFile(one, certificate.graph_sha256),)
-        return parts_of(parts, certificate.graph_parts, certificate.graph_sha256)
-
-    def check_graph(self, certificate: Certificate) -> None:
-        """Refuse a graph of which a file was changed, removed or added."""
-        files = self.graph(certificate)
-        if certificate.graph_parts is None:
-            files[0].read()
-
-    def nodes(self, certificate: Certificate) -> bytes | None:
-        """Read the node list a certificate names; refuse one that was changed.
-
-        None for releases of version 0.1.0, which wrote no node lists.
-        """
+    def _roster_of(self, certificate: Certificate, rosters: Iterator[Roster]) -> Roster:
+        """The published node list; without one, the next roster that was given."""
         digest = certificate.nodes_sha256
-        return None if digest is None else PublishedFile(self.nodes_path(digest), digest).read()
+        if digest is None:
+            return next_roster(
+                self._roster, rosters, timestamp=certificate.timestamp, releases=len(self)
+            )
+        if self._nodes is None or self._nodes[0] != digest:
+            content = self._directory.nodes(certificate)
+            assert content is not None
+            self._nodes = digest, read_nodes(content, self._directory.nodes_path(digest))
+        return self._nodes[1]
 
-    def timestamps(self) -> list[int]:
-        """The timestamps of which at least one file is there, in order."""
-        try:
-            with os.scandir(self.path) as entries:  # there may be many, and only names matter
-                names = [entry.name for entry in entries]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as error:
-            raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
-        return sorted({int(name.partition(".")[0]) for name in names if _RELEASE.fullmatch(name)})
 
-    def certificates(
-        self, problems: list[str], *, finished: int | None = None, files: bool = True
-    ) -> Iterator[Certificate]:
-        """Read the certificates in order; add what is wrong with them to `problems`.
-
-        Parameters
-        ----------
-        finished
-            If it is known how many timestamps are finished, the next one may be incomplete.
-        files
-            Whether to check the graphs and node lists too.
-        """
-        before: Certificate | None = None
-        checked: set[str] = set()
-        for expected, timestamp in enumerate(self.timestamps()):
-            if timestamp != expected:
-                problems.append(f"timestamp {expected} is missing")
-                return
-            if finished is not None and timestamp >= finished and not self.has(timestamp):
-                return
-            try:
-                certificate = self.certificate(timestamp)
-            except PsgraphError as error:
-                problems.append(str(error).splitlines()[0])
-                before = None
-                continue
-            if files:
-                self._check_files(certificate, checked, problems)
-            known = before is not None or timestamp == 0
-            if known and certificate.previous != (before.digest if before else None):
-                problems.append(f"timestamp {timestamp}: the certificate before it is another one")
-            before = certificate
-            yield certificate
-
-    def _check_files(
-        self, certificate: Certificate, checked: set[str], problems: list[str]
-    ) -> None:
-        """Check a graph, and its node list unless that was checked before."""
-        try:
-            self.check_graph(certificate)
-            if certificate.nodes_sha256 not in checked:
-                self.nodes(certificate)
-                checked.add(certificate.nodes_sha256 or "")
-        except PsgraphError as error:
-            problems.append(str(error).splitlines()[0])
+def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
+    """Read all certificates; a last graph without one is still being published."""
+    if not directory.path.is_dir():
+        raise DataError(f"{directory.path} is not a directory\nGive the directory of the releases.")
+    directory.refuse_store()
+    timestamps = directory.timestamps()
+    if not timestamps:
+        raise DataError(f"{directory.path} holds no releases (000000.parquet, 000000.json, …)")
+    problems: list[str] = []
+    finished = len(timestamps) - 1
+    certificates = tuple(directory.certificates(problems, finished=finished, files=False))
+    if problems or not certificates:
+        raise VerificationFailed(
+            f"the releases in {directory.path} can't be relied on: "
+            f"{problems[0] if problems else 'there is no certificate'}\n"
+            "psgraph verify lists everything that is wrong."
+        )
+    return certificates

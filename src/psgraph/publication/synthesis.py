@@ -6,22 +6,24 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from psgraph._runtime.timing import phase
+from psgraph._version import __version__
 from psgraph.engines.base import Engine
-from psgraph.errors import MethodError
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.errors import LedgerError, MethodError, VerificationFailed
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.formats.node_lists import nodes_bytes
 from psgraph.methods.base import Method
+from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
-from psgraph.publication.encoding import encoded
-from psgraph.publication.history import Seal
+from psgraph.publication.graph_files import encoded, read_graph
+from psgraph.publication.history import History
+from psgraph.publication.legacy import roster_statement
+from psgraph.publication.measurement import Seal
 from psgraph.publication.promise import Promise
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 
-__all__ = ["Synthesis"]
+__all__ = ["HandingBack", "Synthesis"]
 
 
 class Synthesis:
@@ -75,8 +77,7 @@ class Synthesis:
         check
             Called with the certificate before anything is shown; refuses one by an error.
         """
-        rng = np.random.Generator(np.random.PCG64(seal.seed))
-        graph = self._method.synthesise(state, before, rng, self._engine)
+        graph = draw_graph(self._method, state, before, seal.seed, self._engine)
         if graph.roster.digest != seal.roster:
             raise MethodError(f"method {self._method.name!r} changed the roster")
         if not self._encode:
@@ -122,7 +123,7 @@ class Synthesis:
             method=method.name,
             version=seal.version,
             parameters=method.parameters(),
-            roster=roster.statement if seal.noise else roster.statement_0_1,
+            roster=roster_statement(roster, seal.noise),
             nodes=len(roster),
             edges=graph.edge_count,
             private=Promise(self._guarantee, caveat, seeded=not self._private).private,
@@ -130,7 +131,7 @@ class Synthesis:
             caveat=caveat,
             previous=previous,
             noise=seal.noise,
-            times=seal.times,
+            times=None if seal.times is None else str(seal.times),
             **digests,
         )
 
@@ -140,3 +141,126 @@ class Synthesis:
             content = nodes_bytes(roster)
             self._nodes = roster, content, hashlib.sha256(content).hexdigest()
         return self._nodes[1:]
+
+
+class HandingBack:
+    """Hands back what is sealed, without measuring or spending anything."""
+
+    def __init__(
+        self,
+        method: Method[Any, Any],
+        history: History,
+        directory: ReleaseDirectory | None,
+        synthesis: Synthesis,
+    ) -> None:
+        self._method, self._history = method, history
+        self._directory, self._synthesis = directory, synthesis
+        # Old states are rebuilt in order: (number of timestamps done, state).
+        self._rebuilt: tuple[int, Any] = (0, None)
+        # The last graph that was handed back or released, for a method that grows from it.
+        self._kept: tuple[int, SyntheticGraph] | None = None
+
+    def release(self, timestamp: int, snapshot: Snapshot) -> Release:
+        """The release of a sealed timestamp, given the snapshot as it was sealed."""
+        if self._directory is not None and self._directory.has(timestamp):
+            release = self._read(self._directory, timestamp, snapshot.roster)
+            if self._node_list_is_there(self._directory, release.certificate):
+                return release
+        return self._make_again(timestamp)
+
+    def graph_before(self, timestamp: int) -> SyntheticGraph | None:
+        """The release before a timestamp, if the method grows from it.
+
+        It was kept, is read from its files, or is made again if they are lost.
+
+        Privacy: a release, or a function of sealed values. Reads no private edge.
+        """
+        if timestamp == 0 or not self._method.grows_from_release:
+            return None
+        before = timestamp - 1
+        graph = self._known_graph(before) or self._make_again(before).graph
+        self._kept = before, graph
+        return graph
+
+    def keep(self, release: Release) -> None:
+        """Keep the graph of a release, if the method grows from it."""
+        if self._method.grows_from_release:
+            self._kept = release.timestamp, release.graph
+
+    def _known_graph(self, timestamp: int) -> SyntheticGraph | None:
+        if self._kept is not None and self._kept[0] == timestamp:
+            return self._kept[1]
+        if self._directory is None or not self._directory.has(timestamp):
+            return None
+        roster = self._history.roster(self._history.seal_of(timestamp).roster)
+        if roster is None:
+            raise LedgerError(f"the roster of timestamp {timestamp} is missing in the ledger")
+        return self._read(self._directory, timestamp, roster).graph
+
+    def _read(self, directory: ReleaseDirectory, timestamp: int, roster: Roster) -> Release:
+        certificate = directory.certificate(timestamp)
+        files = directory.graph(certificate)
+        self._check(certificate)
+        return Release(read_graph(files, certificate, roster), certificate)
+
+    @staticmethod
+    def _node_list_is_there(directory: ReleaseDirectory, certificate: Certificate) -> bool:
+        digest = certificate.nodes_sha256
+        return digest is None or directory.nodes_path(digest).exists()
+
+    def _make_again(self, timestamp: int) -> Release:
+        """Synthesise a release again; write it if it came out as it was.
+
+        If the method grows from the release before, a chain of lost ones is made again in order,
+        from the last one that is still there or from the start.
+        """
+        if not self._method.grows_from_release:
+            return self._remake(timestamp, None)
+        first, before = timestamp, None
+        while first > 0:
+            before = self._known_graph(first - 1)
+            if before is not None:
+                break
+            first -= 1
+        for lost in range(first, timestamp + 1):
+            release = self._remake(lost, before)
+            before = release.graph
+            self._kept = lost, before
+        return release
+
+    def _remake(self, timestamp: int, before: SyntheticGraph | None) -> Release:
+        seal = self._history.seal_of(timestamp)
+        previous = self._history.previous_certificate(timestamp)
+        state = self._state_after(timestamp)
+        return self._synthesis.release(seal, state, previous, before, self._check_made_again)
+
+    def _check_made_again(self, certificate: Certificate) -> None:
+        known = certificate.digest == self._history.certificate_of(certificate.timestamp)
+        if not known and certificate.version != __version__:
+            raise VerificationFailed(
+                f"files of timestamp {certificate.timestamp} are missing, and this version of "
+                f"psgraph ({__version__}) would make others than version {certificate.version}, "
+                "which published it\nRestore them from a backup, or let that version make them "
+                "again. Nothing was measured."
+            )
+        self._check(certificate)
+
+    def _check(self, certificate: Certificate) -> None:
+        if certificate.digest != self._history.certificate_of(certificate.timestamp):
+            raise VerificationFailed(
+                f"the release of timestamp {certificate.timestamp} is not the one in the ledger\n"
+                "Its files or the ledger were changed, or the installed versions of psgraph and "
+                "its libraries write other bytes than those it was made with. psgraph verify "
+                "tells which."
+            )
+
+    def _state_after(self, timestamp: int) -> Any:
+        """The state after a sealed timestamp, from the stored measurements up to it."""
+        done, state = self._rebuilt
+        if done > timestamp + 1:
+            done, state = 0, None
+        for earlier in range(done, timestamp + 1):
+            measurement = self._history.measurement_of(earlier, self._method.records)
+            state = self._method.update(state, measurement)
+        self._rebuilt = (timestamp + 1, state)
+        return state

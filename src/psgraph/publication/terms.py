@@ -8,6 +8,7 @@ from typing import Any
 
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.unit import Edge
+from psgraph.publication.legacy import terms_as_written_now
 from psgraph.publication.locations import same_place
 
 __all__ = ["Terms"]
@@ -54,9 +55,7 @@ class Terms:
             stored = json.loads(content)
             if _canonical(stored) != content:
                 raise ValueError("not terms")
-            if "law" in stored:  # version 0.1.0
-                stored = {**stored, "distribution_version": stored["law"], "noise": None}
-                del stored["law"]
+            stored = terms_as_written_now(stored)
             guarantee = WEventPrivacy.from_dict(stored)
             values = {name: stored[name] for name in stored.keys() - guarantee.to_dict().keys()}
             terms = cls(guarantee=guarantee, **values)

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,22 +32,21 @@ from psgraph.errors import (
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import stem
 from psgraph.publication.certificate import Release
-from psgraph.publication.file_order import MISSING, FileOrder
 from psgraph.publication.publisher import Publisher
-from psgraph.streams.directories import FILE_TIMES, file_snapshots, is_table, name_order
+from psgraph.streams.directories import file_snapshots, is_table, name_order
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.overflow import Overflow
-from psgraph.streams.reading import Reading
-from psgraph.streams.sequences import FileSequence
-from psgraph.streams.statements import stated_period
-from psgraph.streams.times import Period
+from psgraph.streams.periods import Period
+from psgraph.streams.rows import Reading
+from psgraph.streams.sequences import FileSequence, step_of_names
+from psgraph.streams.time_source import TimeSource
+
+__all__ = ["MISSING", "Arrival", "FileOrder", "Inbox", "Waiting", "watch"]
 
 try:
     import watchfiles
 except ImportError:  # said before a ledger is created
     raise MissingExtra("watchfiles", "watch") from None
-
-__all__ = ["Arrival", "Inbox", "Waiting", "watch"]
 
 
 LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
@@ -158,7 +158,7 @@ def watch(
     close_last: bool = False,
     reading: Reading | None = None,
     ids: str = "auto",
-    unknown_nodes_to: str | Path | None = None,
+    unknown_nodes_to: str | PathLike[str] | None = None,
 ) -> Iterator[Arrival | Waiting]:
     """Publish the files of a directory as they arrive.
 
@@ -219,15 +219,12 @@ def watch(
             "releases would be written into the inbox and published again\n"
             "Choose another directory for one of them."
         )
-    period = (
-        Period.parse(every, timezone)
-        if every is not None
-        else stated_period(publisher.stated_times)
-    )
-    if stated_period(publisher.stated_times) is None:
+    stated = None if publisher.stated_times is None else publisher.stated_times.period
+    period = stated if every is None else Period.parse(every, timezone)
+    if stated is None:
         FileSequence(period).check([*published])
     order = FileOrder(FileSequence(period), missing, {*skip}, close_last=close_last)
-    times = FILE_TIMES if period is None else f"{FILE_TIMES}, every {_text(period)}"
+    times = TimeSource("files", period=period)
     queue: deque[Path] = deque()
     snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading or Reading())
     changes = watchfiles.watch(
@@ -283,10 +280,6 @@ def _empty(nodes: Nodes, name: str) -> Snapshot:
     return nodes.gather(name, (pa.int64(), pa.int64())).snapshot()
 
 
-def _text(period: Period) -> str:
-    return str(period) if period.zone is None else f"{period} in {period.zone.name}"
-
-
 def _pause(changes: Iterator[object], stop: threading.Event) -> None:
     """Wait until something changes in the inbox, or for a while where that can't be watched."""
     try:
@@ -308,7 +301,7 @@ def _published(publisher: Publisher) -> dict[str, int]:
         if name is None:
             raise LedgerError(
                 f"the timestamps in {publisher.ledger} have no names\n"
-                "So it can't be told which files are already published. Begin a new ledger."
+                "So it can't be told which files are already published. Start a new ledger."
             )
         published[name] = timestamp
     return published
@@ -325,3 +318,42 @@ def _refuse_late(file: Path, published: dict[str, int]) -> None:
             f"{file.name} comes, by its name, before {latest!r}, which is already published\n"
             "Nothing was measured. Remove the file, or give it a name that sorts later."
         )
+
+
+#: What to do about a missing file; see `psgraph.publication.watching.watch`.
+MISSING = ("wait", "empty", "skip")
+
+
+class FileOrder:
+    """Decides whether a file can be published, or what it waits for."""
+
+    def __init__(
+        self, sequence: FileSequence, missing: str, skip: set[str], *, close_last: bool
+    ) -> None:
+        self._sequence, self._missing, self._skip = sequence, missing, skip
+        self._close_last = close_last
+        self._announced: set[tuple[Path, tuple[str, ...]]] = set()
+        self.waiting: tuple[str, ...] = ()
+
+    def before(self, file: Path, published: dict[str, int]) -> list[str] | None:
+        """Return the names to publish as empty snapshots first; None if the file has to wait."""
+        self.waiting = ()
+        if not self._close_last and not self._sequence.over(stem(file)):
+            return None
+        if self._missing == "skip":
+            known = self._sequence.every or step_of_names(published)
+            if known is not None:
+                FileSequence(known).missing([*published], stem(file))  # refuses a shorter step
+            return []
+        absent = self._sequence.missing([*published], stem(file))
+        left = [name for name in absent if name not in self._skip]
+        if left and self._missing == "wait":
+            self.waiting = tuple(left)
+            return None
+        return left
+
+    def announce(self, file: Path) -> bool:
+        """Whether it was not said yet what a file waits for."""
+        said = (file, self.waiting) in self._announced
+        self._announced.add((file, self.waiting))
+        return not said

@@ -13,7 +13,7 @@ from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
 from psgraph.publication.locations import releases_at
 from psgraph.publication.promise import Promise
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 from psgraph.publication.verification import Verification, verify
 from psgraph.trust.expected import TRUST_SECONDS, expected_within
 

@@ -19,7 +19,7 @@ from psgraph._version import __version__
 from psgraph.errors import DataError
 from psgraph.graph import parts
 from psgraph.pictures.style import COLOURS, method_look
-from psgraph.publication.reading import Releases, read_releases
+from psgraph.publication.releases import Releases, read_releases
 from psgraph.reports.page import Page
 from psgraph.reports.sections import (
     add_spend,

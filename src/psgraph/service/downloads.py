@@ -19,8 +19,8 @@ from psgraph.errors import VerificationFailed
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export import csv_chunks, graphml_lines
 from psgraph.publication.graph_files import PublishedFile
-from psgraph.publication.reading import Releases
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import Releases
 from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.metrics.comparison import compare
 from psgraph.publication.certificate import Release
-from psgraph.publication.reading import Releases
+from psgraph.publication.releases import Releases
 from psgraph.service.audit_log import LogName
 from psgraph.service.exports import DRAWING, SANDBOX
 from psgraph.service.permissions import Identity

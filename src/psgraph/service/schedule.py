@@ -12,8 +12,9 @@ import numpy as np
 
 from psgraph.errors import InvalidArgument
 from psgraph.service import clock
-from psgraph.streams.spans import Span
-from psgraph.streams.times import Period, instant
+from psgraph.streams.periods import Period
+from psgraph.streams.time_source import TimeSource
+from psgraph.streams.times import instant
 
 __all__ = ["Schedule"]
 
@@ -84,9 +85,9 @@ class Schedule:
         return int(self.period.numbers(self.period.scale(moment, zoned=True))[0]) - self.first
 
     @property
-    def statement(self) -> str:
+    def times(self) -> TimeSource:
         """Where the times of the stream come from, for certificates."""
-        return Span(self.period, start=0, until=1).statement()
+        return TimeSource("periods", period=self.period, start_declared=True, until_declared=True)
 
 
 def _beyond(timestamp: int) -> InvalidArgument:

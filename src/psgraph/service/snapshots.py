@@ -26,8 +26,8 @@ from psgraph.service.schemas import Accepted
 from psgraph.service.uploads import Upload, unreadable
 from psgraph.streams.directories import file_snapshots
 from psgraph.streams.events import event_stream
-from psgraph.streams.reading import Reading
-from psgraph.streams.spans import Span
+from psgraph.streams.periods import Span
+from psgraph.streams.rows import Reading
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service

@@ -41,12 +41,12 @@ from psgraph.service.problems import Refusal
 from psgraph.service.rosters import StoredRoster
 from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import NewStream
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["RELEASES", "Stream", "Streams", "build_method"]
 
 RELEASES = "releases"
 _PERIODS_AHEAD = 100  # the calendar must reach this far
-_NAMED = "one per file, by the name declared with each snapshot"
 
 
 class Stream:
@@ -116,11 +116,11 @@ class Stream:
         )
 
     @property
-    def statement(self) -> str | None:
+    def times(self) -> TimeSource | None:
         """Where its times come from; None for an adopted stream, whose ledger states it."""
         if self.schedule is not None:
-            return self.schedule.statement
-        return None if self.adopted else _NAMED
+            return self.schedule.times
+        return None if self.adopted else TimeSource("files", uploaded=True)
 
 
 class Streams:

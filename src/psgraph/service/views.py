@@ -12,7 +12,7 @@ from psgraph.errors import PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export import FORMATS
-from psgraph.publication.spending import Spending
+from psgraph.publication.promise import Spending
 from psgraph.publication.verification import verify
 from psgraph.service import clock
 from psgraph.service.permissions import Identity
@@ -26,7 +26,6 @@ from psgraph.service.schemas import (
     TimestampView,
     VerificationView,
 )
-from psgraph.streams.statements import window_in_time
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -163,7 +162,9 @@ def budget_of(stream: Stream) -> Budget:
     times = [each.time for each in certificates]
     return Budget(
         **_promised(stream),
-        window_in_time=window_in_time(stream.guarantee.window, stream.statement, times),
+        window_in_time=None
+        if stream.times is None
+        else stream.times.window(stream.guarantee.window, times),
         timestamps=len(certificates),
         spent=exact_decimal(spending.spent),
         left=exact_decimal(stream.guarantee.epsilon - spending.spent),

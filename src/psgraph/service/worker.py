@@ -170,7 +170,7 @@ class Publishers:
             return False
         stream.measuring = timestamp
         try:
-            publisher.publish(snapshot, timestamp=timestamp, times=stream.statement)
+            publisher.publish(snapshot, timestamp=timestamp, times=stream.times)
         except BudgetExceeded as error:
             self._records.refuse(stream, timestamp, snapshot.time, error)
             if stream.schedule is not None:
@@ -241,7 +241,7 @@ class Publishers:
         """
         snapshot = _stored(stream, entry)
         try:
-            publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.statement)
+            publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.times)
         except (ReplayConflict, RosterChanged):
             elsewhere = replace(entry, mark=None)
             self._records.clear(stream, elsewhere, outcome="published elsewhere")

@@ -1,10 +1,9 @@
-"""A made-up stream to try things on: no download, no real person's data.
+"""A synthetic stream for examples: no download, no real person's data.
 
-A firm's message graph, month by month. People sit in departments of different sizes; a few write
-to everyone, most to a handful. Every month some ties end, more begin, and a few people join. About
-two thirds through, two departments are merged and their people get to know each other at once:
-a jump in the number of edges that is larger than the number of nodes, which is what makes PSGraph
-look for communities again.
+The messages of a fictional company, month by month. Its departments have different sizes; a few
+people write to everyone, most to a handful. Every month some ties end, more start, and a few people
+join. After two thirds of the months two departments merge: the number of edges jumps by more than
+the number of nodes, which makes PSGraph search for communities again.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _INSIDE = 0.75
 #: puts the hubs well above the noise of a small budget and makes the graph clearly disassortative:
 #: near zero the relative error of the assortativity would say nothing.
 _TAIL, _LARGEST = 1.0, 300.0
-#: Every month this share of ties ends, and this share (of those before) begins.
-_ENDED, _BEGUN = 0.04, 0.05
+#: Every month this share of ties ends, and this share (of those before) is new.
+_ENDED, _NEW = 0.04, 0.05
 _JOINED = 0.004
 #: Edges that the merger adds, per node: the jump has to clear the threshold of one per node with
 #: room for the noise on the edge counts.
@@ -38,7 +37,7 @@ _FEWEST_NODES = 300
 
 
 def demo_stream(*, nodes: int = 1_600, timestamps: int = 12, seed: int = 7) -> list[Snapshot]:
-    """A synthetic stream with communities, hubs, churn, growth and one abrupt change.
+    """Return a synthetic stream with communities, hubs, churn, growth and one abrupt change.
 
     Parameters
     ----------
@@ -74,9 +73,9 @@ def demo_stream(*, nodes: int = 1_600, timestamps: int = 12, seed: int = 7) -> l
         if timestamp == 0:
             keys = graph.extend(keys, round(_MEAN_DEGREE * size / 2), inside=_INSIDE)
         else:
-            begun = round(_BEGUN * keys.size)
+            new = round(_NEW * keys.size)
             keys = keys[rng.random(keys.size) >= _ENDED]
-            keys = graph.extend(keys, begun, inside=_INSIDE)
+            keys = graph.extend(keys, new, inside=_INSIDE)
         if timestamp and timestamp == 2 * timestamps // 3:
             departments[departments == _GIVEN_UP] = _MERGED
             merged = np.where(departments[:size] == _MERGED, weights[:size], 0)

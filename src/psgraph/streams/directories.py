@@ -19,21 +19,18 @@ from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
 from psgraph.graph.formats.text import TextFile
 from psgraph.streams.nodes import Nodes
-from psgraph.streams.reading import Reading
+from psgraph.streams.rows import Reading
 from psgraph.streams.sequences import FileSequence, step_of_names
 from psgraph.streams.stream import Stream
+from psgraph.streams.time_source import TimeSource
 
 __all__ = [
-    "FILE_TIMES",
     "directory_stream",
     "file_snapshots",
     "glob_stream",
     "is_table",
     "name_order",
 ]
-
-#: Where the timestamps of a directory come from, see `Stream.times`.
-FILE_TIMES = "one per file, by file name"
 
 
 def directory_stream(directory: Path, nodes: Nodes, reading: Reading) -> Stream:
@@ -83,7 +80,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
     times = [stem(file) for file in ordered]
     if len(set(times)) < len(times):
         raise DataError(
-            f"{description}: two files have the same name but for the ending\n"
+            f"{description}: two files have the same name but different endings\n"
             "A timestamp can occur only once. Remove one of them."
         )
     if reading.gaps is not None:
@@ -92,7 +89,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         lambda: nodes.checked(file_snapshots(ordered, nodes, reading)),
         length=lambda: len(ordered),
         description=description,
-        times=FILE_TIMES,
+        times=TimeSource("files"),
         bad_rows=reading.bad,
         nodes=nodes.count,
     )
@@ -129,8 +126,8 @@ def name_order(name: str) -> list[tuple[int, str]]:
 def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Iterator[Snapshot]:
     """Yield the snapshots of files, each read on demand; the name is the time.
 
-    An empty file is an empty snapshot, whatever form the others have: a timestamp without edges
-    is published like any other.
+    An empty file is an empty snapshot, even among Parquet files: a timestamp without edges is
+    published like any other.
     """
     text: bool | None = None
     reading.bad.begin()
@@ -147,7 +144,7 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Ite
         if snapshot.parts.edge_count:
             if text not in (None, snapshot.roster.strings):
                 raise DataError(
-                    f"{table.name}: node ids mix types: the files before have the other one\n"
+                    f"{table.name}: node ids mix types: earlier files have the other one\n"
                     "Use integers throughout or strings throughout."
                 )
             text = snapshot.roster.strings
@@ -175,7 +172,7 @@ def _ends(table: TableFile, nodes: Nodes, reading: Reading) -> tuple[int, int]:
     if table.odd_first_line:
         raise DataError(
             f"{table.name}: the first line is unlike the second and names no column 'u' and 'v'\n"
-            "Name the columns u and v, or begin the line with # to have it skipped. (The line is "
+            "Name the columns u and v, or start the line with # to skip it. (The line is "
             "not shown: it may be an edge.)"
         )
     table.take_first_line_as_row()
@@ -193,7 +190,7 @@ def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> 
     if (nodes.everyone.positions(first) >= 0).all():
         raise DataError(
             f"{table.name}: the first line may be column names or an edge, since nodes have the "
-            "same names\nBegin the file with other column names, such as source,target."
+            "same names\nUse other column names, such as source,target."
         )
 
 
@@ -215,7 +212,7 @@ def _refuse_lookalikes(table: TableFile, heads: pa.Array, tails: pa.Array) -> No
     if pc.any(refused).as_py():
         raise DataError(
             f"{table.name}: an edge looks like a comment, like column names, or holds another "
-            "delimiter\nBegin the file with the line u,v, or use Parquet."
+            "delimiter\nStart the file with the line u,v, or use Parquet."
         )
 
 

@@ -1,29 +1,42 @@
-"""Streams from an event table: rows u, v, time, cut into periods."""
+"""Streams from an event table: rows u, v, time, cut into periods.
+
+A table that is not sorted by time is sorted in bounded memory: rows are gathered into runs and
+sorted by period. If there is more than one run, they are written to a temporary file, one piece
+per run and period; the pieces are then read period by period. The file holds private edges. It is
+created in a scratch directory and removed afterwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from psgraph.errors import DataError
+from psgraph._runtime.arrays import Integers
+from psgraph._runtime.scratch import check_space, scratch_directory, scratch_place
+from psgraph.errors import DataError, OutputError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
-from psgraph.streams.cumulative import accumulated
-from psgraph.streams.gathering import Gathering
-from psgraph.streams.instants import row_instants
 from psgraph.streams.nodes import Nodes
-from psgraph.streams.reading import Reading
-from psgraph.streams.spans import Span
-from psgraph.streams.spooling import Events, Rows, in_order
-from psgraph.streams.stream import Stream
-from psgraph.streams.times import MOST_EMPTY, Period
+from psgraph.streams.overflow import Gathering
+from psgraph.streams.periods import Period, Span
+from psgraph.streams.rows import Reading
+from psgraph.streams.stream import Stream, accumulated
+from psgraph.streams.time_source import TimeSource
+from psgraph.streams.times import MOST_EMPTY, row_instants
 
 __all__ = ["event_stream"]
+
+#: Rows that are sorted in memory at once.
+RUN_ROWS = 1 << 20
 
 
 def event_stream(
@@ -53,12 +66,18 @@ def event_stream(
             return found
         return accumulated(found, None if nodes.from_edges else nodes.everyone)
 
-    kept = "; each snapshot keeps the edges of all earlier periods" if cumulative else ""
+    times = TimeSource(
+        "periods",
+        period=every,
+        cumulative=cumulative,
+        start_declared=span.start is not None,
+        until_declared=span.until is not None,
+    )
     stream = Stream(
         snapshots,
         length=source.count,
         description=f"{table.name}, every {every}" + (", cumulative" if cumulative else ""),
-        times=span.statement() + kept,
+        times=times,
         bad_rows=reading.bad,
         nodes=nodes.count,
     )
@@ -72,17 +91,17 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
     if ends is not None and time is not None:
         if table.empty and not declared:
             raise DataError(
-                f"{table.name} has no rows, so nothing says which periods there are\n"
+                f"{table.name} has no rows, so its periods are unknown\n"
                 "Declare them: start and until (--from, --until)."
             )
         return ends, time
     if names is None and table.empty:
-        raise DataError(f"{table.name} is empty\nBegin the file with the line u,v,time.")
+        raise DataError(f"{table.name} is empty\nStart the file with the line u,v,time.")
     if names is None:
         remedy = (
             "Check columns (--columns)."
             if reading.columns.chosen
-            else "Begin the file with the line u,v,time, or say which columns they are: "
+            else "Start the file with the line u,v,time, or say which columns they are: "
             "columns='u=…,v=…,time=…' (--columns u=…,v=…,time=…)."
         )
         raise DataError(
@@ -104,7 +123,7 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
 
 
 class _Source:
-    """An event table and how to read it."""
+    """An event table with the options for reading it."""
 
     def __init__(
         self, table: TableFile, nodes: Nodes, span: Span, reading: Reading, *, once: bool
@@ -116,7 +135,7 @@ class _Source:
         reading.check(table)
         type_ = pa.int64() if table.empty else table.type_of(self._time)
         if reading.bad.skipping and not table.typed:
-            type_ = pa.string()  # every row by itself, whatever the first one looks like
+            type_ = pa.string()  # each row is read by itself; the first one decides nothing
         ids = nodes.id_columns(table, ends, fixed=reading.bad.skipping)
         self._columns: Columns = {**ids, "time": (self._time, type_)}
         self._sorted: bool | None = None
@@ -137,7 +156,7 @@ class _Source:
             assert period is not None
             if self._refuse_gaps and gathered is None:
                 raise DataError(
-                    f"{self._table.name}: the period that begins {every.start(period)} has no "
+                    f"{self._table.name}: the period that starts {every.start(period)} has no "
                     "event\nAdd what is missing, or leave out gaps='refuse' (--gaps refuse) to "
                     "publish an empty snapshot."
                 )
@@ -161,16 +180,16 @@ class _Source:
             period, gathered = period + 1, None
         stream.hold_back(span.held_back(last_event))
 
-    def _events(self) -> Iterator[Events]:
+    def _events(self) -> Iterator[_Events]:
         """Yield events in the order of their periods.
 
-        To find out whether a table is sorted, it has to be read. One that is to be read once is
-        sorted in any case.
+        Only reading a table shows whether it is sorted. One that may be read only once is always
+        sorted.
         """
         if self._sorted is None:
             self._sorted = not self._once and self._is_sorted()
         if not self._sorted:
-            return in_order(self._read())
+            return _in_order(self._read())
         return (events for rows in self._read() for events in rows.pieces())
 
     def _is_sorted(self) -> bool:
@@ -186,11 +205,11 @@ class _Source:
                 last = numbers[-1]
         return True
 
-    def _read(self) -> Iterator[Rows]:
+    def _read(self) -> Iterator[_Rows]:
         self._bad.begin()
         for batch in self._bad.read(self._table, self._columns, self._problems):
             ends = batch.columns["u"], batch.columns["v"]
-            yield Rows(self._numbers(batch), *ends, batch.locate)
+            yield _Rows(self._numbers(batch), *ends, batch.locate)
 
     def _problems(self, batch: Batch) -> dict[int, str]:
         """Return the rows whose time can't be read or lies outside the declared ends."""
@@ -203,12 +222,12 @@ class _Source:
             )
         return problems
 
-    def _numbers(self, batch: Batch) -> np.ndarray:
+    def _numbers(self, batch: Batch) -> Integers:
         return self._span.every.numbers(_scaled(batch.columns["time"], self._span.every)[0])
 
-    def _check_distance(self, period: int, events: Events) -> None:
+    def _check_distance(self, period: int, events: _Events) -> None:
         if events.period < period:  # the order was checked
-            raise DataError(f"{self._table.name} was changed while it was read\nStart again.")
+            raise DataError(f"{self._table.name} changed while it was being read\nRun it again.")
         if events.period - period > MOST_EMPTY:
             place = events.place()
             raise DataError(
@@ -235,7 +254,7 @@ class _Source:
         return max(0, last - first + 1)
 
 
-def _scaled(column: pa.Array, every: Period) -> tuple[np.ndarray, dict[int, str]]:
+def _scaled(column: pa.Array, every: Period) -> tuple[Integers, dict[int, str]]:
     """Return times on the scale of a period, and the rows that can't be read."""
     try:
         return every.read(column), {}
@@ -244,3 +263,114 @@ def _scaled(column: pa.Array, every: Period) -> tuple[np.ndarray, dict[int, str]
         for flag in (True, False):
             found[zoned == flag] = every.scale(found[zoned == flag], zoned=flag)
         return found, problems
+
+
+class _Rows(NamedTuple):
+    """Some rows of a table of events."""
+
+    periods: Integers
+    heads: pa.Array
+    tails: pa.Array
+    locate: Callable[[int], str] = lambda _: ""
+
+    def pieces(self) -> Iterator[_Events]:
+        """Split the rows where the period changes."""
+        starts = [0, *(np.flatnonzero(np.diff(self.periods)) + 1).tolist()]
+        for start, stop in zip(starts, [*starts[1:], len(self.periods)], strict=True):
+            yield _Events(
+                int(self.periods[start]),
+                self.heads[start:stop],
+                self.tails[start:stop],
+                partial(self.locate, start),
+            )
+
+
+class _Events(NamedTuple):
+    """Events of one period."""
+
+    period: int
+    heads: pa.Array
+    tails: pa.Array
+    place: Callable[[], str] = lambda: ""
+    """Returns where in the table the first of them is."""
+
+
+def _in_order(table: Iterable[_Rows]) -> Iterator[_Events]:
+    """Sort events by period; only a run, or the events of one period, are in memory.
+
+    >>> rows = _Rows(np.array([5, 3, 5]), pa.array([1, 2, 3]), pa.array([4, 5, 6]))
+    >>> [(each.period, each.heads.to_pylist()) for each in _in_order([rows])]
+    [(3, [2]), (5, [1, 3])]
+    """
+    runs = _runs(table)
+    first, second = next(runs, None), next(runs, None)
+    if first is None:
+        return
+    if second is None:
+        yield from first.pieces()
+        return
+    with scratch_directory() as directory:
+        path = directory / "events.arrow"
+        try:
+            pieces = _spool(chain((first, second), runs), path)
+        except OSError as error:
+            if isinstance(error, OutputError):
+                raise
+            raise OutputError(
+                f"the events can't be sorted: {error.strerror or 'I/O error'}\n"
+                f"Sorting needs as much space in {scratch_place()} as the table has. Set TMPDIR to "
+                "a directory on a disk with enough."
+            ) from None
+        del first, second
+        with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+            for period in sorted(pieces):
+                for number in pieces[period]:
+                    piece = file.get_batch(number)
+                    yield _Events(period, piece["u"], piece["v"])
+
+
+def _spool(runs: Iterable[_Rows], path: Path) -> dict[int, list[int]]:
+    """Write sorted runs to a file; return the numbers of the pieces of every period."""
+    pieces: dict[int, list[int]] = {}
+    writer: pa.ipc.RecordBatchFileWriter | None = None
+    written = 0
+    try:
+        for run in runs:
+            check_space(path.parent, run.heads.nbytes + run.tails.nbytes)
+            for each in run.pieces():
+                batch = pa.RecordBatch.from_arrays([each.heads, each.tails], names=["u", "v"])
+                if writer is None:
+                    writer = pa.ipc.new_file(str(path), batch.schema)
+                writer.write_batch(batch)
+                pieces.setdefault(each.period, []).append(written)
+                written += 1
+    finally:
+        if writer is not None:
+            writer.close()
+    return pieces
+
+
+def _runs(table: Iterable[_Rows]) -> Iterator[_Rows]:
+    """Gather rows into runs of about `RUN_ROWS`, each sorted by period."""
+    gathered: list[_Rows] = []
+    size = 0
+    for rows in table:
+        gathered.append(rows)
+        size += len(rows.periods)
+        if size >= RUN_ROWS:
+            yield _sorted(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield _sorted(gathered)
+
+
+def _sorted(gathered: list[_Rows]) -> _Rows:
+    if len(gathered) == 1 and (np.diff(gathered[0].periods) >= 0).all():
+        return gathered[0]
+    periods = np.concatenate([rows.periods for rows in gathered])
+    order = np.argsort(periods, kind="stable")
+    heads, tails = (
+        pa.concat_arrays([getattr(rows, side) for rows in gathered]).take(pa.array(order))
+        for side in ("heads", "tails")
+    )
+    return _Rows(periods[order], heads, tails)

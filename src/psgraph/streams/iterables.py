@@ -12,6 +12,7 @@ from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Graph, Roster, Snapshot
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.stream import Stream
+from psgraph.streams.time_source import TimeSource
 from psgraph.streams.times import time_text
 from psgraph.streams.timestamps import DeclaredTimes, read_times
 
@@ -67,14 +68,14 @@ def iterable_stream(
         snapshots,
         length=lambda: _count(items),
         description=f"{type(items).__name__} of snapshots",
-        times=_statement(items, times),
+        times=_source(items, times),
     )
 
 
-def _statement(items: Iterable[Any], times: DeclaredTimes | None) -> str | None:
+def _source(items: Iterable[Any], times: DeclaredTimes | None) -> TimeSource | None:
     if times is not None:
-        return times.statement
-    return items.times if isinstance(items, Stream) else "one per item, in order"
+        return times.source
+    return items.times if isinstance(items, Stream) else TimeSource("items")
 
 
 def _declared(
@@ -115,7 +116,7 @@ def _library(item: Any) -> str:
 
 
 def _check_declared(item: Any, nodes: Nodes) -> None:
-    """Refuse an item whose nodes nobody declared; a `Graph` carries a declared roster."""
+    """Refuse an item whose nodes were not declared; a `Graph` carries a declared roster."""
     if isinstance(item, Graph):
         return
     if _library(item) in _GRAPH_LIBRARIES:
@@ -145,9 +146,7 @@ def _read(item: Any, nodes: Nodes, time: str) -> Graph:
     roster, library = nodes.at(time), _library(item)
     if isinstance(item, Graph):
         if roster is not None and item.roster != roster:
-            raise RosterError(
-                "it carries another roster than the one given\nLeave one of the two out."
-            )
+            raise RosterError("its roster differs from the one given\nLeave one of the two out.")
         return item
     if library in _GRAPH_LIBRARIES:
         short = "pyg" if library == "torch_geometric" else library

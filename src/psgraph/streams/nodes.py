@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from psgraph.errors import DataError, InvalidArgument, RosterError
+from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
 from psgraph.graph.ids import ID_TYPES, IdType
 from psgraph.graph.roster import Declared, as_roster, declare
-from psgraph.streams.gathering import Gathering, InMemory, InStore, SnapshotStore
+from psgraph.streams.overflow import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
-from psgraph.streams.unknown_nodes import UnknownNodes
+from psgraph.streams.rows import write_curator_file
 
-__all__ = ["Nodes", "RosterLike"]
+__all__ = ["Nodes", "RosterLike", "UnknownNodes"]
 
 RosterLike = str | PathLike[str] | Roster | TimedRoster | Iterable[Any]
 
@@ -59,7 +60,7 @@ class Nodes:
         unknown_to: str | PathLike[str] | None = None,
         store: SnapshotStore | None = None,
     ) -> Nodes:
-        """Read what the user declared; contradictions are refused."""
+        """Return what the user declared."""
         if ids not in ID_TYPES:
             raise InvalidArgument(f"ids={ids!r} is unknown\nGive one of: {', '.join(ID_TYPES)}.")
         declared: Declared | None = None
@@ -98,7 +99,7 @@ class Nodes:
 
     @property
     def from_edges(self) -> bool:
-        """Whether the roster is read off the edges."""
+        """Whether the roster comes from the edges."""
         return self.declared == "edges"
 
     def require_declaration(self) -> None:
@@ -134,9 +135,9 @@ class Nodes:
         return self.roster.at(time) if isinstance(self.roster, TimedRoster) else self.roster
 
     def gather(self, time: str, types: tuple[pa.DataType, pa.DataType]) -> Gathering:
-        """Begin a snapshot of two columns of ids of these types.
+        """Start a snapshot of two columns of ids of these types.
 
-        Where the roster is read off the edges, all of them have to be in memory.
+        A roster from the edges needs all of them in memory.
         """
         roster = self.at(time)
         prepare = partial(self._prepared, roster=roster, time=time)
@@ -220,3 +221,57 @@ class Nodes:
 def _as_text(ids: pa.ChunkedArray) -> pa.ChunkedArray:
     """Convert integer ids of a typed file to text."""
     return ids if is_text(ids.type) or not pa.types.is_integer(ids.type) else ids.cast(pa.string())
+
+
+class UnknownNodes:
+    """Collects the ids that are not on the roster, so that one run finds them all.
+
+    Parameters
+    ----------
+    path
+        The file to write: every unknown id with the first time at which it has an edge. Only its
+        owner can read it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._first: dict[str, str] = {}
+
+    @property
+    def found(self) -> bool:
+        """Whether an id was unknown."""
+        return bool(self._first)
+
+    def begin(self) -> None:
+        """Forget the ids of an earlier reading."""
+        self._first.clear()
+
+    def collect(
+        self, heads: pa.ChunkedArray, tails: pa.ChunkedArray, roster: Roster, time: str
+    ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """Return the edges between nodes of the roster; remember the ends of the others.
+
+        What is left after the first unknown id must not be published; see `Nodes.checked`.
+        """
+        if is_text(heads.type) != roster.strings or is_text(tails.type) != roster.strings:
+            return heads, tails  # refused by type
+        known = []
+        for column in (heads, tails):
+            column = column.cast(roster.arrow_ids.type)
+            inside = pc.is_in(column, value_set=roster.arrow_ids)
+            for unknown in pc.unique(column.filter(pc.invert(inside))).to_pylist():
+                self._first.setdefault(str(unknown), time)
+            known.append(inside)
+        both = pc.and_(*known)
+        return heads.filter(both), tails.filter(both)
+
+    def finish(self) -> None:
+        """Refuse the input if an end of an edge was unknown."""
+        if not self._first:
+            return
+        write_curator_file(self._path, ("id", "first_time"), self._first.items())
+        raise OutsideRoster(
+            "edges have ends outside the roster\n"
+            f"{self._path} lists them (for the curator only). Add the missing nodes to the roster, "
+            "or leave such edges out of the input."
+        )

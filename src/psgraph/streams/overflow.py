@@ -1,8 +1,8 @@
-"""Reading input once, whatever its size: what does not fit into memory goes to scratch files.
+"""Where the rows of snapshots go while input is read: memory, a store, or scratch files.
 
-The first rows stay in memory, the others are sorted into parts on disk, as `psgraph prepare` does
-it. That changes where bytes are kept and nothing else: the snapshots are equal, and so are the
-releases made of them. proofs/public-facts.md.
+Input of any size is read once. The first rows stay in memory; the others are sorted into parts on
+disk, as `psgraph prepare` does it. Only the place of the bytes differs: the snapshots are equal,
+and so are the releases made of them. proofs/public-facts.md.
 """
 
 from __future__ import annotations
@@ -10,27 +10,131 @@ from __future__ import annotations
 import shutil
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
+import pyarrow as pa
 
 from psgraph._runtime.arrays import Positions
 from psgraph._runtime.scratch import scratch_directory, writing_scratch
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.formats.tables import column_positions
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
 from psgraph.stores.parts import StoredParts
 from psgraph.stores.store import StoredEntry
 from psgraph.stores.writer import RUN_KEYS
 
-__all__ = ["MOST_HELD", "Held", "Overflow"]
+__all__ = [
+    "MOST_HELD",
+    "EdgeWriter",
+    "Gathering",
+    "Held",
+    "InMemory",
+    "InStore",
+    "Overflow",
+    "SnapshotStore",
+]
 
 #: Rows, and nodes of different rosters, up to which snapshots are kept in memory. A snapshot
 #: of this size takes about 0.5 GB while it is built.
 MOST_HELD = 1 << 23
+
+#: Rows whose ids are looked up together: a look-up may have to go over the whole roster.
+LOOKED_UP = 1 << 20
+
+Prepare = Callable[[pa.ChunkedArray, pa.ChunkedArray], tuple[pa.ChunkedArray, pa.ChunkedArray]]
+
+
+class Gathering(Protocol):
+    """Takes the rows of one snapshot, and makes the snapshot of them."""
+
+    def add(self, heads: pa.Array, tails: pa.Array) -> None:
+        """Add rows."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Build the snapshot of all rows added."""
+        ...
+
+
+class EdgeWriter(Protocol):
+    """Takes the edges of one snapshot as positions, and makes the snapshot of them."""
+
+    def add(self, a: Positions, b: Positions) -> None: ...
+
+    def finish(self) -> Snapshot: ...
+
+
+class SnapshotStore(Protocol):
+    """Where readers write edges to: `psgraph.stores.StoreWriter`, or `Overflow`."""
+
+    def begin(self, roster: Roster, *, time: str | None) -> EdgeWriter:
+        """Start the next snapshot."""
+        ...
+
+
+class InMemory:
+    """Keeps all rows until the snapshot is built."""
+
+    def __init__(
+        self,
+        types: tuple[pa.DataType, pa.DataType],
+        build: Callable[[pa.ChunkedArray, pa.ChunkedArray], Snapshot],
+    ) -> None:
+        self._types, self._build = types, build
+        self._heads: list[pa.Array] = []
+        self._tails: list[pa.Array] = []
+
+    def add(self, heads: pa.Array, tails: pa.Array) -> None:
+        self._heads.append(heads)
+        self._tails.append(tails)
+
+    def snapshot(self) -> Snapshot:
+        return self._build(
+            pa.chunked_array(self._heads, self._types[0]),
+            pa.chunked_array(self._tails, self._types[1]),
+        )
+
+
+class InStore:
+    """Writes rows to a store as they come; memory does not grow with the snapshot.
+
+    Parameters
+    ----------
+    prepare
+        Brings two columns of ids to the type of the roster, and leaves out unknown ones that the
+        curator wants listed.
+    """
+
+    def __init__(
+        self, store: SnapshotStore, roster: Roster, *, time: str | None, prepare: Prepare
+    ) -> None:
+        self._roster, self._prepare = roster, prepare
+        self._writer = store.begin(roster, time=time)
+        self._heads: list[pa.Array] = []
+        self._tails: list[pa.Array] = []
+        self._rows = 0
+
+    def add(self, heads: pa.Array, tails: pa.Array) -> None:
+        self._heads.append(heads)
+        self._tails.append(tails)
+        self._rows += len(heads)
+        if self._rows >= LOOKED_UP:
+            self._look_up()
+
+    def snapshot(self) -> Snapshot:
+        if self._rows:
+            self._look_up()
+        return self._writer.finish()
+
+    def _look_up(self) -> None:
+        columns = self._prepare(pa.chunked_array(self._heads), pa.chunked_array(self._tails))
+        self._heads, self._tails, self._rows = [], [], 0
+        self._writer.add(*column_positions(*columns, self._roster))
 
 
 class Overflow:
@@ -71,7 +175,7 @@ class Overflow:
         self._scratch.close()
 
     def begin(self, roster: Roster, *, time: str | None) -> OverflowWriter:
-        """Begin the next snapshot. Its files are removed when nobody uses it any more."""
+        """Start the next snapshot. Its files are removed when it is no longer in use."""
         return OverflowWriter(self, roster, time=time)
 
     def read(self, stream: Iterable[Snapshot]) -> Held:
@@ -102,7 +206,7 @@ class Overflow:
 
     @property
     def disk(self) -> StoreWriter:
-        """The store in the scratch directory, begun when it is first asked for."""
+        """The store in the scratch directory, created when it is first used."""
         if self._disk is None:
             directory = self._scratch.enter_context(scratch_directory())
             self._disk = StoreWriter(directory, part_nodes=PART_NODES, run_keys=self._run_keys)
@@ -172,7 +276,7 @@ class Held:
 
 
 def _remove_with(snapshot: Snapshot, store: Path) -> None:
-    """Have the files of a stored snapshot removed when nobody uses it any more."""
+    """Remove the files of a stored snapshot when it is no longer in use."""
     parts = snapshot.parts
     assert isinstance(parts, StoredParts)
     if parts.edge_files:

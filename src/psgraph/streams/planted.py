@@ -1,7 +1,7 @@
-"""Made-up graphs with hubs and planted communities, drawn edge by edge.
+"""Random graphs with hubs and planted communities, drawn edge by edge.
 
-An edge starts at a node drawn by weight and ends at one drawn by weight, in the same community or
-anywhere. All steps work on whole arrays. The demo stream and the benchmarks are built from it.
+Both ends of an edge are drawn by weight, the second in the same community or anywhere. All steps
+work on whole arrays. The demo stream and the benchmarks are built from it.
 """
 
 from __future__ import annotations

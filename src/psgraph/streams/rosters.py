@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from os import PathLike
@@ -15,12 +16,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError, RosterError
 from psgraph.graph import Roster
+from psgraph.graph.formats.columns import HEADER_WORDS
 from psgraph.graph.formats.files import TableFile, open_table
+from psgraph.graph.formats.text import TextFile
 from psgraph.graph.ids import Ids, as_ids
-from psgraph.streams.headers import BOUNDS, id_columns, refuse_header
 from psgraph.streams.times import Time, as_integer, instant
 
 __all__ = ["TimedRoster", "read_roster"]
+
+_BOUNDS = ("from", "until")
+
+_ID_NAMES = ("id", "node")
+
+# Words that head columns of ids more often than they are ids.
+_WORDS = """account accounts address asn author client code contact customer customers device
+domain e-mail email employee employees entity firstname handle host hostname ids imei imsi ip key
+lastname login mail member members mobile msisdn name names nickname nodeid nodes number patient
+people person persons phone phones router staff student subscriber surname tel telephone uid url
+user userid username users vertex vertices"""
+_TITLES = HEADER_WORDS.union(_WORDS.split())
+_TITLE_ENDING = re.compile(r"[ _.-](ids?|names?|number|key|code)$|[a-z](Id|ID|Name)$")
 
 _ALWAYS, _NEVER = -(2**63), 2**63 - 1  # stand for an open start and an open end
 
@@ -33,7 +48,7 @@ class TimedRoster:
     ids
         Node ids, integers or strings. A node may come back for another stay.
     starts, ends
-        A stay begins at its start and is over at its end; None leaves that side open.
+        A stay lasts from its start up to its end (exclusive); None leaves that side open.
         Integers, or ISO dates and datetimes (without a zone: UTC).
 
     Examples
@@ -130,7 +145,7 @@ class _Stays:
         backward = int((starts >= ends).sum())
         if backward:
             raise RosterError(
-                f"roster: {backward} of {ids.size} stays end before they begin\n"
+                f"roster: {backward} of {ids.size} stays end before they start\n"
                 "`from` is the first moment of a stay, `until` the first moment after it."
             )
         number = np.zeros(ids.size, dtype=np.int64)
@@ -141,8 +156,8 @@ class _Stays:
         repeats = int((again & (starts[1:] < ends[:-1])).sum())
         if repeats:
             raise RosterError(
-                f"roster: {repeats} of {ids.size} rows list a node that is already listed for "
-                "that time\nList every node once for any moment."
+                f"roster: {repeats} of {ids.size} rows list a node twice for the same "
+                "time\nList every node once for any moment."
             )
         # Where a stay passes into the next one of the same node, nobody joins or leaves.
         seam = again & (starts[1:] == ends[:-1])
@@ -173,7 +188,7 @@ def read_roster(
         is a header if it is ``id`` or ``node``; if it looks like another header (``phone``, or a
         word above numbers), the file is refused until `column` or `header` says what it is.
     column
-        The name of the column of ids. A text file then begins with a header.
+        The name of the column of ids. A text file then has a header.
     header
         False if the first line of a text file with a single column is a node.
     ids
@@ -201,18 +216,18 @@ _INTEGER = "^-?(0|[1-9][0-9]*)$"
 def _read(
     table: TableFile, column: str | None, header: bool | None, id_type: str
 ) -> Roster | TimedRoster:
-    indices = id_columns(table, column, header)
+    indices = _id_columns(table, column, header)
     columns = {
         name: (index, table.type_of(index) if table.typed else pa.string())
         for name, index in indices.items()
     }
-    batches = list(table.batches(columns, optional=BOUNDS))
+    batches = list(table.batches(columns, optional=_BOUNDS))
     if not batches:
         raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
     ids = pa.chunked_array([batch.columns["id"] for batch in batches])
     if not table.typed:
         if table.names is None and header is None:
-            refuse_header(ids, table.name)
+            _refuse_header(ids, table.name)
         if id_type != "text":
             ids = _as_integers(ids)
     elif id_type == "text" and pa.types.is_integer(ids.type):
@@ -224,7 +239,7 @@ def _read(
         for name in indices
         if name != "id"
     }
-    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in BOUNDS]
+    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in _BOUNDS]
     return TimedRoster(ids, *sides)
 
 
@@ -250,3 +265,81 @@ def _times(column: pa.ChunkedArray) -> list[Any]:
     if not all(isinstance(time, Time | None) for time in times):
         raise RosterError("roster: `from` and `until` must be integers or ISO dates")
     return times
+
+
+def _id_columns(table: TableFile, column: str | None, header: bool | None) -> dict[str, int]:
+    """Return the indices of the ids, and of `from` and `until` if they are there."""
+    if table.empty and table.names is None:
+        raise RosterError(f"roster: {table.name} is empty: it lists no node\nGive at least one.")
+    if isinstance(table, TextFile):
+        if column is not None:
+            table.take_first_line_as_names()
+        elif header is False or (table.width == 1 and not _documented(table)):
+            table.take_first_line_as_row()
+    if table.names is None:
+        if table.width > 1:
+            raise RosterError(
+                f"roster: {table.name} has {table.width} columns and no recognised column names "
+                "(expected id or node)\nName the column of ids (--roster-column NAME, "
+                "roster_column=…), or start the file with a line such as: id,from,until"
+            )
+        return {"id": 0}
+    names = [name.lower() for name in table.names]
+    bounds = {name: names.index(name) for name in _BOUNDS if name in names}
+    if column is not None:
+        return {"id": _index_of(column, table), **bounds}
+    others = [index for index in range(len(names)) if index not in bounds.values()]
+    marked = [index for index in others if names[index] in _ID_NAMES]
+    if len(marked) != 1 and len(others) != 1:
+        raise RosterError(
+            f"roster: expected one column 'id' or 'node', found {table.listing}\n"
+            "Name the column of ids: --roster-column NAME, roster_column=…."
+        )
+    return {"id": (marked if len(marked) == 1 else others)[0], **bounds}
+
+
+def _documented(table: TableFile) -> bool:
+    """Whether the only column of a text file has one of the documented names."""
+    return table.names is not None and table.names[0].lower() in _ID_NAMES
+
+
+def _index_of(column: str, table: TableFile) -> int:
+    """Return the index of a named column; case matters only where it makes a difference."""
+    names = table.names or []
+    for wanted, found in ((column, names), (column.lower(), [name.lower() for name in names])):
+        if found.count(wanted) == 1:
+            return found.index(wanted)
+        if wanted in found:
+            raise RosterError(
+                f"roster: {table.name} has several columns {column!r}\nGive them different names."
+            )
+    raise RosterError(
+        f"roster: {table.name} has no column {column!r}; it has {table.listing}\n"
+        "Give a name that is in its first line."
+    )
+
+
+def _refuse_header(ids: pa.ChunkedArray, name: str) -> None:
+    """Refuse a single column whose first line may be a header: a known word, or one above numbers.
+
+    Parameters
+    ----------
+    ids
+        The lines, as text.
+    """
+    first = ids[0].as_py()
+    known = first.lower() in _TITLES
+    if known or _TITLE_ENDING.search(first) or _differs(first, ids[1:]):
+        column = first if known else "NAME"  # an id is never quoted
+        raise RosterError(
+            f"roster: the first line of {name} looks like the name of a column, not like a node\n"
+            f"If it is a name, say --roster-column {column} (roster_column=…). If it is a node, "
+            "say --roster-no-header (roster_header=False)."
+        )
+
+
+def _differs(first: str, others: pa.ChunkedArray) -> bool:
+    """Whether a first line is letters and all others have a digit or an @: numbers, mail, codes."""
+    if not len(others) or not re.search(r"[^\W\d_]", first) or re.search(r"[\d@]", first):
+        return False
+    return bool(pc.all(pc.match_substring_regex(others, "[0-9@]")).as_py())

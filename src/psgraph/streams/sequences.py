@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from psgraph.errors import TermsChanged
-from psgraph.streams.times import MOST_EMPTY, Period
+from psgraph.streams.periods import Period
+from psgraph.streams.times import MOST_EMPTY
 
 __all__ = ["FileSequence", "regular_step", "step_of_names"]
 
@@ -74,7 +75,7 @@ class _Name:
         return int(step.numbers(np.array([moment]))[0])
 
     def at(self, number: int, step: Period | None) -> str:
-        """Return the name of the same form for another number; a date begins its period."""
+        """Return the name for another number; a date is the first day of its period."""
         if not self.form or step is None:
             return str(replace(self, value=number))
         return str(replace(self, value=date.fromisoformat(step.start(number)[:10]).toordinal()))
@@ -141,7 +142,7 @@ class FileSequence:
         Raises
         ------
         TermsChanged
-            The name has another form than those before, or the step is another.
+            The name has a different form than those before, or the step differs.
         """
         last, new = (_Name.parse(before[-1]) if before else None), _Name.parse(name)
         if last is None:
@@ -149,7 +150,7 @@ class FileSequence:
         if new is None or not new.like(last):
             raise TermsChanged(
                 f"the name {name!r} does not continue names such as {before[-1]!r}\n"
-                "Deliver files under names of one form, or begin a new ledger for them."
+                "Deliver files under names of one form, or start a new ledger for them."
             )
         step = self.step(before, name) if new.form else None
         first, final = last.number(step), new.number(step)
@@ -157,7 +158,7 @@ class FileSequence:
             raise TermsChanged(
                 f"{name!r} and {before[-1]!r} are less than a period of {step} apart\n"
                 "A window is counted in timestamps, so shorter steps would shorten it. Deliver one "
-                "file per period, or begin a new ledger."
+                "file per period, or start a new ledger."
             )
         if final - first > MOST_EMPTY:
             raise TermsChanged(
@@ -172,7 +173,7 @@ class FileSequence:
         if self.every is not None and found is not None and str(found) != str(self.every):
             raise TermsChanged(
                 f"the files published so far are {found.words()} apart, not {self.every.words()}\n"
-                "That changes how long a window is. Continue as before, or begin a new ledger."
+                "That changes how long a window is. Continue as before, or start a new ledger."
             )
 
     def step(self, before: Sequence[str], name: str) -> Period:

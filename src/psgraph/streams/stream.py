@@ -1,4 +1,4 @@
-"""A stream: snapshots in order, one at a time."""
+"""A stream: snapshots in order, one at a time; each by itself, or with the edges before it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from psgraph.graph import Snapshot
-from psgraph.streams.bad_rows import BadRows
+import numpy as np
 
-__all__ = ["Stream", "held_back_note"]
+from psgraph._runtime.arrays import Positions
+from psgraph.graph import Roster, Snapshot
+from psgraph.graph.ids import distinct_ids
+from psgraph.streams.rows import BadRows
+from psgraph.streams.time_source import TimeSource
+
+__all__ = ["Stream", "accumulated", "held_back_note"]
 
 
 class Stream:
@@ -24,15 +29,15 @@ class Stream:
     description
         Where the snapshots come from, in a few words.
     times
-        Where the timestamps come from: what was declared and what was read off the edges. It
-        goes into certificates, and stays the same when the stream grows.
+        Where the timestamps come from: what was declared and what comes from the edges. It goes
+        into certificates, and stays equal when the stream grows.
     bad_rows
         What happens to rows that can't be read.
     prepared
         Whether all of it was read and checked before, when a store was prepared.
     nodes
-        How many nodes were declared, of all rosters if they change; None if the rosters
-        are read off the edges or come with the snapshots.
+        How many nodes were declared, of all rosters if they change; None if the rosters come
+        from the edges or with the snapshots.
 
     Attributes
     ----------
@@ -54,7 +59,7 @@ class Stream:
         *,
         length: Callable[[], int | None] = lambda: None,
         description: str = "snapshots",
-        times: str | None = None,
+        times: TimeSource | None = None,
         bad_rows: BadRows | None = None,
         prepared: bool = False,
         nodes: int | None = None,
@@ -95,7 +100,56 @@ class Stream:
 def held_back_note(time: str) -> str:
     """Return what is said about periods that are not over."""
     return (
-        f"Held back: the period that begins {time} is not over. It is published when later events "
-        "are there, with until (--until DATE) when the data are complete up to its end, or "
+        f"Held back: the period that starts {time} is not over. It is published once there are "
+        "later events, with until (--until DATE) if the data are complete up to its end, or "
         "unfinished with close_last (--close-last)."
     )
+
+
+def accumulated(snapshots: Iterator[Snapshot], everyone: Roster | None) -> Iterator[Snapshot]:
+    """Add to every snapshot the edges of the earlier ones, between nodes on its own roster.
+
+    Parameters
+    ----------
+    snapshots
+        The snapshots of single periods.
+    everyone
+        All nodes that are ever on the roster; None when rosters come from the edges, and then
+        they accumulate too. An edge of a node that left waits for it to come back.
+
+    Examples
+    --------
+    >>> roster = Roster.range(3)
+    >>> days = [Snapshot(roster, [0], [1]), Snapshot(roster, [1], [2])]
+    >>> [len(snapshot.u) for snapshot in accumulated(iter(days), roster)]
+    [1, 2]
+    """
+    whole = Snapshot(everyone if everyone is not None else Roster([], declared="edges"), [], [])
+    for snapshot in snapshots:
+        if everyone is None:
+            joined = _joined(whole.roster, snapshot.roster)
+            whole = Snapshot(joined, *_between(whole, joined))
+        old, new = (whole.u, whole.v), _between(snapshot, whole.roster)
+        whole = Snapshot(
+            whole.roster, *(np.concatenate(ends) for ends in zip(old, new, strict=True))
+        )
+        roster = whole.roster if everyone is None else snapshot.roster
+        u, v = _between(whole, roster)
+        yield Snapshot(roster, u, v, time=snapshot.time, dropped=snapshot.dropped)
+
+
+def _between(graph: Snapshot, roster: Roster) -> tuple[Positions, Positions]:
+    """The edges with both ends on another roster, as positions there."""
+    if roster is graph.roster:
+        return graph.u, graph.v
+    positions = roster.positions(graph.roster.ids)
+    u, v = positions[graph.u], positions[graph.v]
+    inside = (u >= 0) & (v >= 0)
+    return u[inside], v[inside]
+
+
+def _joined(past: Roster, now: Roster) -> Roster:
+    if not len(past) or not len(now):
+        return now if len(now) else past
+    ids = distinct_ids(past.ids, now.ids)
+    return past if len(ids) == len(past) else Roster(ids, declared="edges")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns, find_co
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
-from psgraph.streams.gathering import Gathering
 from psgraph.streams.nodes import Nodes
-from psgraph.streams.reading import Reading
+from psgraph.streams.overflow import Gathering
+from psgraph.streams.rows import Reading
 from psgraph.streams.stream import Stream
+from psgraph.streams.time_source import TimeSource
 from psgraph.streams.times import time_text
 from psgraph.streams.timestamps import Clock, ConsecutiveTimes, DeclaredTimes, OccurringTimes
 
@@ -60,14 +62,12 @@ def table_stream(
     columns = {"t": (t, _type_of_t(table, t, times, fixed=skipping)), **ids}
     if time_label is not None:
         columns["label"] = _find_label(table, time_label, taken={t, *ends})
-    begin, statement = _timestamps(columns["t"][1], times)
-    if time_label is not None:
-        statement += f"; named by the column {time_label!r}, declared public by the publisher"
+    begin, source = _timestamps(columns["t"][1], times)
     return Stream(
         lambda: nodes.checked(_snapshots(table, columns, nodes, begin(), reading)),
         length=lambda: _count(table, t) if times is None else len(times.times),
         description=table.name,
-        times=statement,
+        times=replace(source, column=time_label),
         bad_rows=reading.bad,
         nodes=nodes.count,
     )
@@ -80,17 +80,17 @@ def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[
     if ends is not None and t is not None:
         if table.empty and not declared:
             raise DataError(
-                f"{table.name} has no rows, so nothing says which timestamps there are\n"
+                f"{table.name} has no rows, so its timestamps are unknown\n"
                 "Declare them: times='0..11' (--times 0..11), or a list."
             )
         return ends, t
     if table.names is None and table.empty:
-        raise DataError(f"{table.name} is empty\nBegin the file with the line t,u,v.")
+        raise DataError(f"{table.name} is empty\nStart the file with the line t,u,v.")
     if table.names is None:
         remedy = (
             "Check columns (--columns)."
             if chosen.chosen
-            else "Begin the file with the line t,u,v, or say which columns they are: columns='t=…,"
+            else "Start the file with the line t,u,v, or say which columns they are: columns='t=…,"
             "u=…,v=…' (--columns t=…,u=…,v=…). If it is one snapshot of several, give the "
             "directory; its files need no such line."
         )
@@ -121,7 +121,7 @@ def _find_label(table: TableFile, name: str, *, taken: set[int]) -> tuple[int, p
     if index in taken:
         raise InvalidArgument(
             f"the column {name!r} is one of t, u and v and can't name the times\n"
-            "Leave time_label out: the values of t are the times then."
+            "Leave time_label out; the values of t then name the times."
         )
     return index, _time_type(table, index, name)
 
@@ -155,12 +155,14 @@ def _time_type(table: TableFile, index: int, name: str) -> pa.DataType:
     raise DataError(f"{table.name}: {name!r} must hold integers, dates or text, not {found}")
 
 
-def _timestamps(type_: pa.DataType, times: DeclaredTimes | None) -> tuple[Callable[[], Clock], str]:
+def _timestamps(
+    type_: pa.DataType, times: DeclaredTimes | None
+) -> tuple[Callable[[], Clock], TimeSource]:
     if times is not None:
-        times.clock(type_)  # refuses what can't be, before anything is read
-        return lambda: times.clock(type_), times.statement
+        times.clock(type_)  # refuses times of another type before anything is read
+        return lambda: times.clock(type_), times.source
     kind = ConsecutiveTimes if pa.types.is_integer(type_) else OccurringTimes
-    return kind, kind.statement
+    return kind, kind.source
 
 
 def _snapshots(
@@ -231,7 +233,7 @@ class _Gathered:
         self._rows.add(rows["u"], rows["v"])
 
     def read_label(self, rows: dict[str, pa.Array]) -> None:
-        """Read the public time off the rows, if a column names it."""
+        """Take the public time from the rows, if a column names it."""
         if "label" not in rows:
             return
         label = rows["label"][0] if self._label is None else self._label
@@ -259,7 +261,7 @@ class _Gathered:
             )
         if "label" in self._columns:
             raise DataError(
-                "a timestamp has no rows, so no label names it\n"
+                "a timestamp without rows has no label\n"
                 "Leave out time_label (--time-label), and list all timestamps with their labels: "
                 "times=… (--times FILE with columns t and label)."
             )

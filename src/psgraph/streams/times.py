@@ -1,32 +1,35 @@
-"""Times: integers, ISO dates and instants as they are given, and periods that cut time.
+"""Times: integers, ISO dates and instants, one at a time and in columns.
 
-Clock and calendar arithmetic is in UTC, or in the time zone of a `Period`.
+An instant is a number of microseconds since 1970, in UTC unless a time says its zone.
 """
 
 from __future__ import annotations
 
 import re
 import time as clock
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from psgraph.errors import InvalidArgument
-from psgraph.streams.instants import column_instants
-from psgraph.streams.zones import TimeZone
+from psgraph._runtime.arrays import Integers
+from psgraph.errors import DataError
+from psgraph.graph.formats.arrays import as_numpy
+from psgraph.graph.formats.tables import is_text
 
 __all__ = [
     "MOST_EMPTY",
-    "Period",
     "Time",
     "as_integer",
+    "column_instants",
     "has_zone",
     "instant",
+    "microseconds",
     "now",
+    "row_instants",
     "time_text",
 ]
 
@@ -37,24 +40,16 @@ MOST_EMPTY = 1_000_000
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d\d", re.ASCII)
+_ZONE = re.compile(r".*(Z|[+-]\d\d(:?\d\d)?)", re.ASCII | re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 _SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
-_NAMES = {
-    "s": "second",
-    "min": "minute",
-    "h": "hour",
-    "d": "day",
-    "w": "week",
-    "mo": "month",
-    "y": "year",
-}
-_ZONED = re.compile(r".*(Z|[+-]\d\d(:?\d\d)?)", re.ASCII | re.IGNORECASE)
-_LENGTHS = {"s": _SECOND, "min": 60 * _SECOND, "h": 3600 * _SECOND, "d": _DAY, "w": 7 * _DAY}
-_CALENDAR = {"mo": "M", "y": "Y"}
-_CLOCK_UNITS = ("s", "min", "h")
-_MONDAY = 3 * _DAY  # 1970 began on a Thursday, three days after a Monday
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999
+_OUT_OF_RANGE = (
+    "a time lies outside the years 1 to 9999\n"
+    "Numbers are seconds since 1970: divide milliseconds by 1000."
+)
+_UNREADABLE = "a time can't be read\nUse one ISO form throughout, such as 2004-01-05T13:00:00."
+_NUMBER, _ZONED = r"^[+-]?\d+(\.\d+)?$", r"\d(Z|[+-]\d\d:?\d\d)$"
 
 
 def now() -> int:
@@ -102,102 +97,6 @@ def time_text(time: Any) -> str:
     return time.isoformat() if isinstance(time, date | datetime) else str(time).strip()
 
 
-@dataclass(frozen=True)
-class Period:
-    """A length of time such as ``1d``, ``2w`` or ``1mo``, and where each period begins.
-
-    Weeks begin on Monday, months on the 1st; several of a unit are counted from 1970. Days and
-    longer periods follow the calendar of the time zone: a day on which the clocks change has 23
-    or 25 hours. Shorter periods have the same length always.
-
-    Times are microseconds since 1970, *on the scale of the period*: of the clock on the wall
-    where a time zone is given and the unit is a day or longer, otherwise in UTC.
-
-    >>> Period.parse("1mo").start(Period.parse("1mo").numbers(np.array([0]))[0])
-    '1970-01-01'
-    """
-
-    count: int
-    unit: str
-    zone: TimeZone | None = None
-
-    @classmethod
-    def parse(cls, text: str, timezone: str | None = None) -> Period:
-        """Read ``<count><unit>`` with the units s, min, h, d, w, mo, y, and a time zone."""
-        match = re.fullmatch(r"(\d{1,6})(s|min|h|d|w|mo|y)", str(text).strip(), re.ASCII)
-        if match is None or int(match[1]) == 0:
-            raise InvalidArgument(
-                f"every={text!r} is not a length of time\n"
-                "Give an integer and one of s, min, h, d, w, mo, y: for instance 1d or 1mo."
-            )
-        zone = None if timezone is None else TimeZone.parse(timezone)
-        return cls(int(match[1]), match[2], zone)
-
-    def __str__(self) -> str:
-        return f"{self.count}{self.unit}"
-
-    def words(self, times: int = 1) -> str:
-        """Return the length of several periods in words.
-
-        >>> Period.parse("1mo").words(6), Period.parse("2w").words(1)
-        ('6 months', '2 weeks')
-        """
-        number = self.count * times
-        return f"{number:,} {_NAMES[self.unit]}{'' if number == 1 else 's'}"
-
-    @property
-    def by_calendar(self) -> bool:
-        """Whether it follows the calendar of its time zone, as days and longer periods do."""
-        return self.unit not in _CLOCK_UNITS
-
-    def scale(self, times: NDArray[np.int64], *, zoned: bool) -> NDArray[np.int64]:
-        """Bring times to the scale of the period; `zoned` ones are instants, others local."""
-        if self.zone is None or zoned != self.by_calendar:
-            return times
-        return self.zone.wall(times) if zoned else self.zone.instants(times)
-
-    def read(self, times: pa.Array) -> NDArray[np.int64]:
-        """Bring a column of times to the scale of the period; see `column_instants`."""
-        found, zoned = column_instants(times)
-        return self.scale(found, zoned=zoned)
-
-    def moment(self, time: Time) -> int | None:
-        """Return one time on the scale of the period: integers are seconds since 1970."""
-        seconds = as_integer(time)
-        found = instant(time) if seconds is None else seconds * _SECOND
-        if found is None:
-            return None
-        return int(self.scale(np.array([found]), zoned=seconds is not None or has_zone(time))[0])
-
-    def present(self) -> int:
-        """Return the present instant on the scale of the period."""
-        return int(self.scale(np.array([now()]), zoned=True)[0])
-
-    def numbers(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of the period that contains each time."""
-        if self.unit in _CALENDAR:
-            dates = times.view("datetime64[us]").astype(f"datetime64[{_CALENDAR[self.unit]}]")
-            return dates.astype(np.int64) // self.count
-        offset = _MONDAY if self.unit == "w" else 0
-        return (times + offset) // (self.count * _LENGTHS[self.unit])
-
-    def start(self, number: int) -> str:
-        """Return the first moment of a period in ISO form: a date, with the clock below a day.
-
-        With a time zone the clock has its offset.
-        """
-        scale, offset = "us", _MONDAY if self.unit == "w" else 0
-        first = int(number) * self.count
-        if self.unit in _CALENDAR:
-            scale = _CALENDAR[self.unit]
-        else:
-            first = first * _LENGTHS[self.unit] - offset
-        if self.zone is not None and not self.by_calendar:
-            return self.zone.format(first)
-        shown = "D" if self.by_calendar else "s"
-        return str(np.array(first, dtype=f"datetime64[{scale}]").astype(f"datetime64[{shown}]"))
-
-
 def has_zone(time: Time) -> bool:
     """Whether a time says its zone.
 
@@ -206,5 +105,105 @@ def has_zone(time: Time) -> bool:
     """
     if isinstance(time, str):
         _, clock_part, rest = time.partition(":")
-        return bool(clock_part) and _ZONED.fullmatch(rest) is not None
+        return bool(clock_part) and _ZONE.fullmatch(rest) is not None
     return isinstance(time, datetime) and time.tzinfo is not None
+
+
+def microseconds(times: pa.Array) -> Integers:
+    """Convert times to microseconds since 1970: numbers are seconds, text is ISO in UTC.
+
+    >>> microseconds(pa.array([1, 60])), microseconds(pa.array(["1970-01-02"]))
+    (array([ 1000000, 60000000]), array([86400000000]))
+    """
+    return column_instants(times)[0]
+
+
+def column_instants(times: pa.Array) -> tuple[Integers, bool]:
+    """Convert times like `microseconds`; also return whether they say their zone (numbers do)."""
+    kinds = pa.types
+    if kinds.is_integer(times.type) or kinds.is_floating(times.type):
+        return _seconds(times), True
+    if not (kinds.is_date(times.type) or kinds.is_timestamp(times.type) or is_text(times.type)):
+        raise DataError(f"the times must be ISO dates or seconds since 1970, not {times.type}")
+    try:
+        if is_text(times.type):
+            times = _instants_of_text(times)
+        elif kinds.is_date(times.type):
+            times = times.cast(pa.timestamp("s"))
+        zone = times.type.tz
+        counted = times.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        raise DataError(_UNREADABLE) from None
+    if not ((counted >= _FIRST_SECOND * _SECOND) & (counted < (_LAST_SECOND + 1) * _SECOND)).all():
+        raise DataError(_OUT_OF_RANGE)
+    return counted, zone is not None
+
+
+def _seconds(times: pa.Array) -> Integers:
+    seconds = times.to_numpy(zero_copy_only=False)
+    if not ((seconds >= _FIRST_SECOND) & (seconds <= _LAST_SECOND)).all():
+        raise DataError(_OUT_OF_RANGE)
+    whole = seconds.astype(np.int64)
+    return whole * _SECOND + np.floor((seconds - whole) * _SECOND).astype(np.int64)
+
+
+def _instants_of_text(times: pa.Array) -> pa.Array:
+    try:
+        return times.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return times.cast(pa.timestamp("us", "UTC"))
+
+
+def row_instants(times: pa.Array) -> tuple[Integers, NDArray[np.bool_], dict[int, str]]:
+    """Convert times row by row: no row depends on the form of another.
+
+    Returns
+    -------
+    tuple
+        Microseconds since 1970, which rows say their zone, and what is wrong with the others.
+
+    >>> found, _, problems = row_instants(pa.array(["1", "1970-01-02", "soon"]))
+    >>> found.tolist(), list(problems)
+    ([1000000, 86400000000, 0], [2])
+    """
+    found = np.zeros(len(times), dtype=np.int64)
+    zoned = np.zeros(len(times), dtype=bool)
+    problems: dict[int, str] = {}
+    for rows, kind in _forms(times):
+        values = times.take(pa.array(rows)) if rows.size < len(times) else times
+        if kind is not None:
+            values = values.cast(kind)
+        bad = _unreadable(values)
+        if bad:
+            problems.update((int(rows[row]), reason) for row, reason in bad.items())
+            keep = np.delete(np.arange(rows.size), [*bad])
+            rows, values = rows[keep], values.take(pa.array(keep))
+        found[rows], zoned[rows] = column_instants(values)
+    return found, zoned, problems
+
+
+def _forms(times: pa.Array) -> list[tuple[Integers, pa.DataType | None]]:
+    """Divide text into numbers, times with a zone and times without; other types are one form."""
+    if not is_text(times.type):
+        return [(np.arange(len(times)), None)]
+    numbers = as_numpy(pc.match_substring_regex(times, _NUMBER)).astype(bool)
+    zoned = as_numpy(pc.match_substring_regex(times, _ZONED)).astype(bool) & ~numbers
+    forms = [(numbers, pa.float64()), (zoned, None), (~numbers & ~zoned, None)]
+    return [(np.flatnonzero(mask), kind) for mask, kind in forms if mask.any()]
+
+
+def _unreadable(times: pa.Array) -> dict[int, str]:
+    """Return the rows that can't be read and why. O(such rows · log rows) conversions."""
+    found: dict[int, str] = {}
+    pieces = [(0, len(times))]
+    while pieces:
+        start, stop = pieces.pop()
+        try:
+            column_instants(times[start:stop])
+        except DataError as error:
+            middle = (start + stop) // 2
+            if stop - start > 1:
+                pieces += [(middle, stop), (start, middle)]
+            else:
+                found[start] = str(error)
+    return found

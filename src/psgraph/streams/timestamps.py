@@ -3,8 +3,8 @@
 The set of timestamps is public, so it must not depend on edges. It can't if it was declared
 (`DeclaredTimes`). Otherwise integers run from the first to the last without a gap
 (`ConsecutiveTimes`): only the two ends depend on rows. Dates and labels have no successor, so those
-that occur are the timestamps (`OccurringTimes`), and `Stream.times` says that they were read off
-the edges.
+that occur are the timestamps (`OccurringTimes`), and `Stream.times` says that they come from the
+edges.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow as pa
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph.formats.columns import find_column
 from psgraph.graph.formats.files import open_table
+from psgraph.streams.time_source import TimeSource
 from psgraph.streams.times import MOST_EMPTY, Time, as_integer, instant, time_text
 
 __all__ = [
@@ -57,9 +58,9 @@ class Clock(Protocol):
 
 
 class OccurringTimes:
-    """The values that occur, in ascending order: read off the edges."""
+    """The values that occur, in ascending order: they come from the edges."""
 
-    statement = "the values of t that occur, read off the edges"
+    source = TimeSource("values")
 
     def __init__(self) -> None:
         self._last: Any = None
@@ -84,14 +85,14 @@ class OccurringTimes:
 
 
 class ConsecutiveTimes(OccurringTimes):
-    """All integers from the first that occurs to the last: the ends are read off the edges.
+    """All integers from the first that occurs to the last: the ends come from the edges.
 
     >>> clock = ConsecutiveTimes()
     >>> [list(clock.advance(value)) for value in (3, 4, 7)]
     [[], [], ['5', '6']]
     """
 
-    statement = "integers from the first to the last row, both ends read off the edges"
+    source = TimeSource("integers")
 
     def advance(self, value: int) -> Iterable[str]:
         last = value - 1 if self._last is None else self._last
@@ -121,11 +122,11 @@ class DeclaredTimes:
     labels: Sequence[str] | None = None
 
     @property
-    def statement(self) -> str:
+    def source(self) -> TimeSource:
         """Where the timestamps come from. It does not change when a stream is extended."""
         if isinstance(self.times, range):
-            return f"consecutive integers from {self.times[0]}, declared by the publisher"
-        return "listed by the publisher"
+            return TimeSource("range", first=self.times[0])
+        return TimeSource("listed")
 
     @property
     def integers(self) -> bool:
@@ -138,7 +139,7 @@ class DeclaredTimes:
         if None in keys:
             kind = "integers" if pa.types.is_integer(type_) else "ISO dates"
             raise DataError(
-                f"the column 't' holds {kind}, and a declared time is none\n"
+                f"the column 't' holds {kind}, but a declared time is different\n"
                 "Declare the times in the form that the table has."
             )
         ordered = pa.types.is_integer(type_) or _is_date(type_)
@@ -198,8 +199,8 @@ def read_times(times: TimesLike) -> DeclaredTimes:
     A file has one time per row, in the column ``t`` or in the only column. A column ``label``
     gives them public names.
 
-    >>> read_times("0..11").statement, len(read_times(["spring", "summer"]).times)
-    ('consecutive integers from 0, declared by the publisher', 2)
+    >>> read_times("0..11").source.first, len(read_times(["spring", "summer"]).times)
+    (0, 2)
     """
     labels = None
     listed: Sequence[Time]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy as np
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
-from psgraph.methods.private import Previous, PrivateSnapshot
+from psgraph.methods.private import Previous
+from psgraph.methods.timestamp import Timestamp, draw_graph, measure_timestamp
 from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -31,13 +32,16 @@ Pairs = list[tuple[int, int]]
 class Step:
     """What one timestamp left behind."""
 
-    snapshot: Snapshot
-    measurement: Any
-    state: Any
+    timestamp: Timestamp
     graph: SyntheticGraph
-    trace: tuple[Charge, ...]
-    spent: Fraction
-    granted: Fraction
+
+    @property
+    def measurement(self) -> Any:
+        return self.timestamp.measurement
+
+    @property
+    def state(self) -> Any:
+        return self.timestamp.state
 
 
 def _snapshot(roster: Roster, edges: Pairs) -> Snapshot:
@@ -114,21 +118,20 @@ def measure(
     seed: int,
     accountant: Accountant,
     previous: Previous | None = None,
-) -> tuple[Any, Budget]:
-    """One measurement and the budget it came from: what the method requests."""
-    granted = method.request(state, accountant)
-    accountant.check(granted)
-    budget = Budget(granted, Sampler(RandomSource.seeded(seed)), spending=accountant)
-    private = PrivateSnapshot(snapshot, budget, ENGINE, previous=previous)
-    return method.measure(private, state), budget
+    measured: Callable[[], object] = lambda: None,
+) -> Timestamp:
+    """Measure one timestamp, with the noise that belongs to `seed`."""
+    sampler = Sampler(RandomSource.seeded(seed))
+    return measure_timestamp(
+        method, snapshot, state, accountant, sampler, ENGINE, previous=previous, measured=measured
+    )
 
 
 def rerun(
     method: Method[Any, Any], state: Any, before: SyntheticGraph | None, *, seed: int
 ) -> SyntheticGraph:
     """The graph of a state and of the release before, with the numbers that belong to `seed`."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    return method.synthesise(state, before if method.grows_from_release else None, rng, ENGINE)
+    return draw_graph(method, state, before, seed, ENGINE)
 
 
 def run(
@@ -145,23 +148,25 @@ def run(
     accountant = spending(allowance=allowance, window=window)
     for index, given in enumerate(snapshots):
         snapshot = _fresh(given)
-        measurement, budget = measure(
+        timestamp = measure(
             method,
             snapshot,
             state,
             seed=100 * seed + index,
             accountant=accountant,
             previous=previous,
+            measured=partial(_overwrite, snapshot) if poison else lambda: None,
         )
-        if poison:
-            for ends in (snapshot.u, snapshot.v):
-                ends.flags.writeable = True
-                ends[...] = 0
-        accountant = accountant.record(budget.epsilon)
-        previous = Previous.of(_fresh(given), budget.trace)
-        state = method.update(state, measurement)
+        accountant, state = timestamp.spending, timestamp.state
+        previous = Previous.of(_fresh(given), timestamp.charges)
         graph = rerun(method, state, graph, seed=100 * seed + index)
-        yield Step(snapshot, measurement, state, graph, budget.trace, budget.spent, budget.epsilon)
+        yield Step(timestamp, graph)
+
+
+def _overwrite(snapshot: Snapshot) -> None:
+    for ends in (snapshot.u, snapshot.v):
+        ends.flags.writeable = True
+        ends[...] = 0
 
 
 def leaves(value: Any, name: str = "") -> dict[str, Any]:

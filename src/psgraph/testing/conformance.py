@@ -131,7 +131,7 @@ def _is_defined_on_every_graph(method: AnyMethod) -> None:
                     assert isinstance(step.graph, SyntheticGraph), (
                         f"synthesise returned a {type(step.graph).__name__}, not a SyntheticGraph"
                     )
-                    assert step.graph.roster == step.snapshot.roster, (
+                    assert step.graph.roster == step.timestamp.snapshot.roster, (
                         "the graph has another roster than the snapshot"
                     )
                     _assert_plain(dict(method.summary(step.state)), "summary()")
@@ -145,9 +145,9 @@ def _charges_what_it_is_allowed(method: AnyMethod) -> None:
     for allowance, window in _settings(method):
         for case, snapshots in streams().items():
             for step in run(method, snapshots, allowance=allowance, window=window):
-                assert step.spent == step.granted, (
-                    f"on {case} it spent {step.spent} of {step.granted}; what is left buys nothing "
-                    "and is gone"
+                assert step.timestamp.spent == step.timestamp.granted, (
+                    f"on {case} it spent {step.timestamp.spent} of {step.timestamp.granted}; what "
+                    "is left buys nothing and is gone"
                 )
 
 
@@ -155,7 +155,7 @@ def _states_what_is_not_proven(method: AnyMethod) -> None:
     for case, snapshots in streams().items():
         for step in run(method, snapshots):
             try:
-                check_caveat(method, step.trace)
+                check_caveat(method, step.timestamp.charges)
             except MethodError as error:
                 raise AssertionError(f"on {case}: {error}") from None
 
@@ -165,9 +165,11 @@ def _charges_what_it_plans(method: AnyMethod) -> None:
         guarantee = WEventPrivacy(allowance * window, window=window)
         for case, snapshots in streams().items():
             for step in run(method, snapshots, allowance=allowance, window=window):
-                drawn = [charge for charge in step.trace if charge.mechanism != RESERVED]
+                drawn = [
+                    charge for charge in step.timestamp.charges if charge.mechanism != RESERVED
+                ]
                 planned: dict[str, list[NoisePlan]] = {}
-                for row in method.plan(guarantee, nodes=len(step.snapshot.roster)):
+                for row in method.plan(guarantee, nodes=len(step.timestamp.snapshot.roster)):
                     planned.setdefault(row.case, []).append(row)
                 assert not drawn or any(
                     all(any(_is_planned(charge, row) for row in rows) for charge in drawn)
@@ -297,15 +299,15 @@ def _pairs_of(
         start = spending(allowance=LITTLE, window=window)
         for case, pair in neighbours().items():
             (before,) = run(method, pair[:1], allowance=LITTLE, window=window)
-            after = start.record(before.granted)
+            after = before.timestamp.spending
             for when, state, accountant, previous in (
                 ("at first", None, start, None),
-                ("later", before.state, after, Previous.of(pair[0], before.trace)),
+                ("later", before.state, after, Previous.of(pair[0], before.timestamp.charges)),
             ):
                 one, other = (
                     [
-                        view(measurement, budget.trace)
-                        for measurement, budget in (
+                        view(measured.measurement, measured.charges)
+                        for measured in (
                             measure(
                                 method,
                                 snapshot,

@@ -21,7 +21,7 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import pack
 from psgraph.graph.parts import EdgeParts, ranges
-from psgraph.publication.encoding import encode_parts
+from psgraph.publication.graph_files import encode_parts
 
 __all__ = ["EngineConformance", "check_engine"]
 

@@ -15,8 +15,8 @@ from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
-from psgraph.publication.noise_effects import effects_of
-from psgraph.publication.reading import Releases, read_releases
+from psgraph.publication.planning import effects_of
+from psgraph.publication.releases import Releases, read_releases
 from psgraph.trust.calibration import load_calibration, method_calibration
 from psgraph.trust.intervals import Estimate, estimate_statistics
 from psgraph.trust.prediction import Prediction, predict_errors

@@ -22,10 +22,8 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, find_method
-from psgraph.methods.private import Previous, PrivateSnapshot
+from psgraph.methods.timestamp import draw_graph, measure_stream
 from psgraph.metrics.facts import GraphFacts
-from psgraph.privacy.accountant import Accountant
-from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
@@ -225,21 +223,17 @@ def rerun(
     >>> first.roster == ring.roster
     True
     """
-    engine, accountant = LocalEngine(), Accountant(guarantee)
-    state, previous, made = None, None, None
-    for timestamp, graph in enumerate(graphs):
-        snapshot = Snapshot(graph.roster, graph.u, graph.v, time=graph.time)
-        sampler = Sampler(RandomSource.seeded(seed, timestamp=timestamp))
-        granted = method.request(state, accountant)
-        budget = Budget(granted, sampler, spending=accountant)
-        private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
-        measurement = method.measure(private, state)
-        accountant = accountant.record(granted)
-        state = method.update(state, measurement)
-        rng = np.random.Generator(np.random.PCG64(sampler.source.bits(63)))
-        made = method.synthesise(state, made if method.grows_from_release else None, rng, engine)
+    engine, made = LocalEngine(), None
+    measured = measure_stream(
+        method,
+        (Snapshot(graph.roster, graph.u, graph.v, time=graph.time) for graph in graphs),
+        guarantee,
+        engine,
+        samplers=lambda number: Sampler(RandomSource.seeded(seed, timestamp=number)),
+    )
+    for timestamp in measured:
+        made = draw_graph(method, timestamp.state, made, timestamp.seed, engine)
         yield made
-        previous = Previous.of(snapshot, budget.trace)
 
 
 def method_of(certificates: Sequence[Certificate]) -> tuple[Method[Any, Any], WEventPrivacy]:

@@ -33,7 +33,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import ReleaseDirectory
+from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.warmup import warm_up
 from psgraph.stores import is_store, open_store
 from psgraph.streams import Stream, read_stream

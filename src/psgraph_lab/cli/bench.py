@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from psgraph._version import __version__
+from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note, print_json, waiting
-from psgraph.cli.shared import json_option
 from psgraph.errors import DataError
 from psgraph_lab.bench.cases import CASES, LARGE_CASES, METHOD_CASES, Case
 from psgraph_lab.cli.bench_steps import machine, run_step, show_cases, show_methods

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psgraph._runtime.numbers import count
+from psgraph.cli.flags import Checked, json_option
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import (
     facts,
@@ -23,7 +24,6 @@ from psgraph.cli.screen import (
     table,
     waiting,
 )
-from psgraph.cli.shared import Checked, json_option
 from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
 from psgraph_lab.datasets.locations import Located, cache_directory, directories, locate
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psgraph._runtime.extras import require_report
+from psgraph.cli.flags import Checked, json_option
 from psgraph.cli.help import Command, Group
 from psgraph.cli.screen import fitted, print_json, print_tables, progress, results, waiting
-from psgraph.cli.shared import Checked, json_option
 from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.privacy.guarantee import exact_epsilon
 

@@ -8,12 +8,14 @@ from typing import Any
 from psgraph.graph import SyntheticGraph
 from psgraph.graph.parts import MemoryParts
 from psgraph.privacy.randomness import RandomSource
+from psgraph.streams.time_source import TimeSource
 from psgraph_lab.mutants.mutant import Edit, Mutant, Swap
 
 __all__ = ["PUBLICATION"]
 
-MEASURE = "psgraph.publication.measuring:Measuring.measure"
+MEASURE = "psgraph.publication.measurement:Measuring.measure"
 PUBLISHER = "psgraph.publication.publisher:Publisher"
+RELEASES = "psgraph.publication.release_directory:ReleaseDirectory"
 SYNTHESIS = "psgraph.publication.synthesis"
 
 _edges_seen = [0]  # of the snapshot measured last
@@ -29,7 +31,7 @@ def _counting_edges(real: Any) -> Any:
 
 def _count_in_the_times(real: Any) -> Any:
     def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
-        options["times"] = f"of {snapshot.u.size} edges"
+        options["times"] = TimeSource("stated", words=f"of {snapshot.u.size} edges")
         return real(self, snapshot, *rest, **options)
 
     return measure
@@ -83,7 +85,7 @@ PUBLICATION = (
         "psgraph",
         (
             Swap(
-                "psgraph.publication.ledger.reading:LedgerReader.as_sealed",
+                "psgraph.publication.ledger.reader:LedgerReader.as_sealed",
                 lambda _real: lambda _self, _timestamp, snapshot: snapshot,
             ),
         ),
@@ -113,7 +115,10 @@ PUBLICATION = (
         "psgraph",
         (
             Swap(MEASURE, _counting_edges),
-            Swap("psgraph.publication.releases:ReleaseDirectory.write", _file_of_the_true_size),
+            Swap(
+                "psgraph.publication.release_directory:ReleaseDirectory.write",
+                _file_of_the_true_size,
+            ),
         ),
         ("directories",),
     ),

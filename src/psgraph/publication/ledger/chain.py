@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import exact_fraction
-from psgraph.publication.ledger.packing import chain_digest
+from psgraph.publication.legacy import covered_columns
+from psgraph.publication.terms import Terms
 
-__all__ = ["COLUMNS", "SEALED", "Link", "chain_problems", "row_digest"]
+__all__ = [
+    "COLUMNS",
+    "SEALED",
+    "Facts",
+    "Link",
+    "chain_problems",
+    "pack_charges",
+    "row_digest",
+    "unpack_charges",
+]
 
 SEALED = (
     "timestamp",
@@ -36,11 +52,8 @@ _SPENT, _ROSTER, _STATE, _PREVIOUS, _NOISE = (
 
 
 def row_digest(before: bytes, columns: Sequence[Any]) -> bytes:
-    """The digest of a row (the columns of `SEALED`) and of everything before it.
-
-    A row sealed by version 0.1.0 has no sampler, and its digest does not cover the last two.
-    """
-    return chain_digest(before, columns if columns[_NOISE] is not None else columns[:_NOISE])
+    """The digest of a row (the columns of `SEALED`) and of everything before it."""
+    return chain_digest(before, covered_columns(columns, _NOISE))
 
 
 class Link(NamedTuple):
@@ -83,7 +96,7 @@ def chain_problems(
             if not isinstance(digest, bytes):
                 return
         if columns[_PREVIOUS] != previous:
-            yield f"{name}: the certificate before it is another one"
+            yield f"{name}: the previous certificate's digest does not match"
         if not has_roster(columns[_ROSTER]):
             yield f"{name}: its roster is missing"
         try:
@@ -103,3 +116,77 @@ def chain_problems(
         before, previous, state, expected = digest, certificate, columns[_STATE], timestamp + 1
     if state is not None and state != current_state:
         yield "the state was changed"
+
+
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The key of a ledger and its terms, as stored: those of version 0.1.0 keep their bytes."""
+
+    key: bytes
+    content: bytes
+
+    @classmethod
+    def begin(cls, terms: Terms) -> Facts:
+        """Facts of a new ledger, with a fresh key."""
+        return cls(os.urandom(_KEY_BYTES), terms.to_bytes())
+
+    @classmethod
+    def read(cls, rows: Mapping[str, bytes]) -> Facts:
+        """Read the stored rows; a `ValueError` if they are not what `rows` writes."""
+        facts = cls(rows.get("key", b""), rows.get("terms", b""))
+        if not isinstance(facts.key, bytes) or not isinstance(facts.content, bytes):
+            raise ValueError("not facts")
+        if rows != facts.rows():
+            raise ValueError("not facts")
+        return facts
+
+    def rows(self) -> dict[str, bytes]:
+        """The rows of the table `facts`."""
+        mark = hmac.digest(self.key, b"terms " + self.content, "sha256")
+        return {"key": self.key, "terms": self.content, "mark": mark}
+
+    @property
+    def terms(self) -> Terms:
+        return Terms.from_bytes(self.content)
+
+    @property
+    def genesis(self) -> bytes:
+        """The digest that the chain of rows starts from."""
+        key = hashlib.sha256(b"psgraph key\0" + self.key).digest()
+        return hashlib.sha256(b"psgraph ledger\0" + key + self.content).digest()
+
+    def certificate_mark(self, timestamp: int, certificate: bytes) -> bytes:
+        """The keyed digest of a certificate's digest."""
+        return hmac.digest(self.key, b"certificate %d " % timestamp + certificate, "sha256")
+
+
+def chain_digest(before: bytes, columns: Sequence[Any]) -> bytes:
+    """The digest of a row and of everything before it."""
+    digest = hashlib.sha256(before)
+    for value in columns:
+        data = value if isinstance(value, bytes) else repr(value).encode()
+        digest.update(b"%s %d " % (type(value).__name__.encode(), len(data)))
+        digest.update(data)
+    return digest.digest()
+
+
+_CHARGE = ("mechanism", "label", "epsilon", "sensitivity", "shape", "part", "proven")
+
+
+def pack_charges(charges: tuple[Charge, ...]) -> str:
+    """Charges as short JSON: a list of values each, `proven` only where it is false."""
+    rows = []
+    for charge in charges:
+        content = {"part": "", **charge.to_dict()}
+        rows.append([content[name] for name in _CHARGE if name in content])
+    return json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+
+
+def unpack_charges(text: str) -> tuple[Charge, ...]:
+    """The inverse of `pack_charges`."""
+    return tuple(
+        Charge.from_dict(dict(zip(_CHARGE, row, strict=False))) for row in json.loads(text)
+    )

@@ -8,16 +8,19 @@ import re
 import secrets
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from psgraph._runtime.durable import is_running, make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
+from psgraph.publication import legacy
 from psgraph.publication.ledger import formats
 
 __all__ = ["Database"]
+
+Change = Callable[[sqlite3.Connection], None]
 
 _REASONS = {
     "SQLITE_FULL": "the disk is full",
@@ -42,7 +45,7 @@ class Database:
         Whether to lock it for this process. A ledger of an older format is migrated then.
     """
 
-    def __init__(self, path: Path, *, fill: formats.Change | None, writing: bool) -> None:
+    def __init__(self, path: Path, *, fill: Change | None, writing: bool) -> None:
         self.path = path
         self._lock: int | None = None
         self._connection: sqlite3.Connection | None = None
@@ -105,7 +108,7 @@ class Database:
                     with suppress(OSError):
                         left.unlink()
 
-    def _create(self, fill: formats.Change) -> None:
+    def _create(self, fill: Change) -> None:
         """Make a new ledger under a name of this process's own, then give it its name.
 
         Where files can't be locked several processes may be here. With a name that they share,
@@ -176,7 +179,7 @@ class Database:
         if writing:
             self._migrate(found)
             found = formats.FORMAT
-        tables = formats.OLD_TABLES.get(found, formats.TABLES)
+        tables = formats.TABLES | legacy.OLD_TABLES.get(found, {})
         if dict(self._run("SELECT name, sql FROM sqlite_master")) != tables:
             raise LedgerError(f"the tables of {self.path} are not those of a ledger")
         if writing:
@@ -184,8 +187,8 @@ class Database:
                 self.path.chmod(0o600)
             self._run("PRAGMA journal_mode = WAL")
         else:
-            if found in formats.VIEWS:
-                self._run(formats.VIEWS[found])
+            if found in legacy.VIEWS:
+                self._run(legacy.VIEWS[found])
             self._run("PRAGMA query_only = ON")
 
     def _refuse_unknown(self, found: int) -> None:
@@ -194,14 +197,14 @@ class Database:
                 f"{self.path} has format {found}; this version of psgraph reads formats up to "
                 f"{formats.FORMAT}\nUse the version of psgraph that wrote it, or a newer one."
             )
-        if found != formats.FORMAT and found not in formats.MIGRATIONS:
+        if found != formats.FORMAT and found not in legacy.MIGRATIONS:
             raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
 
     def _migrate(self, found: int) -> None:
         """Bring an older ledger up to date, one transaction for each format."""
         for older in range(found, formats.FORMAT):
             with self.transaction() as connection:
-                formats.MIGRATIONS[older](connection)
+                legacy.MIGRATIONS[older](connection, formats.TABLES)
                 connection.execute(f"PRAGMA user_version = {older + 1}")
 
     def close(self) -> None:

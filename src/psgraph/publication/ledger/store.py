@@ -25,12 +25,19 @@ from psgraph.errors import (
 )
 from psgraph.graph import Roster
 from psgraph.privacy.accountant import Accountant
-from psgraph.publication.history import Measured, Seal, seal_of
-from psgraph.publication.ledger.chain import COLUMNS, SEALED, Link, chain_problems, row_digest
+from psgraph.publication.ledger.chain import (
+    COLUMNS,
+    SEALED,
+    Facts,
+    Link,
+    chain_problems,
+    pack_charges,
+    row_digest,
+)
 from psgraph.publication.ledger.database import Database
-from psgraph.publication.ledger.facts import Facts
-from psgraph.publication.ledger.packing import pack_charges, pack_roster, unpack_roster
-from psgraph.publication.ledger.reading import LedgerReader
+from psgraph.publication.ledger.reader import LedgerReader
+from psgraph.publication.ledger.rosters import pack_roster, unpack_roster
+from psgraph.publication.measurement import Measured, Seal, seal_of
 from psgraph.publication.records import encode
 from psgraph.publication.terms import Terms
 
@@ -45,8 +52,8 @@ class Ledger(LedgerReader):
     path
         The SQLite file, made readable by its owner only.
     terms
-        What is to be published. A new ledger is begun under these terms; an existing one must
-        have been begun under the same. None takes the terms of an existing ledger.
+        What is to be published. A new ledger is started under these terms; an existing one must
+        have been started under the same. None takes the terms of an existing ledger.
     writing
         Whether to lock the ledger for this process. Without, it can only be read.
     """
@@ -57,14 +64,15 @@ class Ledger(LedgerReader):
         try:
             super().__init__(database)
             if terms is not None:
-                self._refuse_other(terms)
+                self.require(terms)
             if writing:
                 self._refuse_damage()
         except BaseException:
             database.close()
             raise
 
-    def _refuse_other(self, terms: Terms) -> None:
+    def require(self, terms: Terms) -> None:
+        """Refuse terms that differ from those the ledger was started under."""
         stored = replace(self.terms, noise=self.noise)
         changed = stored.differences(terms)
         if changed:
@@ -125,7 +133,7 @@ class Ledger(LedgerReader):
                 measured.version,
                 previous,
                 measured.noise,
-                measured.times,
+                None if measured.times is None else measured.times.dumps(),
             )
             assert len(columns) == len(SEALED)
             connection.execute(

@@ -23,7 +23,7 @@ from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import method_look
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.reading import read_releases
+from psgraph.publication.releases import read_releases
 from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.page import Page
 from psgraph.reports.public import add_release_degrees

@@ -1,16 +1,19 @@
-"""Rosters that grew after a timestamp was published: its snapshot, over the roster of then."""
+"""Rosters in a ledger: stored once, and compared with rosters that grew since."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.errors import LedgerError, RosterChanged
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.roster import Declared
 
-__all__ = ["RosterGrowth"]
+__all__ = ["RosterGrowth", "pack_roster", "unpack_roster"]
 
 
 class RosterGrowth:
@@ -39,7 +42,7 @@ class RosterGrowth:
         """
         roster = snapshot.roster
         if roster.digest == digest or roster.declared != "given":
-            return snapshot  # a roster read off the edges changes with them
+            return snapshot  # a roster taken from the edges changes with them
         published, positions = self._positions(roster, digest, timestamp)
         if published.declared != "given":
             return snapshot
@@ -81,3 +84,36 @@ def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
             "node that leaves gets the time in the column `until`; a node that joins gets it in "
             "`from`, or is appended to a plain list and counts from the next timestamp on."
         )
+
+
+_DECLARED: dict[Declared, bytes] = {"given": b"g", "nodes": b"n", "edges": b"e"}
+
+
+def pack_roster(roster: Roster) -> bytes:
+    """A roster as bytes: how it was obtained, the kind of ids, the ids."""
+    head = _DECLARED[roster.declared] + (b"s" if roster.strings else b"i")
+    if roster.strings:
+        return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
+    return head + roster.ids.astype("<i8").tobytes()
+
+
+def unpack_roster(content: object) -> Roster:
+    """The inverse of `pack_roster`; refuses what that would have written differently."""
+    try:
+        if not isinstance(content, bytes):
+            raise ValueError
+        ids: Any
+        if content[1:2] == b"s":
+            names = json.loads(content[2:])
+            ids = np.array(names, dtype=object if names else str)  # no names are still names
+        else:
+            ids = np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
+        declared = {letter: name for name, letter in _DECLARED.items()}.get(content[:1])
+        if declared is None:
+            raise ValueError
+        roster = Roster(ids, declared=declared)
+        if pack_roster(roster) != content:
+            raise ValueError
+        return roster
+    except (RecursionError, TypeError, ValueError):
+        raise LedgerError("a stored roster is damaged") from None

@@ -14,12 +14,12 @@ from psgraph.errors import LedgerError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import exact_fraction
-from psgraph.publication.growth import RosterGrowth
-from psgraph.publication.history import Seal
+from psgraph.publication.ledger.chain import Facts, unpack_charges
 from psgraph.publication.ledger.database import Database
-from psgraph.publication.ledger.facts import Facts
-from psgraph.publication.ledger.packing import unpack_charges, unpack_roster
+from psgraph.publication.ledger.rosters import RosterGrowth, unpack_roster
+from psgraph.publication.measurement import Seal
 from psgraph.publication.records import decode
+from psgraph.streams.time_source import TimeSource
 
 __all__ = ["LedgerReader"]
 
@@ -30,7 +30,7 @@ class LedgerReader:
     Attributes
     ----------
     terms, guarantee
-        What the ledger was begun for.
+        What the ledger was started for.
     """
 
     durable = True
@@ -86,7 +86,7 @@ class LedgerReader:
                 roster=roster,
                 version=version,
                 noise=noise,
-                times=times,
+                times=None if times is None else TimeSource.loads(times),
             )
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError, ZeroDivisionError):
             raise LedgerError(f"timestamp {timestamp} is damaged in {self.path}") from None
@@ -154,7 +154,7 @@ class LedgerReader:
         return roster
 
     def roster_kind(self) -> str | None:
-        """The kind of roster the stream was begun with; None before the first timestamp."""
+        """The kind of roster the stream was started with; None before the first timestamp."""
         if not self.sealed:
             return None
         (digest,) = self._columns(0, "roster")
@@ -171,12 +171,12 @@ class LedgerReader:
         (noise,) = self._columns(self.sealed - 1, "noise")
         return None if noise is None else str(noise)
 
-    def stated_times(self) -> str | None:
+    def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
         row = self._database.row(
             "SELECT times FROM seals WHERE times IS NOT NULL ORDER BY timestamp DESC LIMIT 1"
         )
-        return None if row is None else str(row[0])
+        return None if row is None else TimeSource.loads(str(row[0]))
 
     def spends(self, *, since: int = 0) -> Iterator[tuple[int, str | None, Fraction]]:
         """Timestamps, their times and what they spent, in order."""

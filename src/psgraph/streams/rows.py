@@ -1,29 +1,31 @@
-"""Rows that can't be read: refused all at once, or left out, and listed for the curator.
+"""How the rows of an input are read, and what happens to rows that can't be used.
 
-How many rows are bad and where they are depends on private rows. It is told to the curator: in
-messages, on a terminal, and in a file that only the owner can read. It is part of no certificate
-and no JSON output.
+Bad rows are refused all at once, or left out, and listed for the curator. How many rows are bad
+and where they are depends on private rows. It is told to the curator: in messages, on a terminal,
+and in a file that only the owner can read. It is part of no certificate and no JSON output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from os import PathLike
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from psgraph._runtime.durable import write_whole
 from psgraph._runtime.numbers import count
-from psgraph._runtime.rows import rows_read
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.formats.columns import Batch, Columns
+from psgraph.graph.formats.columns import Batch, ColumnNames, Columns
 from psgraph.graph.formats.files import TableFile
-from psgraph.streams.curator_files import write_curator_file
 
-__all__ = ["POLICIES", "BadRows", "Policy"]
+if TYPE_CHECKING:
+    from psgraph.streams.options import InputOptions
 
-Policy = Literal["refuse", "skip"]
-POLICIES: tuple[Policy, ...] = ("refuse", "skip")
+__all__ = ["BadRows", "Reading", "counting_rows", "write_curator_file"]
 
 #: With more bad rows than this the file is another kind of table.
 MOST_BAD = 100_000
@@ -31,6 +33,21 @@ _SHOWN = 5
 
 Check = Callable[[Batch], Mapping[int, str]]
 """Returns what is wrong with rows of a batch, by row."""
+
+_listener: ContextVar[Callable[[int], object] | None] = ContextVar("rows", default=None)
+
+
+@contextmanager
+def counting_rows(listener: Callable[[int], object]) -> Iterator[None]:
+    """Call `listener` with the number of new rows whenever a reader inside the block reads some.
+
+    Privacy: the number of rows is private. It may be shown to the curator only.
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class _Row(NamedTuple):
@@ -52,31 +69,15 @@ class BadRows:
         A file for the curator that lists the rows with their content. Only its owner can read it.
     """
 
-    policy: Policy = "refuse"
+    policy: Literal["refuse", "skip"] = "refuse"
     listing: Path | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_rows", [])
-        if self.policy not in POLICIES:
-            raise InvalidArgument(
-                f"bad_rows={self.policy!r} is unknown\nGive one of: {', '.join(POLICIES)}."
-            )
-
-    @classmethod
-    def choose(cls, policy: str, listing: str | PathLike[str] | None) -> BadRows:
-        """Read the two arguments."""
-        return cls(policy, None if listing is None else Path(listing))  # type: ignore[arg-type]
+    rows: list[_Row] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The bad rows found since the stream was last started. Curator only."""
 
     @property
     def skipping(self) -> bool:
         """Whether bad rows are left out."""
         return self.policy == "skip"
-
-    @property
-    def rows(self) -> list[_Row]:
-        """The bad rows found since the stream was last started. Curator only."""
-        found: list[_Row] = self._rows  # type: ignore[attr-defined]
-        return found
 
     def begin(self) -> None:
         """Forget the rows of an earlier reading."""
@@ -89,6 +90,7 @@ class BadRows:
         read to find the other bad rows, so that one run reports them all.
         """
         before = len(self.rows)
+        listener = _listener.get()
 
         def report(place: str, problem: str, content: str) -> None:
             if len(self.rows) - before >= MOST_BAD:
@@ -100,7 +102,8 @@ class BadRows:
             self.rows.append(_Row(table.name, place, problem, content))
 
         for batch in table.batches(columns, bad=report) if not table.empty else ():
-            rows_read(len(batch))
+            if listener is not None:
+                listener(len(batch))
             for check in checks:
                 problems = check(batch)
                 for row, problem in sorted(problems.items()):
@@ -133,3 +136,49 @@ class BadRows:
             else f"{self.listing} lists them (for the curator only)"
         )
         raise DataError(f"{message}\nbad_rows='skip' (--bad-rows skip) leaves them out; {listed}.")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows are read, the same for all kinds of files.
+
+    Attributes
+    ----------
+    columns
+        Which column is which.
+    bad
+        What to do with rows that can't be read.
+    gaps
+        Whether a timestamp without a row is an empty snapshot or refused; None if not given.
+    """
+
+    columns: ColumnNames = field(default_factory=ColumnNames)
+    bad: BadRows = field(default_factory=BadRows)
+    gaps: Literal["empty", "refuse"] | None = None
+
+    @classmethod
+    def of(cls, options: InputOptions) -> Reading:
+        """Return what the options of an input say; they are checked."""
+        listing = None if options.bad_rows_to is None else Path(options.bad_rows_to)
+        return cls(
+            ColumnNames.parse(options.columns),
+            BadRows(options.bad_rows, listing),  # type: ignore[arg-type]
+            options.gaps,  # type: ignore[arg-type]
+        )
+
+    def check(self, table: TableFile) -> None:
+        """Refuse to skip rows of a table whose first row decides how the others are read."""
+        if self.bad.skipping and table.names is None and table.width:
+            raise InvalidArgument(
+                f"{table.name} has no line of column names, so its first row decides how the "
+                "others are read\nbad_rows='skip' (--bad-rows skip) needs a line such as u,v."
+            )
+
+
+def write_curator_file(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a CSV file with private values, which only its owner can read (mode 0600)."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_whole(path, text.getvalue().encode(), owner_only=True)

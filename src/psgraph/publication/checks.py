@@ -6,21 +6,21 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from psgraph.errors import DataError, InvalidArgument, TermsChanged, UnitMismatch
+from psgraph.errors import DataError, InvalidArgument, KindMismatch, TermsChanged
 from psgraph.graph import Graph, Snapshot
+from psgraph.graph.kind import Kind
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.unit import Edge, Unit
-from psgraph.streams.statements import continues
+from psgraph.publication.promise import check_guarantee, check_unit
+from psgraph.streams.time_source import TimeSource
 
 __all__ = [
     "as_timestamp",
     "check_arguments",
-    "check_guarantee",
+    "check_kind",
     "check_snapshot",
     "check_stream",
     "check_times",
-    "check_unit",
 ]
 
 _ROSTERS = {
@@ -53,26 +53,6 @@ def check_arguments(
     check_unit(method, guarantee)
 
 
-def check_unit(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
-    """Refuse a guarantee for a unit that the method does not support."""
-    supported: tuple[type[Unit], ...] = getattr(method, "units", (Edge,))
-    if not isinstance(guarantee.unit, supported):
-        known = ", ".join(f"{unit.__name__}(…)" for unit in supported)
-        raise UnitMismatch(
-            f"method {method.name!r} cannot protect {guarantee.unit.text}\n"
-            f"Choose another method, or one of the units it supports: {known}."
-        )
-
-
-def check_guarantee(guarantee: WEventPrivacy) -> None:
-    """Refuse what is not a guarantee."""
-    if not isinstance(guarantee, WEventPrivacy):
-        raise InvalidArgument(
-            f"the guarantee is a WEventPrivacy, not {type(guarantee).__name__}\n"
-            "Give for example psgraph.WEventPrivacy(epsilon='1', window=5)."
-        )
-
-
 def check_stream(stream: Iterable[Snapshot]) -> None:
     """Refuse what is not a sequence of snapshots, such as one snapshot or a path."""
     one = isinstance(stream, str | bytes | Graph) or hasattr(stream, "columns")
@@ -83,13 +63,23 @@ def check_stream(stream: Iterable[Snapshot]) -> None:
         )
 
 
-def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
-    """Refuse what is not a snapshot, a time that can't be written, and another kind of roster.
+def check_kind(method: Method[Any, Any], graphs: object) -> None:
+    """Refuse a stream or snapshot of a kind that the method does not publish."""
+    kind = getattr(graphs, "kind", None)
+    if isinstance(kind, Kind) and kind.name not in method.kinds:
+        raise KindMismatch(
+            f"method {method.name!r} does not publish {kind.name} graphs\n"
+            f"Choose another method; it publishes: {', '.join(sorted(method.kinds))}."
+        )
+
+
+def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str | None) -> None:
+    """Refuse what is not a snapshot, a kind that does not fit, and a different sort of roster.
 
     Parameters
     ----------
-    kind
-        The kind of roster the stream was started with; None before the first timestamp.
+    declared
+        How the roster of the stream was obtained; None before the first timestamp.
     """
     if not isinstance(snapshot, Snapshot):
         raise InvalidArgument(
@@ -100,29 +90,30 @@ def check_snapshot(snapshot: Snapshot, kind: str | None) -> None:
         raise DataError(
             "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
         )
+    check_kind(method, snapshot)
     found = snapshot.roster.declared
-    if kind is not None and kind != found:
+    if declared is not None and declared != found:
         raise TermsChanged(
-            f"this stream was started with {_ROSTERS[kind]}, now it has {_ROSTERS[found]}\n"
+            f"this stream was started with {_ROSTERS[declared]}, now it has {_ROSTERS[found]}\n"
             "That changes what is public about the nodes. Continue as before, or start a new "
             "ledger.",
-            changed={"roster": (kind, found)},
+            changed={"roster": (declared, found)},
         )
 
 
-def check_times(stated: str | None, before: str | None) -> None:
+def check_times(stated: TimeSource | None, before: TimeSource | None) -> None:
     """Refuse a stream whose times have a different source than before.
 
     A window is counted in timestamps: days in a stream of months would make it 30 times shorter.
     """
-    if stated is not None and before is not None and not continues(stated, before):
+    if stated is not None and before is not None and not stated.continues(before):
         raise TermsChanged(
             "the source of this stream's times has changed:\n"
             f"  started with  {before}\n"
             f"  now           {stated}\n"
             "That changes how long a window is, or what is public about the times. Continue as "
             "before, or start a new ledger.",
-            changed={"times": (before, stated)},
+            changed={"times": (str(before), str(stated))},
         )
 
 

@@ -1,0 +1,284 @@
+"""The directory that releases are published in. Each file is complete or absent.
+
+``NNNNNN.parquet`` is a graph, ``NNNNNN.json`` its certificate, and ``nodes/<sha256>.parquet`` a
+node list, shared by all releases whose certificates name it. A graph of many nodes is a directory
+``NNNNNN/`` of parts instead (`psgraph.publication.graph_files`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from psgraph._runtime.durable import make_directory, write_all_whole
+from psgraph.errors import OutputError, PsgraphError, VerificationFailed
+from psgraph.publication.certificate import Certificate
+from psgraph.publication.graph_files import (
+    RESTORE,
+    EncodedGraph,
+    PublishedFile,
+    parts_of,
+    read_bytes,
+)
+
+__all__ = ["ReleaseDirectory"]
+
+NODES_NAME = "nodes"
+
+#: In a store. By name: what reads releases, as the public report does, imports no private edges.
+_STORE = "psgraph-store.json"
+_RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})(\.parquet|\.json)?", re.ASCII)
+
+
+class ReleaseDirectory:
+    """The files of a release directory.
+
+    Parameters
+    ----------
+    path
+        Made with the first release if it does not exist. It must be empty, unless it holds the
+        releases and the ledger of the same run.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def graph_path(self, timestamp: int) -> Path:
+        return self.path / f"{timestamp:06d}.parquet"
+
+    def parts_path(self, timestamp: int) -> Path:
+        return self.path / f"{timestamp:06d}"
+
+    def _graph_places(self, timestamp: int) -> tuple[Path, Path]:
+        """Where a graph may be: in a file, or in a directory of parts."""
+        return self.graph_path(timestamp), self.parts_path(timestamp)
+
+    def certificate_path(self, timestamp: int) -> Path:
+        return self.path / f"{timestamp:06d}.json"
+
+    def nodes_path(self, sha256: str) -> Path:
+        return self.path / NODES_NAME / f"{sha256}.parquet"
+
+    # ---- writing ----
+
+    def check_usable(self, *, ledger: Path) -> None:
+        """Refuse a directory that holds something else, before anything is measured.
+
+        If its `ledger` exists, the content of the directory is checked with that.
+        """
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
+            # A run that was interrupted at its start leaves its ledger's lock, and hidden files.
+            taken = self.path.is_dir() and any(
+                entry.suffix != ".lock" and not entry.name.startswith(".")
+                for entry in self.path.iterdir()
+            )
+            started = ledger.exists()  # after listing: another process may begin it right now
+            parent = self.path
+            while not parent.exists():
+                parent = parent.parent
+            writable = os.access(parent, os.W_OK)
+        except OutputError:
+            raise
+        except OSError as error:
+            raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
+        except ValueError:
+            raise OutputError("the path of the output can't be used\nCheck it.") from None
+        if taken and not started:
+            raise OutputError(
+                f"the output directory {self.path} is not empty and its ledger is not there: "
+                f"there is no {ledger}\n"
+                "Publishing the same data twice spends the budget twice. Name the ledger of these "
+                "releases, choose another directory, or remove this one if its releases were "
+                "never shown to anyone."
+            )
+        if not writable:
+            raise OutputError(f"{parent} is not writable\nChoose another directory for --out.")
+
+    def refuse_unsealed(self, sealed: int) -> None:
+        """Refuse to measure a timestamp of which a file is already there."""
+        for path in (*self._graph_places(sealed), self.certificate_path(sealed)):
+            if path.exists():
+                raise VerificationFailed(
+                    f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
+                    "Another ledger, or a newer copy of this one, made it: continue with that. "
+                    "Nothing was measured."
+                )
+
+    def write(self, graph: EncodedGraph, nodes: memoryview, certificate: Certificate) -> None:
+        """Write node list, graph and certificate, in this order. Existing files must be equal."""
+        assert certificate.nodes_sha256 is not None
+        assert certificate.graph_sha256 == graph.sha256
+        nodes_path = self.nodes_path(certificate.nodes_sha256)
+        make_directory(nodes_path.parent)
+        files: list[tuple[Path, memoryview | Path]] = []
+        if not nodes_path.exists():  # named by its content
+            files.append((nodes_path, nodes))
+        if not self._holds_graph(certificate):
+            assert graph.content is not None
+            one, parts = self._graph_places(certificate.timestamp)
+            files.append((one if graph.part_nodes is None else parts, graph.content))
+        text = certificate.to_json().encode()
+        path = self.certificate_path(certificate.timestamp)
+        if not path.exists():
+            files.append((path, memoryview(text)))
+        elif read_bytes(path) != text:
+            raise self._in_the_way(path, certificate)
+        write_all_whole(files)
+
+    def _holds_graph(self, certificate: Certificate) -> bool:
+        """Whether a graph is there already; refuse another one, which may have been seen."""
+        for path in self._graph_places(certificate.timestamp):
+            if path.exists():
+                try:
+                    self.check_graph(certificate)
+                except VerificationFailed:
+                    raise self._in_the_way(path, certificate) from None
+                return True
+        return False
+
+    def _in_the_way(self, path: Path, certificate: Certificate) -> VerificationFailed:
+        return VerificationFailed(
+            f"{path} is already there and holds something else\n{self._remedy(certificate)}"
+        )
+
+    def _remedy(self, certificate: Certificate) -> str:
+        """What to do about a file that is in the way of a release."""
+        try:
+            there = self.certificate(certificate.timestamp)
+        except PsgraphError:
+            there = None
+        if there is not None and certificate.is_another_draw(there):
+            return (
+                "It is another draw of the same timestamp, made by another ledger or a copy of "
+                "this one. Never remove it: whoever saw it must not see this draw as well. Find "
+                "the ledger that made it, and continue with that one only."
+            )
+        return (
+            "It was changed, or was written with other versions of the libraries. Remove it and "
+            "publish again only if no other ledger, and no copy of this one, ever published to "
+            "this directory; otherwise it may be another draw, which must stay."
+        )
+
+    # ---- reading ----
+
+    def refuse_store(self) -> None:
+        """Refuse a store of prepared input, whose directories have names like those of graphs."""
+        if (self.path / _STORE).exists():
+            raise VerificationFailed(
+                f"{self.path} is a store that psgraph prepare wrote: private edges, not releases\n"
+                "Give the directory of the releases."
+            )
+
+    def has(self, timestamp: int) -> bool:
+        """Whether graph and certificate of a timestamp are there."""
+        return self.certificate_path(timestamp).exists() and any(
+            path.exists() for path in self._graph_places(timestamp)
+        )
+
+    def certificate(self, timestamp: int) -> Certificate:
+        """Read the certificate of a timestamp; refuse one that was changed."""
+        path = self.certificate_path(timestamp)
+        try:
+            certificate = Certificate.from_json(read_bytes(path))
+        except VerificationFailed as error:
+            if not path.exists():
+                raise
+            raise VerificationFailed(
+                f"{path} was changed after it was published\n{RESTORE}"
+            ) from error
+        if certificate.timestamp != timestamp:
+            raise VerificationFailed(f"{path} is the certificate of another timestamp")
+        return certificate
+
+    def graph(self, certificate: Certificate) -> tuple[PublishedFile, ...]:
+        """The files of a graph, in order. Each is checked when it is read.
+
+        Parts are checked here already, together: the certificate states one digest of all.
+        """
+        one, parts = self._graph_places(certificate.timestamp)
+        other = parts if certificate.graph_parts is None else one
+        if other.exists():
+            raise VerificationFailed(
+                f"{other} is not the graph its certificate states, which is beside it\n"
+                "Find out who put it there, and move it away."
+            )
+        if certificate.graph_parts is None:
+            return (PublishedFile(one, certificate.graph_sha256),)
+        return parts_of(parts, certificate.graph_parts, certificate.graph_sha256)
+
+    def check_graph(self, certificate: Certificate) -> None:
+        """Refuse a graph of which a file was changed, removed or added."""
+        files = self.graph(certificate)
+        if certificate.graph_parts is None:
+            files[0].read()
+
+    def nodes(self, certificate: Certificate) -> bytes | None:
+        """Read the node list a certificate names; refuse one that was changed.
+
+        None for releases of version 0.1.0, which wrote no node lists.
+        """
+        digest = certificate.nodes_sha256
+        return None if digest is None else PublishedFile(self.nodes_path(digest), digest).read()
+
+    def timestamps(self) -> list[int]:
+        """The timestamps of which at least one file is there, in order."""
+        try:
+            with os.scandir(self.path) as entries:  # there may be many, and only names matter
+                names = [entry.name for entry in entries]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
+        return sorted({int(name.partition(".")[0]) for name in names if _RELEASE.fullmatch(name)})
+
+    def certificates(
+        self, problems: list[str], *, finished: int | None = None, files: bool = True
+    ) -> Iterator[Certificate]:
+        """Read the certificates in order; add what is wrong with them to `problems`.
+
+        Parameters
+        ----------
+        finished
+            If it is known how many timestamps are finished, the next one may be incomplete.
+        files
+            Whether to check the graphs and node lists too.
+        """
+        before: Certificate | None = None
+        checked: set[str] = set()
+        for expected, timestamp in enumerate(self.timestamps()):
+            if timestamp != expected:
+                problems.append(f"timestamp {expected} is missing")
+                return
+            if finished is not None and timestamp >= finished and not self.has(timestamp):
+                return
+            try:
+                certificate = self.certificate(timestamp)
+            except PsgraphError as error:
+                problems.append(str(error).splitlines()[0])
+                before = None
+                continue
+            if files:
+                self._check_files(certificate, checked, problems)
+            known = before is not None or timestamp == 0
+            if known and certificate.previous != (before.digest if before else None):
+                problems.append(
+                    f"timestamp {timestamp}: the previous certificate's digest does not match"
+                )
+            before = certificate
+            yield certificate
+
+    def _check_files(
+        self, certificate: Certificate, checked: set[str], problems: list[str]
+    ) -> None:
+        """Check a graph, and its node list unless that was checked before."""
+        try:
+            self.check_graph(certificate)
+            if certificate.nodes_sha256 not in checked:
+                self.nodes(certificate)
+                checked.add(certificate.nodes_sha256 or "")
+        except PsgraphError as error:
+            problems.append(str(error).splitlines()[0])

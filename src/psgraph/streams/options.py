@@ -1,0 +1,316 @@
+"""The options of an input, each stated once.
+
+A field of `InputOptions` is a parameter of `psgraph.read_stream`. What is written beside it makes
+the option of the commands, the key of a configuration file, the line of `psgraph init`, the
+checks, and the paragraph in the documentation. To add an option, add a field here and use it in
+the readers.
+
+This module imports nothing heavy: ``psgraph publish --help`` reads it.
+"""
+
+# ruff: noqa: RUF009 (`_option` returns a field)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from psgraph.streams.input_option import InputOption, SourceKind, refuse_contradictions
+
+if TYPE_CHECKING:
+    from psgraph.streams.nodes import RosterLike
+    from psgraph.streams.overflow import SnapshotStore
+    from psgraph.streams.times import Time
+    from psgraph.streams.timestamps import TimesLike
+
+__all__ = ["OPTIONS", "InputOptions"]
+
+_ROWS = frozenset[SourceKind]({"table", "events", "files", "inbox"})
+_PERIODS = frozenset[SourceKind]({"events"})
+_WATCHED = _PERIODS | {"inbox"}
+_NEEDS_PERIODS = {"every": "Only a table of events is cut into periods. Give {every} as well."}
+
+
+def _option(default: Any, doc: str, **facts: Any) -> Any:
+    """Return a field of `InputOptions`."""
+    return field(default=default, metadata={"option": InputOption(doc, default=default, **facts)})
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """A source and how to read it: the arguments of `psgraph.read_stream`."""
+
+    source: str | PathLike[str] | Any
+    _: KW_ONLY
+    roster: RosterLike | None = _option(
+        None,
+        "The public nodes: a `Roster`, a `TimedRoster`, the path of a file, or ids.",
+        flag="--roster",
+        metavar="FILE",
+        form="path",
+        help="The public list of nodes: one id per row; columns 'from' and 'until' if it changes "
+        "over time.",
+        comment="The public list of nodes, one id per row",
+        example="nodes.csv",
+    )
+    roster_column: str | None = _option(
+        None,
+        "For the path of a roster: the column of ids.",
+        flag="--roster-column",
+        metavar="NAME",
+        help="The column of the roster that holds the ids; otherwise 'id', 'node' or the only one.",
+        comment="The column of the roster with the ids",
+        example="phone",
+        needs={"roster": "It says how to read a roster. Give {roster} as well."},
+    )
+    roster_header: bool | None = _option(
+        None,
+        "For the path of a roster: False if its first line is a node.",
+        flag="--roster-no-header",
+        form="flag",
+        switches_to=False,
+        help="The first line of the roster is a node, even if it looks like a header.",
+        comment="The roster has no header",
+        needs={"roster": "It says how to read a roster. Give {roster} as well."},
+        excludes={"roster_column": "Keep one of them."},
+    )
+    roster_from_edges: bool = _option(
+        False,
+        "Instead of a roster: the nodes of each snapshot are those that have an edge in it. This "
+        "makes node presence public. It is what the paper does.",
+        flag="--roster-from-edges",
+        form="flag",
+        help="Instead of a roster: the nodes of a timestamp are those that have an edge. Node "
+        "presence is then public: everyone learns who has an edge at each timestamp. It is what "
+        "the paper does.",
+        comment="Instead of a roster: makes node presence public",
+        excludes={"roster": "Keep {roster}, unless node presence is public."},
+    )
+    nodes_are_public: bool = _option(
+        False,
+        "Instead of a roster, for graphs of networkx, igraph, SciPy or PyTorch Geometric: their "
+        "nodes are a public list that does not depend on their edges.",
+        excludes={
+            "roster": "Keep {roster}, unless the nodes of the graphs are public.",
+            "roster_from_edges": "Keep one of them.",
+        },
+    )
+    times: TimesLike | None = _option(
+        None,
+        'The timestamps of a table ``t, u, v``, or of a list of graphs, declared: ``"0..11"``, '
+        "the path of a file with one time per row, or times in order. A row of another timestamp "
+        "is refused; a timestamp without a row is an empty snapshot. Without it, the first and "
+        "the last timestamp of a table (of dates and labels: all) are taken from the edges.",
+        flag="--times",
+        metavar="A..B|FILE",
+        form="times",
+        help="The timestamps of a table t, u, v, also of those without an edge: 0..11, or a file "
+        "with one per line. Without it the first and the last are taken from the edges.",
+        comment="The timestamps of a table t,u,v: 0..11, or a file",
+        example="0..11",
+        sources={"table", "graphs"},
+        excludes={"every": "Declare the ends of a table of events with {start} and {until}."},
+    )
+    time_label: str | None = _option(
+        None,
+        "The column of a table ``t, u, v`` whose values are public and name the times instead of "
+        "``t``. It has to be equal in all rows of a timestamp.",
+        flag="--time-label",
+        metavar="COLUMN",
+        help="The column of a table t, u, v that names the times. It is public, and equal in all "
+        "rows of a timestamp.",
+        comment="The column that names the times",
+        example="month",
+        sources={"table"},
+        excludes={"every": "Declare the ends of a table of events with {start} and {until}."},
+    )
+    every: str | None = _option(
+        None,
+        "Cut an event table into periods of this length: an integer and ``s``, ``min``, ``h``, "
+        "``d``, ``w`` (from Monday), ``mo`` (from the 1st) or ``y``, in `timezone`. A period "
+        "without an event is an empty snapshot.",
+        flag="--every",
+        metavar="PERIOD",
+        form="period",
+        help="Cut a table of events (u, v, time) into periods: 1d, 1w, 1mo, …. A period is "
+        "published when it is over.",
+        watch_help="The period of the files, such as 1d; recognised from dates in their names "
+        "unless given. A file is published when its period is over.",
+        comment="Cut events into periods: 1d, 1w, 1mo",
+        example="1mo",
+        sources=_WATCHED,
+    )
+    start: Time | None = _option(
+        None,
+        "With `every`: where the stream starts, as declared. An event before it is refused. "
+        "Without it, the first period is taken from the edges.",
+        flag="--from",
+        metavar="TIME",
+        help="With --every: where the stream starts; with the first event unless given.",
+        comment="Where the stream starts",
+        example="2024-01-01",
+        sources=_PERIODS,
+        needs={"every": "Give {every} as well, or declare the timestamps with {times}."},
+    )
+    until: Time | None = _option(
+        None,
+        'With `every`: where the stream ends (exclusive), as declared; it can be ``"now"``. An '
+        "event after it is refused. A period is published when it is over: it ends before `until` "
+        "and before now. Without `until` the last period is taken from the edges, and the period "
+        "of the last event is held back.",
+        flag="--until",
+        metavar="TIME",
+        help="With --every: where the stream ends (exclusive), or now. The data are complete up "
+        "to then, so all periods before it are published. Without it the period of the last "
+        "event is held back.",
+        comment="The data are complete up to then: a date, or now",
+        example="now",
+        sources=_PERIODS,
+        needs={"every": "Give {every} as well, or declare the timestamps with {times}."},
+    )
+    close_last: bool = _option(
+        False,
+        "With `every`: publish the last period even if it is not over.",
+        flag="--close-last",
+        form="flag",
+        help="With --every: publish the last period even if it is not over.",
+        watch_help="Publish a file even if its period is not over.",
+        comment="Publish the last period even if it is not over",
+        sources=_WATCHED,
+        needs=_NEEDS_PERIODS,
+    )
+    timezone: str | None = _option(
+        None,
+        "With `every`: the IANA name of the zone of times that have none, and of the calendar by "
+        "which days, weeks, months and years are cut; UTC unless given.",
+        flag="--timezone",
+        metavar="NAME",
+        help="With --every: the zone of times that have none, and of the calendar of days, weeks, "
+        "months and years, such as Europe/Berlin.  [default: UTC]",
+        comment="The zone of times without one, and of the calendar",
+        example="Europe/Berlin",
+        sources=_WATCHED,
+        needs=_NEEDS_PERIODS,
+    )
+    cumulative: bool = _option(
+        False,
+        "With `every`: each snapshot keeps the edges of all periods before it.",
+        flag="--cumulative",
+        form="flag",
+        help="With --every: each snapshot keeps the edges of all periods before it.",
+        comment="Each snapshot keeps the edges of earlier ones",
+        sources=_PERIODS,
+        needs=_NEEDS_PERIODS,
+    )
+    gaps: str | None = _option(
+        None,
+        'A timestamp of a table without a row is an ``"empty"`` snapshot, or ``"refuse"`` it.',
+        flag="--gaps",
+        form="choice",
+        choices=("empty", "refuse"),
+        help="What a timestamp of a table without a row is: an empty snapshot, or an error.  "
+        "[default: empty]",
+        comment="A timestamp without a row: empty or refuse",
+        example="refuse",
+        sources={"table", "events", "files"},
+    )
+    columns: str | Mapping[str, str | int] | None = _option(
+        None,
+        'Which column is which, where names are not the usual ones: ``"u=caller,v=callee"`` or '
+        '``{"u": "caller", "v": "callee", "time": "start"}``. Numbers count columns from 1.',
+        flag="--columns",
+        metavar="u=NAME,v=NAME,…",
+        help="Which columns hold the two ends and the time: u=caller,v=callee,time=start (or t=…). "
+        "Numbers count columns from 1. Recognised without it: u and v, source and target, src and "
+        "dst, from and to; time, timestamp, date, datetime; t.",
+        comment="Which columns hold what: u=caller,v=callee,time=start",
+        example="u=caller,v=callee,time=start",
+        sources=_ROWS,
+    )
+    ids: str = _option(
+        "auto",
+        '``"text"``, ``"integer"``, or ``"auto"``, which follows the roster.',
+        flag="--ids",
+        form="choice",
+        choices=("auto", "integer", "text"),
+        help="How ids are read: text keeps leading zeros and numbers of any length; auto follows "
+        "the roster.",
+        comment="auto, integer or text",
+        example="text",
+        sources=_ROWS,
+    )
+    bad_rows: str = _option(
+        "refuse",
+        'Rows that can\'t be read, or lie outside declared times: ``"refuse"`` the input and '
+        'report them all, or ``"skip"`` them.',
+        flag="--bad-rows",
+        form="choice",
+        choices=("refuse", "skip"),
+        help="What to do with rows that can't be read: refuse the input and report them all, or "
+        "skip them.",
+        comment="Rows that can't be read: refuse or skip",
+        example="skip",
+        sources=_ROWS,
+    )
+    bad_rows_to: str | PathLike[str] | None = _option(
+        None,
+        "A file that lists the bad rows, for the curator only.",
+        flag="--bad-rows-to",
+        metavar="FILE",
+        form="curator file",
+        help="List the bad rows in a file. Curator only: it holds private rows.",
+        comment="Curator only: a list of the bad rows",
+        example="bad-rows.csv",
+        sources=_ROWS,
+    )
+    unknown_nodes_to: str | PathLike[str] | None = _option(
+        None,
+        "A file that lists the ids of edges that are not on the roster, for the curator only.",
+        flag="--unknown-nodes-to",
+        metavar="FILE",
+        form="curator file",
+        help="List the ids of edges that are not on the roster. Curator only.",
+        comment="Curator only: ids that are not on the roster",
+        example="unknown-nodes.csv",
+        sources=_ROWS,
+        needs={"roster": "It lists ids that are not on the roster. Give {roster} as well."},
+    )
+    store: SnapshotStore | None = _option(
+        None,
+        "Where the edges of snapshots are written while they are read; see `psgraph.prepare`. "
+        "They stay in memory unless given. The source is then read once.",
+    )
+
+    def keywords(self) -> dict[str, Any]:
+        """Return all options as keywords of `psgraph.read_stream`."""
+        return {name: getattr(self, name) for name in OPTIONS}
+
+    def given(self) -> Iterator[InputOption]:
+        """Yield the options that were chosen."""
+        return (each for each in OPTIONS.values() if each.is_given(getattr(self, each.name)))
+
+    def check(
+        self, kind: SourceKind | None = None, *, spell: Callable[[InputOption], str] | None = None
+    ) -> None:
+        """Refuse options that contradict each other or the source. Nothing is read.
+
+        Parameters
+        ----------
+        kind
+            What the source is, if that is known.
+        spell
+            How a message names an option; as a parameter of Python unless given.
+        """
+        names = {each.name: spell(each) if spell else each.name for each in OPTIONS.values()}
+        given = {each.name: (each, getattr(self, each.name)) for each in self.given()}
+        refuse_contradictions(given, names, kind)
+
+
+OPTIONS: Mapping[str, InputOption] = {
+    each.name: replace(each.metadata["option"], name=each.name)
+    for each in fields(InputOptions)
+    if "option" in each.metadata
+}
+"""All options by their names, in the order of ``--help``."""
