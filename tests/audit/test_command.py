@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
+from html import unescape
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
-from psgraph.audit import attacks, effort
-from psgraph.audit.auditing import audit, planned
-from psgraph.audit.effort import Effort
-from psgraph.audit.findings import Audit, Check
-from psgraph.audit.mutants import MUTANTS
-from psgraph.audit.mutants.hunting import Hunt
+from psgraph.audit import attacks, detectors
+from psgraph.audit.attacks import Effort
+from psgraph.audit.auditor import audit, planned
+from psgraph.audit.findings import Audit, Check, Hunt
 from psgraph.cli import run
 from psgraph.methods.tmf import TmF
 from psgraph.reports.audit import audit_page
+from psgraph_lab.mutants import MUTANTS
 
+ROOT = Path(__file__).parents[2]
 TINY = Effort("quick", pairs=9, draws=2_000, few=300, runs=20, streams=20, seconds=1, longest=600)
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    monkeypatch.setattr(effort, "QUICK", TINY)
-    monkeypatch.setattr(attacks, "MUTANTS", MUTANTS[5:8])
+    monkeypatch.setattr(attacks, "QUICK", TINY)
+    monkeypatch.setattr(attacks, "installed_bugs", lambda: MUTANTS[5:8])
 
 
 def test_json_is_one_object_and_the_exit_code_follows_it(capsys, monkeypatch):
@@ -44,7 +48,56 @@ def test_a_failing_method_gives_exit_code_1_and_says_what_failed(capsys, monkeyp
 
 def test_an_unknown_method_is_wrong_usage(capsys):
     assert run(["audit", "--method", "nobody"]) == 2
-    assert "there is no method called 'nobody'" in capsys.readouterr().err
+    assert "nobody" in capsys.readouterr().err
+
+
+@pytest.fixture
+def no_bugs(monkeypatch):
+    """An installation without a package that offers deliberate bugs."""
+    monkeypatch.setattr(attacks, "installed_bugs", detectors.installed_bugs)
+    monkeypatch.setattr(detectors, "entry_points", lambda **_group: ())
+
+
+def test_without_deliberate_bugs_all_attacks_run_and_the_audit_says_so(no_bugs, capsys):
+    found = audit(["tmf"], effort=TINY)
+    assert found.missing
+    assert len({check.kind for check in found.checks}) == 7
+    assert found.passed == all(check.passed for check in found.checks)
+    assert found.to_dict()["mutants"]["missing"] == found.missing
+    assert found.missing in audit_page(found).html()
+    assert run(["audit", "--method", "tmf", "--workers", "1"]) in (0, 1)
+    said = " ".join(capsys.readouterr().out.split())
+    assert found.missing[1:] in said
+
+
+def test_nothing_is_missing_where_bugs_were_not_wanted(no_bugs):
+    assert not audit(["tmf"], effort=replace(TINY, longest=0), mutants=False).missing
+
+
+def _entry_point(monkeypatch, value):
+    point = EntryPoint("lab", value, "psgraph.mutants")
+    monkeypatch.setattr(detectors, "entry_points", lambda **_group: (point,))
+
+
+def test_bugs_are_found_by_entry_point(monkeypatch):
+    _entry_point(monkeypatch, "psgraph_lab.mutants:MUTANTS")
+    assert detectors.installed_bugs() == list(MUTANTS)
+
+
+def test_a_package_that_is_declared_but_not_there_counts_as_missing(monkeypatch):
+    _entry_point(monkeypatch, "psgraph_not_there.mutants:MUTANTS")
+    assert detectors.installed_bugs() == []
+
+
+def test_a_broken_package_of_bugs_is_an_error(monkeypatch):
+    _entry_point(monkeypatch, "psgraph_lab.not_there:MUTANTS")
+    with pytest.raises(ModuleNotFoundError):
+        detectors.installed_bugs()
+
+
+def test_the_entry_point_is_declared():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert declared[detectors.GROUP] == {"lab": "psgraph_lab.mutants:MUTANTS"}
 
 
 def test_a_survivor_fails_the_audit():
@@ -81,9 +134,9 @@ def test_what_there_was_no_time_for_counts_as_failed():
 
 def test_the_page_says_what_was_tried_and_what_it_cannot_show():
     hunts = [Hunt("a bug", "tmf", {"replay": "found"})]
-    html = audit_page(Audit("quick", ("tmf",), [_check("x")], hunts)).html()
-    for text in ("Nothing found", "What an audit cannot show", "a bug", "1 of 1 deliberate bugs"):
-        assert text in html
+    page = unescape(audit_page(Audit("quick", ("tmf",), [_check("x")], hunts)).html())
+    for text in ("Nothing found", "cannot show", "a bug", "1 of 1 deliberate bugs"):
+        assert text in page
 
 
 def _check(name: str, *, passed: bool = True) -> Check:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from psgraph.audit.neighbours import PATTERNS, PLACES, neighbouring_streams
-from psgraph.audit.replay import replay_all
+from psgraph.audit.replay import composed, replay_all
 from psgraph.audit.transcripts import Recorder
 from psgraph.methods.base import find_method, method_names
 from psgraph.methods.plus import PSGraphPlus, communities
 from psgraph.methods.plus.triangles import Cap
+from psgraph.methods.tmf import TmFMeasurement
+from psgraph.privacy.budget import Budget, Charge
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.privacy.query import CountQuery
+from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
 from tests.insides import snapshot_of
 
 PAIRS = 504  # eight times every combination of place and pattern
@@ -53,7 +60,7 @@ def test_the_search_for_communities_does_not_diverge(monkeypatch):
     real = Recorder.add
 
     def add(self, call):
-        labels.add(call.facts[1] if call.mechanism is not None else "")
+        labels.add(call.facts[1] if call.query is not None else "")
         real(self, call)
 
     monkeypatch.setattr(Recorder, "add", add)
@@ -82,7 +89,7 @@ def test_a_method_that_shows_its_snapshot_diverges():
             return super().measure(private, state)
 
     replayed = replay_all(Leaky(), neighbouring_streams(9), most=1)
-    assert "neighbours ask differently" in replayed.divergences[0]
+    assert replayed.codes == ("queries",)
 
 
 def test_noise_that_bypasses_the_budget_diverges():
@@ -95,3 +102,78 @@ def test_noise_that_bypasses_the_budget_diverges():
             return type(graph)(graph.roster, graph.u[keep], graph.v[keep])
 
     assert not replay_all(Bypass(), neighbouring_streams(45), most=1).holds
+
+
+# ---- what a trace costs ----
+
+
+def _budget(epsilon: int) -> Budget:
+    return Budget(Fraction(epsilon), Sampler(RandomSource.seeded(1)))
+
+
+def _count(budget: Budget, epsilon: int = 1) -> None:
+    budget.run(LaplaceCount(3, 1), epsilon=Fraction(epsilon), label="edges")
+
+
+@pytest.mark.parametrize("names", [("a", "b", "c", "d"), ("a", "b", "a", "b")])
+def test_two_sequential_splits_add_up(names):
+    budget = _budget(2)
+    for pair in (names[:2], names[2:]):
+        for part in budget.parallel(Fraction(1), *pair):
+            _count(part)
+    assert composed(budget.trace) == budget.spent == 2
+
+
+def test_of_the_parts_of_one_split_the_most_expensive_counts():
+    budget = _budget(4)
+    _count(budget)
+    one, other = budget.parallel(Fraction(3), "one", "other")
+    _count(one, 3)
+    _count(other, 2)
+    assert composed(budget.trace) == budget.spent == 4
+
+
+def test_a_split_inside_a_part_adds_to_what_the_part_spends_itself():
+    budget = _budget(5)
+    whole, rest = budget.parallel(Fraction(5), "whole", "rest")
+    _count(rest, 4)
+    _count(whole)
+    for _ in range(2):
+        for part in whole.parallel(Fraction(2), "inner", "outer"):
+            _count(part, 2)
+    assert composed(budget.trace) == 5
+
+
+def test_splits_survive_a_certificate_and_first_splits_leave_no_trace_in_it():
+    budget = _budget(3)
+    for _ in range(2):
+        for part in budget.parallel(Fraction(1), "a", "b"):
+            _count(part)
+    written = [charge.to_dict() for charge in budget.trace]
+    assert ["split" in line for line in written] == [False, False, True, True]
+    assert tuple(map(Charge.from_dict, written)) == budget.trace
+
+
+@dataclass(frozen=True)
+class Constant(CountQuery):
+    label = "nothing"
+    sensitivity = 1
+    proof = "none"
+
+    def answer(self, edges):
+        return 0
+
+
+def test_a_method_that_splits_twice_and_pays_once_is_found():
+    tmf = find_method("tmf")
+
+    class Twice(tmf):
+        def measure(self, private, state):
+            for number in range(2):
+                private._budget.spent = Fraction(0)  # the bug
+                for part in private.parallel(private.epsilon, f"a{number}", f"b{number}"):
+                    part.ask(Constant(), epsilon=part.epsilon)
+            return TmFMeasurement(private.roster, 0, np.zeros(0, dtype=np.int64))
+
+    replayed = replay_all(Twice(), neighbouring_streams(1))
+    assert replayed.codes == ("charge",)

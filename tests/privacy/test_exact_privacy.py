@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from psgraph.audit.enumeration import (
-    STRUCTURE,
     Distribution,
     ScriptedBudget,
     Verdict,
@@ -24,14 +23,14 @@ from psgraph.audit.enumeration import (
     explore,
     extremes,
 )
-from psgraph.audit.mutation import mutated
+from psgraph.audit.neighbours import all_graphs, labellings, neighbouring_pairs
 from psgraph.audit.replay import composed
-from psgraph.audit.small_graphs import all_graphs, labellings, neighbouring_pairs
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState
 from psgraph.methods.psgraph import method as psgraph_method
+from psgraph.methods.psgraph.audit_cases import STRUCTURE
 from psgraph.methods.psgraph.perturbation import measure_structure
 from psgraph.methods.queries import CommunityChoices, CommunityEdges, InnerDegrees, OuterDegrees
 from psgraph.methods.steps import communities
@@ -40,6 +39,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
+from psgraph_lab.mutants.mutant import mutated
 from tests.insides import budget_of, snapshot_of
 
 ENGINE = LocalEngine()

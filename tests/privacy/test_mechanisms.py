@@ -258,6 +258,7 @@ def test_no_private_value_stays_behind(budget):
             "shape",
             "part",
             "proven",
+            "split",
         }
     for value, error in ((SECRET, BudgetExceeded), (float(SECRET), MethodError)):
         with pytest.raises(error) as caught:

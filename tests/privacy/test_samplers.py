@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psgraph.audit.fit import laplace_distribution, laplace_pmf, p_value, power, two_sample_p_value
-from psgraph.audit.mutation import mutated
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
 from psgraph.privacy import bits, samplers
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
+from psgraph_lab.mutants.mutant import mutated
 
 from .interpreted import Rationed, interpret
 from .paths import GivesUp, exact_distribution

@@ -1,4 +1,4 @@
-"""What an audit does, cut into attacks that can run in any order and in any process."""
+"""The attacks of an audit, which can run in any order and in any process, and their effort."""
 
 from __future__ import annotations
 
@@ -15,26 +15,83 @@ from psgraph.audit.black_box import (
     claimed_mechanisms,
 )
 from psgraph.audit.bounds import Bound
-from psgraph.audit.directories import differing_output
-from psgraph.audit.durability import broken_durability
-from psgraph.audit.effort import Effort
-from psgraph.audit.findings import Check
+from psgraph.audit.detectors import hunt, installed_bugs
+from psgraph.audit.disk import broken_durability, differing_output
+from psgraph.audit.findings import Check, Hunt
 from psgraph.audit.kernel_rules import RULES, broken_rules
-from psgraph.audit.mutants import MUTANTS, Hunt, hunt
 from psgraph.audit.neighbours import neighbouring_streams
-from psgraph.audit.phases import PHASES, phase_loss
+from psgraph.audit.phases import KERNEL, phase_loss
 from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
 from psgraph.methods.base import Method, method_names
 
-__all__ = ["Attack", "attacks", "deliberate_bugs"]
+__all__ = ["FULL", "QUICK", "Attack", "Effort", "attacks", "deliberate_bugs"]
 
 CONFIDENCE = 0.05  # shared by all bounds of an audit (Bonferroni)
 
 
 @dataclass(frozen=True)
+class Effort:
+    """How hard to try.
+
+    Attributes
+    ----------
+    pairs
+        Neighbouring streams that each method is replayed on.
+    draws
+        Draws of each mechanism, and of the noise at each scale.
+    few
+        Draws of samplers that are drawn one by one.
+    runs
+        Runs of each method on one small graph and its neighbour.
+    streams
+        Runs of each method on two streams of 2w timestamps.
+    seconds
+        The most processor time that the runs of one bound may take, so that a busy machine tries
+        equally hard.
+    longest
+        No attack starts after this many seconds; those left out count as failed.
+    thorough
+        Whether every detector is tried on every deliberate bug, or only until one finds it.
+    """
+
+    mode: str
+    pairs: int
+    draws: int
+    few: int
+    runs: int
+    streams: int
+    seconds: float
+    longest: float
+    thorough: bool = False
+
+
+QUICK = Effort(
+    "quick",
+    pairs=63,
+    draws=1_000_000,
+    few=2_000,
+    runs=300,
+    streams=300,
+    seconds=1.5,
+    longest=600,
+)
+FULL = Effort(
+    "full",
+    pairs=10_000,
+    draws=1_000_000,
+    few=50_000,
+    runs=100_000,
+    streams=5_000,
+    seconds=600,
+    longest=3_600,
+    thorough=True,
+)
+
+
+@dataclass(frozen=True)
 class Attack:
-    """One part of an audit.
+    """One piece of an audit.
 
     Attributes
     ----------
@@ -45,7 +102,7 @@ class Attack:
     method
         The method; "" for the kernel.
     run
-        Does it. Can be sent to another process if the method can.
+        Carries it out. Can be sent to another process if the method can.
     """
 
     kind: str
@@ -56,7 +113,8 @@ class Attack:
 
 def attacks(methods: Sequence[Method[Any, Any]], effort: Effort) -> list[Attack]:
     """Every attack on every method, the longest first."""
-    mechanisms = claimed_mechanisms()
+    owners: list[Method[Any, Any] | None] = [None, *methods]
+    mechanisms = [(owner, name) for owner in owners for name in claimed_mechanisms(owner)]
     alpha = CONFIDENCE / (len(mechanisms) + 2 * len(methods))
     planned = [
         Attack(kind, name, method.name, partial(attack, method, effort, *more))
@@ -69,24 +127,29 @@ def attacks(methods: Sequence[Method[Any, Any]], effort: Effort) -> list[Attack]
         for method in methods
     ]
     planned += [
-        Attack("bounds", name, "", partial(_mechanism, name, effort, alpha)) for name in mechanisms
+        Attack("bounds", name, _name(owner), partial(_mechanism, name, owner, effort, alpha))
+        for owner, name in mechanisms
     ]
-    planned.append(Attack("samplers", "all", "", partial(_samplers, effort)))
-    planned.append(Attack("enumeration", "all", "", _enumeration))
+    planned.append(Attack("samplers", "all", "", partial(_samplers, methods, effort)))
+    planned.append(Attack("enumeration", "all", "", partial(_enumeration, methods)))
     planned.append(Attack("rules", "all", "", _rules))
     return planned
 
 
 def deliberate_bugs(effort: Effort) -> list[Attack]:
-    """Every mutant, which tests the auditor and not the method."""
+    """Every installed deliberate bug, which tests the auditor and not the method."""
     return [
-        Attack("mutant", mutant.name, "", partial(_hunt, number, thorough=effort.thorough))
-        for number, mutant in enumerate(MUTANTS)
+        Attack("mutant", bug.name, "", partial(_hunt, number, thorough=effort.thorough))
+        for number, bug in enumerate(installed_bugs())
     ]
 
 
 def _hunt(number: int, *, thorough: bool) -> Hunt:
-    return hunt(MUTANTS[number], thorough=thorough)
+    return hunt(installed_bugs()[number], thorough=thorough)
+
+
+def _name(method: Method[Any, Any] | None) -> str:
+    return "" if method is None else method.name
 
 
 def _rules() -> list[Check]:
@@ -103,23 +166,31 @@ def _rules() -> list[Check]:
     ]
 
 
-def _enumeration() -> list[Check]:
+def _enumeration(methods: Sequence[Method[Any, Any]]) -> list[Check]:
     checks = []
-    for name in PHASES:
-        loss, excess = phase_loss(name)
-        figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
-        checks.append(Check("enumeration", name, "", figure, excess <= 1e-9))
+    for owner in (None, *methods):
+        for name, phase in (KERNEL if owner is None else owner.audit_cases().phases).items():
+            loss, excess = phase_loss(phase)
+            figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
+            checks.append(Check("enumeration", name, _name(owner), figure, excess <= 1e-9))
     return checks
 
 
-def _samplers(effort: Effort) -> list[Check]:
+def _samplers(methods: Sequence[Method[Any, Any]], effort: Effort) -> list[Check]:
     checks = []
-    for check in check_samplers(draws=effort.draws, few=effort.few):
+    for check in check_samplers(methods, draws=effort.draws, few=effort.few):
         figure = f"p = {check.p:.2g}"
         if check.wrong_p:
             figure += f"; 2 % off: p ≤ {check.wrong_p:.1g}"
         checks.append(
-            Check("samplers", check.name, "", figure, check.holds and check.sees, check.draws)
+            Check(
+                "samplers",
+                check.name,
+                check.method,
+                figure,
+                check.holds and check.sees,
+                check.draws,
+            )
         )
     return checks
 
@@ -128,9 +199,12 @@ def _figure(bound: Bound) -> str:
     return f"ε ≥ {bound.lower:.3f}, charged {bound.claimed:.3f}"
 
 
-def _mechanism(name: str, effort: Effort, alpha: float) -> list[Check]:
-    bound = bound_mechanism(name, draws=effort.draws, seconds=effort.seconds, alpha=alpha)
-    return [Check("bounds", name, "", _figure(bound), bound.holds and bound.sees, bound.runs)]
+def _mechanism(
+    name: str, method: Method[Any, Any] | None, effort: Effort, alpha: float
+) -> list[Check]:
+    bound = bound_mechanism(name, method, draws=effort.draws, seconds=effort.seconds, alpha=alpha)
+    held = bound.holds and bound.sees
+    return [Check("bounds", name, _name(method), _figure(bound), held, bound.runs)]
 
 
 def _replay(method: Method[Any, Any], effort: Effort) -> list[Check]:

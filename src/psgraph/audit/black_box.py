@@ -2,36 +2,34 @@
 
 Three levels: single mechanisms, the phases of a method at one timestamp, and whole streams of 2w
 timestamps that differ in all w timestamps of a window. Nothing here knows how a mechanism works;
-it only counts outcomes. A bound above the claim is a proof, up to the stated confidence, that the
+it only counts outcomes. A bound above the charge proves, up to the stated confidence, that the
 promise is broken.
 
-ε = 0.01 can't be told from 0 with any affordable number of runs. Mechanisms that are charged so
-little are audited at ε = 1, by the same code: the scale is an argument.
+No affordable number of runs distinguishes ε = 0.01 from 0. Mechanisms that are charged so little
+are audited at ε = 1, by the same code: the scale is an argument.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from psgraph.audit.bounds import Bound, epsilon_bound
-from psgraph.audit.running import measure_first, measure_stream, synthesise
-from psgraph.audit.transcripts import Recorder
+from psgraph.audit.transcripts import Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
+from psgraph.methods.audit_cases import MechanismCase
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import CommunityChoices
-from psgraph.methods.tmf import UnprovenLinearFilter
+from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.mechanisms.exponential import CommunityChoice
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.mechanisms.top import LargestCells
@@ -39,39 +37,16 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
 __all__ = [
-    "MECHANISMS",
-    "MechanismCase",
     "bound_mechanism",
     "bound_phases",
     "bound_stream",
     "claimed_mechanisms",
+    "mechanism_case",
 ]
 
 ENGINE = LocalEngine()
 ONE = Fraction(1)
 NODES = 14
-
-
-@dataclass(frozen=True)
-class MechanismCase:
-    """A mechanism on its worst neighbours.
-
-    Attributes
-    ----------
-    pair
-        The mechanism on both.
-    outcome
-        What is looked at of an output.
-    copies
-        How many independent draws one call makes.
-    wanted
-        The share of ε that the bound has to reach.
-    """
-
-    pair: tuple[Mechanism[Any], ...]
-    outcome: Callable[[Any], Any]
-    copies: int = 1
-    wanted: float = 0.0
 
 
 def _laplace(values: list[int], *, sensitivity: int, copies: int) -> LaplaceCounts:
@@ -116,35 +91,31 @@ def _largest_cells(_copies: int) -> MechanismCase:
 
 
 def _community_choices(_copies: int) -> MechanismCase:
-    labels = np.array([0, 1, 1], dtype=np.int32)
-    pair = (
-        CommunityChoice(
-            CommunityChoices(labels).answer(PrivateEdges(_graph(3, edges), ENGINE)), labels
-        )
-        for edges in ([(1, 2)], [(0, 1), (1, 2)])
-    )
+    choices = CommunityChoices(np.array([0, 1, 1], dtype=np.int32))
+    graphs = (_graph(3, edges) for edges in ([(1, 2)], [(0, 1), (1, 2)]))
+    pair = (choices.mechanism(choices.answer(PrivateEdges(graph, ENGINE))) for graph in graphs)
     return MechanismCase(tuple(pair), lambda chosen: tuple(chosen.tolist()))
 
 
-def _linear_filter(_copies: int) -> MechanismCase:
-    """TmF's published shortcut on a dense graph; audited only if it claims to be proven."""
-    pair = (UnprovenLinearFilter(np.arange(first, 200), 400, 100) for first in (1, 0))
-    return MechanismCase(tuple(pair), lambda output: int(output[0] == 0))
-
-
-MECHANISMS: dict[str, Callable[[int], MechanismCase]] = {
+KERNEL: Mapping[str, Callable[[int], MechanismCase]] = {
     "an edge count": _edge_count,
     "two degrees": _two_degrees,
     "sparse counts": _sparse_counts,
     "the largest cells": _largest_cells,
     "a round of community choices": _community_choices,
-    "TmF's linear filter": _linear_filter,
 }
 
 
-def claimed_mechanisms() -> list[str]:
-    """The mechanisms that claim to be private."""
-    return [name for name, case in MECHANISMS.items() if case(1).pair[0].proven]
+def mechanism_case(name: str, method: Method[Any, Any] | None, draws: int) -> MechanismCase:
+    """Return a case of the kernel, or of a method, for a number of draws."""
+    cases = KERNEL if method is None else method.audit_cases().mechanisms
+    return cases[name](draws)
+
+
+def claimed_mechanisms(method: Method[Any, Any] | None = None) -> list[str]:
+    """Return the cases of the kernel, or of a method, whose mechanism claims to be private."""
+    cases = KERNEL if method is None else method.audit_cases().mechanisms
+    return [name for name, case in cases.items() if case(1).pair[0].proven]
 
 
 def _cells(*cells: int) -> np.ndarray:
@@ -156,14 +127,22 @@ def _graph(nodes: int, edges: list[tuple[int, int]]) -> Snapshot:
     return Snapshot(Roster.range(nodes), ends[:, 0], ends[:, 1])
 
 
-def bound_mechanism(name: str, *, draws: int, seconds: float, alpha: float, seed: int = 0) -> Bound:
-    """Bound the ε of one of psgraph's mechanisms at ε = 1.
+def bound_mechanism(
+    name: str,
+    method: Method[Any, Any] | None = None,
+    *,
+    draws: int,
+    seconds: float,
+    alpha: float,
+    seed: int = 0,
+) -> Bound:
+    """Bound the ε of a mechanism of the kernel, or of a method, at ε = 1.
 
     >>> bound = bound_mechanism("an edge count", draws=40_000, seconds=10, alpha=0.05)
     >>> bound.holds, bound.lower > 0.9
     (True, True)
     """
-    case = MECHANISMS[name](draws)
+    case = mechanism_case(name, method, draws)
     sampler = Sampler(RandomSource.seeded(seed))
     until = time.process_time() + seconds
     sides: tuple[list[Any], list[Any]] = ([], [])
@@ -208,10 +187,10 @@ def bound_phases(
         for side, stream in zip(seen, (one, other), strict=True):
             seed = 2 * done + (side is seen[1])
             recorder = Recorder(seed=seed)
-            measure_first(own, stream[0], guarantee, ENGINE, recorder)
+            list(measured_stream(own, stream[:1], guarantee, ENGINE, recorder))
             spent = Fraction(0)
             for call in recorder.transcripts[0].calls:
-                if call.mechanism is None:
+                if call.query is None:
                     continue
                 spent += call.epsilon
                 charged[call.facts[1]] = min(
@@ -238,8 +217,8 @@ def _fingerprint(output: Any) -> Hashable:
         return tuple(np.clip(small, -3, 4).tolist())
     if isinstance(output, tuple):
         return tuple(np.asarray(part).reshape(-1)[:3].tobytes() for part in output)
-    if hasattr(output, "left"):  # a dendrogram
-        return (output.left.tobytes(), output.right.tobytes())
+    if is_dataclass(output):  # a structure: all of it
+        return tuple(np.asarray(getattr(output, each.name)).tobytes() for each in fields(output))
     values = np.asarray(output).reshape(-1)
     return (min(values.size, 16), *np.clip(values[:2], -3, 6).tolist())
 
@@ -264,8 +243,8 @@ def bound_stream(
         for number, (side, stream) in enumerate(zip(sides, streams, strict=True)):
             edges, joined, seed = 0, 0, 2 * done + number
             recorder, graph = Recorder(seed=seed), None
-            for measured in measure_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
-                graph = synthesise(own, measured, graph, ENGINE)
+            for measured in measured_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
+                graph = draw_graph(own, measured.state, graph, measured.seed, ENGINE)
                 edges += graph.u.size
                 joined += int(((graph.u == 0) & (graph.v == 1)).sum())
             side.append((joined, min(edges // (4 * window), 8)))

@@ -15,8 +15,8 @@ loss, to be compared with the epsilon charged.
   replaced, so that each step shows all its candidates and their acceptance probabilities before
   the scripted one is let through. Nothing about the distribution is assumed except that a
   rejection sampler chooses in proportion to acceptance.
-* Draws that depend on no data (orders, random labels, seeds) are fixed; that they are asked for in
-  the same way by neighbouring graphs is part of the comparison.
+* Draws that depend on no data (orders, random labels, seeds) are fixed; the comparison includes
+  that neighbouring graphs make the same ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 from psgraph.privacy.samplers import Sampler
 
 Window = Callable[[str, int], Sequence[tuple[int, ...]]]
-STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
 
 
 def extremes(low: int, high: int) -> Window:
@@ -54,7 +53,7 @@ class ImpossibleOutput(Exception):
 
 
 class _FixedSource:
-    """Stands for the words behind draws that look at no data."""
+    """Replaces the random words of draws that depend on no data."""
 
     private = True
 
@@ -133,10 +132,10 @@ class Script(Sampler):
 
 
 class _Choice:
-    """The choice kernel, node by node, in the hands of the interpreter.
+    """The choice kernel, run node by node by the interpreter.
 
-    In every step it first asks for all candidates' acceptance probabilities, refusing each, and
-    then lets the scripted candidate through.
+    In every step it first collects all candidates' acceptance probabilities, rejecting each, and
+    then accepts the scripted candidate.
     """
 
     def __init__(self, script: Script, kernel: Callable[..., Any]) -> None:
@@ -160,7 +159,7 @@ class _Choice:
         return math.log(weights[self.chosen] / math.fsum(weights))
 
     def below(self, bound: int, _width: int, _words: Any, place: Any) -> tuple[int, Any]:
-        if self.chosen is not None:  # it was let through, and still the kernel asks for another
+        if self.chosen is not None:  # it was accepted, and the kernel still draws another
             raise ImpossibleOutput
         if len(self.exponents) < bound:
             return len(self.exponents), place

@@ -1,4 +1,4 @@
-"""What an audit found: a list of checks with figures and verdicts, and the mutants."""
+"""What an audit found: checks with figures and verdicts, and the deliberate bugs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from psgraph._version import __version__
-from psgraph.audit.mutants.hunting import Hunt
 
-__all__ = ["Audit", "Check"]
+__all__ = ["Audit", "Check", "Hunt"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,22 @@ class Check:
         }
 
 
+@dataclass(frozen=True)
+class Hunt:
+    """What each detector found of a deliberate bug; "" where it found nothing."""
+
+    mutant: str
+    method: str
+    found: dict[str, str]
+
+    @property
+    def caught(self) -> bool:
+        return any(self.found.values())
+
+
 @dataclass
 class Audit:
-    """The result of `psgraph.audit.auditing.audit`.
+    """The result of `psgraph.audit.auditor.audit`.
 
     Attributes
     ----------
@@ -64,7 +76,9 @@ class Audit:
     checks
         Everything that was tried.
     hunts
-        What the detectors said about each mutant.
+        What the detectors found of each deliberate bug.
+    missing
+        Why no deliberate bug was planted, although that was wanted; "" otherwise.
     seconds
         How long it took.
     workers
@@ -77,6 +91,7 @@ class Audit:
     hunts: list[Hunt] = field(default_factory=list)
     seconds: float = 0.0
     workers: int = 1
+    missing: str = ""
 
     @property
     def survivors(self) -> list[str]:
@@ -84,7 +99,7 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """Whether everything held and every mutant was caught."""
+        """Whether everything held and every deliberate bug was found."""
         return all(check.passed for check in self.checks) and not self.survivors
 
     @property
@@ -101,6 +116,7 @@ class Audit:
                 "caught": len(self.hunts) - len(self.survivors),
                 "total": len(self.hunts),
                 "survivors": self.survivors,
+                **({"missing": self.missing} if self.missing else {}),
                 "table": [
                     {"mutant": hunt.mutant, "method": hunt.method, "found": hunt.found}
                     for hunt in self.hunts

@@ -1,6 +1,6 @@
 """The rules of the kernel, each tried on the real code: what is charged, counted and drawn.
 
-Every check returns None, or what it found. They take milliseconds and need no samples.
+Every check returns None or what it found. They take milliseconds and need no samples.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def broken_rules() -> list[str]:
 
 
 class _Probe(Mechanism[int]):
-    """Looks at its budget while it is drawn."""
+    """Records what its budget has spent while it is drawn."""
 
     name = "probe"
     proof = ""
@@ -96,6 +96,14 @@ def _refuses_overspending() -> str | None:
     return None
 
 
+def _splits_add_up() -> str | None:
+    budget = _budget()
+    for number in range(2):
+        for part in budget.parallel(ONE / 2, f"one {number}", f"other {number}"):
+            part.run(_Probe(budget), epsilon=ONE / 2, label="part")
+    return None if budget.spent == ONE else "a second split of the edges is not charged"
+
+
 def _windows_never_exceed() -> str | None:
     """Greedy spends under random windows, added up without the accountant."""
     chance = random.Random(5)
@@ -128,13 +136,13 @@ def _rates_are_rounded_down() -> str | None:
 
 
 def _noise_comes_from_the_source() -> str | None:
-    """Equal words, equal noise; other words, other noise."""
+    """Equal words give equal noise; different words give different noise."""
     counts = LaplaceCounts(np.zeros(64, dtype=np.int64), 1)
     draws = [
         counts.draw(Sampler(RandomSource.seeded(seed)), ONE / 8).tobytes() for seed in (1, 1, 2)
     ]
     if draws[0] != draws[1]:
-        return "noise is drawn from something else than the source"
+        return "noise does not come from the source alone"
     return "noise does not depend on the source" if draws[0] == draws[2] else None
 
 
@@ -236,6 +244,7 @@ def _uniform_choices_cover_their_range() -> str | None:
 RULES: dict[str, Callable[[], str | None]] = {
     "charged before drawn": _charged_before_drawn,
     "no overspending": _refuses_overspending,
+    "splits add up": _splits_add_up,
     "no window above ε": _windows_never_exceed,
     "rates rounded down": _rates_are_rounded_down,
     "noise from the source": _noise_comes_from_the_source,

@@ -1,47 +1,80 @@
-"""What a method asked and got at one timestamp: recorded once, then forced upon another run.
+"""The queries and answers of each timestamp: recorded once, then forced on another run.
 
-A `Recorder` takes the place of the budget class for a while. While recording, mechanisms draw as
-always and every call is written down with the private values it was made on. While forcing,
-nothing is drawn: a call has to match the recorded one in everything public, and gets its output.
+A `Recorder` temporarily replaces the budget class. While recording, mechanisms draw as always and
+every call is kept with the private values it was made on. While forcing, nothing is drawn: a call
+has to match the recorded one in everything public, and returns its output.
+
+Every attack from outside runs a method with `measured_stream`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from psgraph._runtime.arrays import Integers
-from psgraph.audit.mutation import Patch
+from psgraph.engines.base import Engine
+from psgraph.graph import Snapshot
 from psgraph.methods import timestamp
+from psgraph.methods.base import Method
+from psgraph.methods.private import PrivateSnapshot
+from psgraph.methods.timestamp import Timestamp
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.query import Query
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Call", "Divergence", "ListeningBudget", "Recorder", "Transcript"]
+__all__ = [
+    "Call",
+    "Divergence",
+    "ListeningBudget",
+    "ListeningSnapshot",
+    "Recorder",
+    "Transcript",
+    "measured_stream",
+]
+
+
+Output = TypeVar("Output")
 
 
 class Divergence(Exception):
-    """Something that should depend on released values and public facts depends on the edges."""
+    """Something depends on private edges that must not, or is not paid for.
+
+    Attributes
+    ----------
+    code
+        What: "request", "queries", "results", "sensitivity", "charge", "window" or "loss".
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call on a budget.
+    """One call: a query, a reservation, a split or a draw without data.
 
     Attributes
     ----------
     facts
         Everything public about it: what was called, and with which public arguments.
+    query
+        The query; None for calls that depend on no data.
     mechanism
-        What was drawn from, with its private values; None for draws that depend on no data.
+        What was drawn from, with its private values; None for calls that depend on no data.
     epsilon
         What it cost.
+    sensitivity
+        How far one unit can move the exact answer, as the query states.
     output
         What came out.
     distance
@@ -49,9 +82,11 @@ class Call:
     """
 
     facts: tuple[Any, ...]
-    mechanism: Mechanism[Any] | None
-    epsilon: Fraction
     output: Any
+    query: Query[Any] | None = None
+    mechanism: Mechanism[Any] | None = None
+    epsilon: Fraction = Fraction(0)
+    sensitivity: int = 1
     distance: int = 0
 
 
@@ -67,28 +102,28 @@ class Transcript:
         """The privacy loss between the two runs, at most: ε · distance/sensitivity, added up."""
         return sum(
             (
-                call.epsilon * call.distance / call.mechanism.sensitivity
+                call.epsilon * call.distance / call.sensitivity
                 for call in self.calls
-                if call.mechanism is not None
+                if call.query is not None
             ),
             start=Fraction(0),
         )
 
     @property
     def reserves(self) -> bool:
-        """Whether part of it pays for a query of the next timestamp."""
+        """Whether it pays for a query of the next timestamp."""
         return any(call.facts[0] == "reserve" for call in self.calls)
 
 
 class Recorder:
-    """Writes the transcripts of a run, or forces an earlier recorder's upon it.
+    """Records the transcripts of a run, or forces those of an earlier recorder on it.
 
     Parameters
     ----------
     forced
         The transcripts to force; None to record.
     seed
-        Where the noise of a recording comes from.
+        The seed of the noise while recording.
     """
 
     def __init__(self, forced: list[Transcript] | None = None, *, seed: int = 0) -> None:
@@ -97,9 +132,14 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hand out budgets that record or force, wherever a timestamp is measured."""
-        with Patch(timestamp, "Budget", self.budget).applied():
+        """Hand out budgets and snapshots that record or force, wherever a timestamp is measured."""
+        names = vars(timestamp)
+        real = {name: names[name] for name in ("Budget", "PrivateSnapshot")}
+        names.update(Budget=self.budget, PrivateSnapshot=ListeningSnapshot)
+        try:
             yield
+        finally:
+            names.update(real)
 
     def budget(
         self,
@@ -108,26 +148,26 @@ class Recorder:
         *,
         spending: Accountant | None = None,
     ) -> Budget:
-        """A budget for the next timestamp."""
-        del sampler  # it stays untouched, so that later draws of the publication are the same
+        """Return a budget for the next timestamp."""
+        del sampler  # left untouched, so that later draws of the publication are the same
         number = len(self.transcripts)
         self.transcripts.append(Transcript(epsilon))
         if self._forced is not None and self._forced[number].granted != epsilon:
-            raise Divergence("what the method requests depends on the edges")
+            raise Divergence("request", "the requested ε depends on the edges")
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
         return ListeningBudget(self, epsilon, own, spending=spending)
 
-    def run(self, mechanism: Mechanism[Any], facts: tuple[Any, ...], epsilon: Fraction) -> Any:
-        """Record what a mechanism draws, or compare it with the recorded one and return that."""
+    def forced(self, facts: tuple[Any, ...], mechanism: Mechanism[Any]) -> Call | None:
+        """Compare an answer with the recorded one and return that; None while recording."""
         if (recorded := self._next(facts)) is None:
             return None
         assert recorded.mechanism is not None
         distance = mechanism.distance(recorded.mechanism)
-        self.add(Call(facts, mechanism, epsilon, recorded.output, distance))
+        self.add(replace(recorded, mechanism=mechanism, distance=distance))
         return recorded
 
     def free(self, facts: tuple[Any, ...]) -> Call | None:
-        """The recorded draw that depends on no data; None while recording."""
+        """Return the recorded draw that depends on no data; None while recording."""
         recorded = self._next(facts)
         if recorded is not None:
             self.add(recorded)
@@ -142,21 +182,22 @@ class Recorder:
         here, there = self.transcripts[-1], self._forced[len(self.transcripts) - 1]
         number = len(here.calls)
         if number == len(there.calls):
-            raise Divergence(f"one of two neighbours asks more: {facts[:3]}")
+            raise Divergence("queries", f"only one of two neighbours makes the call {facts[:3]}")
         if there.calls[number].facts != facts:
-            raise Divergence(f"neighbours ask differently: {there.calls[number].facts} and {facts}")
+            calls = f"{there.calls[number].facts} and {facts}"
+            raise Divergence("queries", f"neighbours make different calls: {calls}")
         return there.calls[number]
 
     def check_complete(self) -> None:
-        """Raise if a forced run asked less than the recorded one."""
+        """Raise if a forced run made fewer calls than the recorded one."""
         if self._forced is not None:
             for here, there in zip(self.transcripts, self._forced, strict=True):
                 if len(here.calls) != len(there.calls):
-                    raise Divergence("one of two neighbours asks less")
+                    raise Divergence("queries", "one of two neighbours makes fewer calls")
 
 
 class _Forced(Mechanism[Any]):
-    """Stands for a mechanism whose output is already known."""
+    """A mechanism whose output is already known."""
 
     def __init__(self, mechanism: Mechanism[Any], output: Any) -> None:
         self.name, self.proof, self.proven = (  # type: ignore[misc]
@@ -177,7 +218,7 @@ class _Forced(Mechanism[Any]):
 
 
 class ListeningBudget(Budget):
-    """A budget that tells its recorder about every call."""
+    """A budget that reports every call to its recorder."""
 
     def __init__(
         self,
@@ -190,7 +231,10 @@ class ListeningBudget(Budget):
         part: str = "",
     ) -> None:
         super().__init__(epsilon, sampler, spending=spending)
+        self.query: Query[Any] | None = None
         self._recorder, self._whole, self._part = recorder, whole, part
+        if whole is not None:
+            self._split = (*whole._split, whole._splits - 1)
 
     def run(
         self,
@@ -200,23 +244,26 @@ class ListeningBudget(Budget):
         label: str,
         sensitivity: int | None = None,
     ) -> Any:
+        query = self.query
+        if query is None:
+            raise Divergence("queries", f"{label!r} is drawn without a query")
+        moves = query.sensitivity_for(self.unit)
         facts = (
-            "run",
+            "ask",
             label,
+            type(query).__name__,
             type(mechanism).__name__,
-            getattr(mechanism, "name", ""),
             epsilon,
-            mechanism.sensitivity,
-            sensitivity,
+            (mechanism.sensitivity, sensitivity, moves),
             tuple(mechanism.shape),
             self._part,
         )
-        recorded = self._recorder.run(mechanism, facts, epsilon)
+        recorded = self._recorder.forced(facts, mechanism)
         if recorded is not None:
             mechanism = _Forced(mechanism, recorded.output)
             return super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
         output = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
-        self._recorder.add(Call(facts, mechanism, epsilon, output))
+        self._recorder.add(Call(facts, output, query, mechanism, epsilon, moves))
         return output
 
     def reserve(self, epsilon: Fraction, *, label: str, sensitivity: int = 1) -> None:
@@ -226,6 +273,7 @@ class ListeningBudget(Budget):
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         self._free(("parallel", epsilon, parts, self._part), lambda: None)
         self._take(epsilon, " ∥ ".join(parts))
+        self._splits += 1
         return tuple(
             ListeningBudget(
                 self._recorder,
@@ -259,10 +307,42 @@ class ListeningBudget(Budget):
         if recorded is not None:
             return recorded.output
         output = draw()
-        self._recorder.add(Call(facts, None, Fraction(0), output))
+        self._recorder.add(Call(facts, output))
         return output
 
     def _record(self, charge: Any) -> None:
         super()._record(charge)
         if self._whole is not None:
             self._whole._record(charge)
+
+
+class ListeningSnapshot(PrivateSnapshot):
+    """A private snapshot that says which query its budget is charged for."""
+
+    def ask(self, query: Query[Output], *, epsilon: Fraction) -> Output:
+        budget: Any = self._budget
+        budget.query = query
+        try:
+            return super().ask(query, epsilon=epsilon)
+        finally:
+            budget.query = None
+
+
+def measured_stream(
+    method: Method[Any, Any],
+    stream: Sequence[Snapshot],
+    guarantee: WEventPrivacy,
+    engine: Engine,
+    recorder: Recorder,
+    *,
+    seed: int = 1,
+) -> Iterator[Timestamp]:
+    """Measure one snapshot after the other, as a publication does, in memory."""
+    with recorder.listening():
+        yield from timestamp.measure_stream(
+            method,
+            stream,
+            guarantee,
+            engine,
+            samplers=lambda number: Sampler(RandomSource.seeded(seed, timestamp=number)),
+        )

@@ -65,8 +65,8 @@ def command(
 
     Exit code 0 if everything held and every deliberate bug was found, 1 otherwise.
     """
-    from psgraph.audit.auditing import audit, planned
-    from psgraph.audit.effort import FULL, QUICK
+    from psgraph.audit.attacks import FULL, QUICK
+    from psgraph.audit.auditor import audit, planned
     from psgraph.methods.base import find_method
 
     for name in methods:
@@ -106,6 +106,8 @@ def _show(found: Audit, report: Path | None) -> None:
         console.print(f"FAILED {check.method} {check.name}: {check.figure}", style="red")
     for name in found.survivors:
         console.print(f"NOT FOUND: {name}", style="red")
+    if found.missing:
+        console.print(found.missing[0].upper() + found.missing[1:])
     verdict = "nothing found" if found.passed else "FAILED"
     console.print(
         facts(

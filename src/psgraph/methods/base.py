@@ -29,6 +29,7 @@ import numpy as np
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
@@ -276,6 +277,10 @@ class Method(ABC, Generic[Measurement, State]):
     def rehearsals(self) -> Sequence[Method[Any, Any]]:
         """Return variants that together compile every kernel (used for warm-up)."""
         return [self]
+
+    def audit_cases(self) -> AuditCases:
+        """Return small cases of its own mechanisms for `psgraph audit`; by default none."""
+        return AuditCases()
 
     def request(self, state: State | None, spending: Accountant) -> Fraction:
         """Return how much of the window's ε the next timestamp wants; by default ε/w.

@@ -267,7 +267,7 @@ class PrivateSnapshot:
                 raise BudgetExceeded(requested=epsilon, remaining=paid, what=what)
 
     def _with_budget(self, budget: Budget) -> PrivateSnapshot:
-        part = object.__new__(PrivateSnapshot)
+        part = object.__new__(type(self))
         part._edges, part._budget, part._reserved = self._edges, budget, self._reserved
         return part
 

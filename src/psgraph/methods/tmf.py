@@ -16,6 +16,7 @@ from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.audit_cases import AuditCases, MechanismCase
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_choice
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
@@ -204,6 +205,12 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     def caveat(self) -> Caveat | None:
         """That the linear filter is not private."""
         return LINEAR if self.filter == "linear" else None
+
+    def audit_cases(self) -> AuditCases:
+        """The linear filter on a dense graph; audited only if it claims to be proven."""
+        pair = tuple(UnprovenLinearFilter(np.arange(first, 200), 400, 100) for first in (1, 0))
+        case = MechanismCase(pair, lambda output: int(output[0] == 0))
+        return AuditCases(mechanisms={"TmF's linear filter": lambda _draws: case})
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes

@@ -32,7 +32,11 @@ RESERVED = "reserved"
 
 @dataclass(frozen=True)
 class Charge:
-    """One line of the trace: what was drawn and what it cost. Holds no private value."""
+    """One line of the trace: what was drawn and what it cost. Holds no private value.
+
+    `split` numbers the splits that `part` comes from, outermost first. It is empty, and left out
+    of certificates, where each of them is the first of its budget.
+    """
 
     mechanism: str
     label: str
@@ -41,6 +45,7 @@ class Charge:
     shape: tuple[int, ...]
     part: str = ""
     proven: bool = True
+    split: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the charge as it is written in a certificate."""
@@ -52,6 +57,7 @@ class Charge:
             "shape": list(self.shape),
             **({"part": self.part} if self.part else {}),
             **({} if self.proven else {"proven": False}),
+            **({"split": list(self.split)} if self.split else {}),
         }
 
     @classmethod
@@ -65,6 +71,7 @@ class Charge:
             tuple(content["shape"]),
             content.get("part", ""),
             content.get("proven", True),
+            tuple(content.get("split", ())),
         )
 
 
@@ -108,6 +115,8 @@ class Budget:
         self._sampler = sampler
         self._trace: list[Charge] = []
         self._part = ""
+        self._split: tuple[int, ...] = ()
+        self._splits = 0
 
     def __repr__(self) -> str:
         return f"Budget({exact_decimal(self.remaining)} of {exact_decimal(self.epsilon)} left)"
@@ -172,6 +181,7 @@ class Budget:
                 shape=tuple(mechanism.shape),
                 part=self._part,
                 proven=mechanism.proven,
+                split=self._numbered(),
             )
         )
         return mechanism.draw(self._sampler, epsilon * of_an_edge / of_a_unit)
@@ -184,7 +194,9 @@ class Budget:
         released. proofs/psgraph-plus.md.
         """
         self._take(epsilon, label)
-        self._record(Charge(RESERVED, label, epsilon, sensitivity, (), self._part))
+        self._record(
+            Charge(RESERVED, label, epsilon, sensitivity, (), self._part, split=self._numbered())
+        )
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         """Return budgets of `epsilon` each for parts of the edge set that have no edge in common.
@@ -193,6 +205,7 @@ class Budget:
         part an edge is in must be public or already released. proofs/parallel-composition.md.
         """
         self._take(epsilon, " ∥ ".join(parts))
+        self._splits += 1
         return tuple(PartBudget(epsilon, self, name) for name in parts)
 
     # ---- draws that depend on no data and cost nothing ----
@@ -224,6 +237,9 @@ class Budget:
         self.check(epsilon, label)
         self.spent += epsilon
 
+    def _numbered(self) -> tuple[int, ...]:
+        return self._split if any(self._split) else ()
+
     def _record(self, charge: Charge) -> None:
         self._trace.append(charge)
 
@@ -235,6 +251,7 @@ class PartBudget(Budget):
         super().__init__(epsilon, whole._sampler, spending=whole.spending)
         self._whole = whole
         self._part = f"{whole._part} / {name}" if whole._part else name
+        self._split = (*whole._split, whole._splits - 1)
 
     def _record(self, charge: Charge) -> None:
         super()._record(charge)

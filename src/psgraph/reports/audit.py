@@ -6,8 +6,8 @@ It contains no private data: an audit runs on artificial graphs only.
 from __future__ import annotations
 
 from psgraph._runtime.numbers import count
+from psgraph.audit.detectors import DETECTORS
 from psgraph.audit.findings import Audit, Check
-from psgraph.audit.mutants.hunting import DETECTORS
 from psgraph.reports.page import Page
 
 __all__ = ["audit_page"]
@@ -85,7 +85,7 @@ def audit_page(audit: Audit, *, command: str = "") -> Page:
     caught, total = len(audit.hunts) - len(audit.survivors), len(audit.hunts)
     page.paragraph(
         f"{count(len(audit.checks), 'check')} on {count(len(audit.methods), 'method')}; "
-        f"{caught} of {total} deliberate bugs found.",
+        f"{audit.missing or f'{caught} of {total} deliberate bugs found'}.",
         kind="lead",
         verdict="Nothing found" if audit.passed else "Failed",
         tone="good" if audit.passed else "poor",

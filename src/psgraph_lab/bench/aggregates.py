@@ -25,7 +25,8 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.private import PrivateEdges
-from psgraph.methods.queries import EdgeCount, block_counts, degrees
+from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount
+from psgraph.privacy.query import Query
 from psgraph.stores import open_store
 from psgraph.stores.parts import Kept, StoredParts
 
@@ -78,20 +79,14 @@ def _cluster(question: Question) -> Iterator[Answers]:
 
 
 def _with_engine(engine: Any, question: Question) -> Answers:
-    def edges() -> PrivateEdges:
-        """Nothing is remembered from one time to the next."""
-        return PrivateEdges(question.snapshot, engine)
-
-    def block_edges() -> Integers:
-        cells, counts = block_counts(edges(), question.labels, BLOCKS, inside=True)
-        every = np.zeros(UNDIRECTED.cell_count(BLOCKS, inside=True), dtype=np.int64)
-        every[cells] = counts
-        return every
+    def answer(query: Query[Any]) -> Any:
+        # Counted again each time: within a timestamp, queries share what they count.
+        return query.answer(PrivateEdges(question.snapshot, engine))
 
     return {
-        "edge count": lambda: EdgeCount().answer(edges()),
-        "degrees": lambda: degrees(edges()),
-        "block counts": block_edges,
+        "edge count": lambda: answer(EdgeCount()),
+        "degrees": lambda: answer(Degrees()),
+        "block counts": lambda: answer(BlockEdges(question.labels, BLOCKS)),
     }
 
 

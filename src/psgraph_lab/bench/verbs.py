@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from psgraph._runtime.memory import peak_bytes
 from psgraph.engines.base import Engine
+from psgraph.engines.runner import Job
 from psgraph.engines.threads import LocalEngine
 from psgraph.stores import open_store
 from psgraph_lab.bench.cases import Case
@@ -80,7 +81,8 @@ def _opened(engine: str, workers: int | None) -> Iterator[Any]:
 class TimedEngine:
     """Passes every call on to an engine and adds up how long the driver waits for each verb.
 
-    Processor time is that of all threads of this process meanwhile.
+    A job of the engine's runner counts under the name of its work. Processor time is that of all
+    threads of this process meanwhile.
 
     What a verb returns to be read later, part by part, is counted while it is read. Private
     values pass through unchanged and unseen.
@@ -98,15 +100,20 @@ class TimedEngine:
 
     def __getattr__(self, verb: str) -> Any:
         attribute = getattr(self._engine, verb)
+        if verb == "runner":
+            runner = TimedEngine(attribute)
+            runner.seconds, runner.cpu_seconds = self.seconds, self.cpu_seconds
+            return runner
         if verb.startswith("_") or not callable(attribute):
             return attribute
 
         def timed(*arguments: Any, **options: Any) -> Any:
-            with self.waiting(verb):
+            name = _work_name(*arguments) or verb
+            with self.waiting(name):
                 result = attribute(*arguments, **options)
             if isinstance(result, Iterator):
-                return iter(_Watched(result, self, verb))
-            return _Watched(result, self, verb) if verb == "community_scores" else result
+                return iter(_Watched(result, self, name))
+            return _Watched(result, self, name) if name == "community_scores" else result
 
         return timed
 
@@ -119,6 +126,11 @@ class TimedEngine:
         finally:
             self.seconds[verb] = self.seconds.get(verb, 0.0) + perf_counter() - begin
             self.cpu_seconds[verb] = self.cpu_seconds.get(verb, 0.0) + process_time() - cpu
+
+
+def _work_name(job: Any = None, *_: Any) -> str:
+    """The name of what a job does, such as "block_counts"; "" for other arguments."""
+    return job.work.__name__.lstrip("_").removeprefix("add_") if isinstance(job, Job) else ""
 
 
 class _Watched:

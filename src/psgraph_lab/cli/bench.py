@@ -17,8 +17,7 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import note, print_json, waiting
 from psgraph.errors import DataError
 from psgraph_lab.bench.cases import CASES, LARGE_CASES, METHOD_CASES, Case
-from psgraph_lab.cli.bench_steps import machine, run_step
-from psgraph_lab.cli.bench_tables import show_cases, show_methods
+from psgraph_lab.cli.bench_steps import machine, run_step, show_cases, show_methods
 
 __all__ = ["command"]
 
@@ -182,7 +181,7 @@ def _wanted(only: tuple[str, ...], cases: tuple[Case, ...]) -> list[Case]:
 
 
 def _fit(files: tuple[Path, ...], *, as_json: bool) -> None:
-    from psgraph_lab.cli.bench_costs import fit_files, show_costs
+    from psgraph_lab.cli.bench_large import fit_files, show_costs
 
     report = fit_files(files)
     if as_json:

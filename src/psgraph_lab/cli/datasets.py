@@ -28,8 +28,7 @@ from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_
 from psgraph_lab.datasets.locations import Located, cache_directory, directories, locate
 
 if TYPE_CHECKING:
-    from psgraph_lab.datasets.download import Watch
-    from psgraph_lab.datasets.fetching import Fetched
+    from psgraph_lab.datasets.download import Fetched, Watch
 
 __all__ = ["command"]
 
@@ -102,8 +101,8 @@ def list_command(as_json: bool) -> None:
 @json_option
 def info_command(dataset: Dataset, as_json: bool) -> None:
     """Show where a data set comes from, which part of it is used, and how its counts compare."""
-    from psgraph_lab.datasets.fetching import remembered_checksums
-    from psgraph_lab.datasets.loading import load_located
+    from psgraph_lab.datasets.download import remembered_checksums
+    from psgraph_lab.datasets.snapshots import load_located
 
     located = _whereabouts(dataset)
     loaded = None
@@ -182,7 +181,7 @@ def fetch_command(dataset: Dataset, source: Path | None, to: Path | None, as_jso
     Without --from, what was fetched before is counted again; otherwise PSGRAPH_DATA is searched;
     otherwise the original files are downloaded. An interrupted download is resumed.
     """
-    from psgraph_lab.datasets.fetching import fetch_dataset
+    from psgraph_lab.datasets.download import fetch_dataset
 
     with _showing(dataset) as (watch, advance):
         fetched = fetch_dataset(dataset.name, source=source, to=to, watch=watch, advance=advance)
@@ -264,13 +263,13 @@ def _paper(dataset: Dataset) -> dict[str, int] | None:
 
 
 def _comparison(dataset: Dataset, counts: Counts) -> list[dict[str, Any]]:
-    from psgraph_lab.datasets.counting import compare_with_paper
+    from psgraph_lab.datasets.counts import compare_with_paper
 
     return [asdict(line) for line in compare_with_paper(dataset, counts)]
 
 
 def _print_comparison(dataset: Dataset, counts: Counts) -> None:
-    from psgraph_lab.datasets.counting import compare_with_paper
+    from psgraph_lab.datasets.counts import compare_with_paper
 
     rows = [
         (line.what, f"{line.found:,}", f"{line.paper:,}" if line.paper else "", line.verdict)

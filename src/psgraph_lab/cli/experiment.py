@@ -20,9 +20,8 @@ from psgraph.privacy.guarantee import exact_epsilon
 
 if TYPE_CHECKING:
     from psgraph_lab.experiments.definition import Experiment
-    from psgraph_lab.experiments.needs import Needs
     from psgraph_lab.experiments.runner import Work
-    from psgraph_lab.experiments.store import Results
+    from psgraph_lab.experiments.store import Needs, Results
 
 __all__ = ["command"]
 
@@ -215,10 +214,8 @@ def _expanded(names: Sequence[str]) -> tuple[str, ...]:
 
 def _run(experiment: Experiment, wanted: _Wanted, typed: str) -> dict[str, Any]:
     """Run the missing cells and write the pages; returns a summary for the user."""
-    from psgraph_lab.experiments.cost import time_missing
-    from psgraph_lab.experiments.needs import needs_of
-    from psgraph_lab.experiments.runner import missing_cells, run_missing
-    from psgraph_lab.experiments.store import Results
+    from psgraph_lab.experiments.runner import missing_cells, run_missing, time_missing
+    from psgraph_lab.experiments.store import Results, needs_of
 
     if experiment.kind == "claims":
         return _run_claims(wanted, typed)
@@ -294,8 +291,7 @@ def _facts(stored: Mapping[Any, Any]) -> dict[str, str]:
 def _write_pages(
     experiment: Experiment, stored: Results, needs: Needs, wanted: _Wanted, typed: str
 ) -> Path:
-    from psgraph_lab.experiments.notes import read_notes
-    from psgraph_lab.experiments.pages import write_pages
+    from psgraph_lab.experiments.pages import read_notes, write_pages
     from psgraph_lab.experiments.summary import summarise
 
     cells = [cell for cell in experiment.cells() if cell in stored]
@@ -335,7 +331,7 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
     """Check the paper's statements against the results of the other experiments."""
     from psgraph_lab.experiments.claims import check_claims, write_claims_pages
     from psgraph_lab.experiments.definition import experiment_names
-    from psgraph_lab.experiments.notes import read_notes
+    from psgraph_lab.experiments.pages import read_notes
     from psgraph_lab.experiments.store import Results
 
     quality, costs = Results.read(wanted.out / QUALITY), Results.read(wanted.out / COST)
@@ -360,7 +356,7 @@ def _run_claims(wanted: _Wanted, typed: str) -> dict[str, Any]:
 
 def _write_index(wanted: _Wanted) -> Path:
     from psgraph_lab.experiments.definition import experiment_names, find_experiment
-    from psgraph_lab.experiments.index import write_index
+    from psgraph_lab.experiments.pages import write_index
 
     experiments = [find_experiment(name) for name in experiment_names()]
     return write_index(wanted.out, experiments, html=wanted.html)

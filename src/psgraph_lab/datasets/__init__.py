@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
 
 if TYPE_CHECKING:
-    from psgraph_lab.datasets.fetching import fetch_dataset
-    from psgraph_lab.datasets.loading import is_available, load_dataset
+    from psgraph_lab.datasets.download import fetch_dataset
+    from psgraph_lab.datasets.snapshots import is_available, load_dataset
 
 __all__ = [
     "Counts",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 # NumPy and Arrow stay out until a data set is opened.
-_LATER = {"fetch_dataset": "fetching", "is_available": "loading", "load_dataset": "loading"}
+_LATER = {"fetch_dataset": "download", "is_available": "snapshots", "load_dataset": "snapshots"}
 
 
 def __getattr__(name: str) -> Any:

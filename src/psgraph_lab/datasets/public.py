@@ -15,7 +15,7 @@ __all__ = ["PUBLIC_STREAMS"]
 
 
 def _load(name: str) -> list[Snapshot]:
-    from psgraph_lab.datasets.loading import load_dataset
+    from psgraph_lab.datasets.snapshots import load_dataset
 
     return load_dataset(name)
 

@@ -11,9 +11,9 @@ from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import COLOURS, INK, QUIET, WHITE
 from psgraph_lab.datasets import find_dataset
 from psgraph_lab.experiments.definition import Experiment
+from psgraph_lab.experiments.labels import found_metric, shown_point
 from psgraph_lab.experiments.scorecard import Match, groups_of, matches_of
 from psgraph_lab.experiments.summary import Curve
-from psgraph_lab.experiments.words import found_metric, shown_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

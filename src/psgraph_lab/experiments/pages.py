@@ -1,19 +1,29 @@
-"""A page per experiment, in Markdown and on request in HTML: figure, explanation, numbers."""
+"""A page per experiment, in Markdown and on request in HTML: figure, explanation, numbers.
+
+Also the index of a directory of results, and the notes in its ``notes.toml``: ``[experiments]``
+holds an interpretation of each figure, by experiment; ``[statements]`` an explanation of a verdict,
+by statement id. Both appear on the pages.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psgraph._runtime.numbers import count
+from psgraph._runtime.durable import make_directory
+from psgraph._runtime.numbers import count, joined
+from psgraph.errors import DataError
 from psgraph.reports.page import Page
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.figures import compose, save_png, save_svg
 from psgraph_lab.experiments.heatmap import compose_heat_map
+from psgraph_lab.experiments.labels import dataset_words, direction, found_metric
 from psgraph_lab.experiments.markdown import Document, Markdown, plain_blocks
-from psgraph_lab.experiments.paper import MACHINE
-from psgraph_lab.experiments.scorecard_tables import (
+from psgraph_lab.experiments.scorecard import (
     SCORECARD_READING,
     group_sentences,
     losses,
@@ -23,18 +33,18 @@ from psgraph_lab.experiments.scorecard_tables import (
 )
 from psgraph_lab.experiments.summary import Curve
 from psgraph_lab.experiments.tables import (
+    MACHINE,
     Table,
     ablation_table,
     missing_notes,
     stand_in_notes,
     tables_of,
 )
-from psgraph_lab.experiments.words import dataset_words, direction, found_metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NOT_PRIVATE", "add_plainly", "write_pages"]
+__all__ = ["NOT_PRIVATE", "Notes", "add_plainly", "read_notes", "write_index", "write_pages"]
 
 NOT_PRIVATE = (
     "Every run is seeded, so that it can be repeated. Seeded runs are for research: their output "
@@ -261,3 +271,111 @@ def _add_provenance(document: Document, command: str, facts: Mapping[str, str]) 
     if facts:
         document.facts(list(facts.items()))
     document.paragraph(NOT_PRIVATE)
+
+
+#: Pixels of the corner of a figure that its thumbnail shows, and of the thumbnail.
+_CORNER, _THUMBNAIL = (640, 480), (640, 480)
+
+
+def write_index(out: Path, experiments: Sequence[Experiment], *, html: bool = False) -> Path:
+    """Write ``README.md``, with a link to every page in the directory; returns its path.
+
+    With `html`, ``index.html`` is written as well and links to the HTML pages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from psgraph_lab.experiments.definition import find_experiment
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     _ = (Path(directory) / "claims.md").write_text("…")
+    ...     _ = write_index(Path(directory), [find_experiment("claims")])
+    ...     "](claims.md)" in (Path(directory) / "README.md").read_text()
+    True
+    """
+    make_directory(out)
+    title = "Reproducing the paper's evaluation"
+    about = "One page per figure or table of the paper, with results from this package."
+    there = [each for each in experiments if (out / f"{each.name}.md").exists()]
+    missing = [each.name for each in experiments if each not in there]
+    note = f"Not run yet: {joined(missing)}." if missing else ""
+    text = Markdown(title)
+    text.paragraph(about)
+    for each in there:
+        text.verbatim(_entry(each, has_figure=(out / f"{each.name}.png").exists()))
+    if note:
+        text.paragraph(note)
+    text.paragraph(NOT_PRIVATE)
+    if html:
+        page = Page(title, subtitle=about)
+        page.links([_card(out, each) for each in there if (out / f"{each.name}.html").exists()])
+        if note:
+            page.paragraph(note, kind="note")
+        page.paragraph(NOT_PRIVATE)
+        page.write(out / "index.html")
+    return text.write(out / "README.md")
+
+
+def _card(out: Path, experiment: Experiment) -> tuple[str, str, str, bytes | None]:
+    """A card of the HTML index: address, title, description, thumbnail."""
+    thumbnail = _thumbnail(out / f"{experiment.name}.png")
+    return f"{experiment.name}.html", experiment.title, _where(experiment), thumbnail
+
+
+def _where(experiment: Experiment) -> str:
+    origin = experiment.paper or "Not in the paper"
+    return f"{origin}. {' '.join(experiment.about.split())}"
+
+
+def _entry(experiment: Experiment, *, has_figure: bool) -> str:
+    """Markdown for one link with a small figure."""
+    link = f"## [{experiment.title}]({experiment.name}.md)\n\n{_where(experiment)}"
+    shown = f'<img src="{experiment.name}.png" width="800" alt="">'
+    return f"{link}\n\n[{shown}]({experiment.name}.md)" if has_figure else link
+
+
+def _thumbnail(path: Path) -> bytes | None:
+    """The top left corner of a figure, small, with text that is still legible."""
+    from PIL import Image
+
+    if not path.exists():
+        return None
+    sink = BytesIO()
+    with Image.open(path) as picture:
+        width, height = map(min, picture.size, _CORNER)
+        small = picture.convert("RGB").crop((0, 0, width, height))
+        small.thumbnail(_THUMBNAIL)
+        small.quantize(64, dither=Image.Dither.NONE).save(sink, format="png", optimize=True)
+    return sink.getvalue()
+
+
+NAME = "notes.toml"
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Markdown texts, by name."""
+
+    experiments: Mapping[str, str] = field(default_factory=dict)
+    statements: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_notes(directory: Path) -> Notes:
+    """Read the notes in a directory; empty if there are none."""
+    path = directory / NAME
+    if not path.exists():
+        return Notes()
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        parts = [_texts(content.pop(part, {})) for part in ("experiments", "statements")]
+    except (OSError, ValueError):
+        raise DataError(
+            f"{path} can't be read\n"
+            "It must be TOML with tables [experiments] and [statements], both of names and texts."
+        ) from None
+    return Notes(*parts)
+
+
+def _texts(part: object) -> dict[str, str]:
+    if not isinstance(part, dict) or not all(isinstance(text, str) for text in part.values()):
+        raise ValueError
+    return {str(name): text.strip() for name, text in part.items()}

@@ -9,7 +9,7 @@ import pytest
 
 from psgraph.stores import new_store, open_store
 from psgraph_lab.bench.aggregates import LIBRARIES, missing_library, time_aggregates
-from psgraph_lab.bench.stores import cached_store
+from psgraph_lab.bench.synthetic import cached_store
 
 IN_PROCESS = ("psgraph, local engine", "DuckDB", "polars")
 

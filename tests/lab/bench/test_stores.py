@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from psgraph.stores import open_store
-from psgraph_lab.bench.stores import cached_store
+from psgraph_lab.bench.synthetic import cached_store
 
 
 def test_a_store_has_exactly_the_edges_asked_for_and_a_heavy_tail(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from itertools import chain
 
 import pytest
 
+from psgraph.engines.runner import Job
 from psgraph_lab.bench import verbs
 from psgraph_lab.bench.verbs import TimedEngine
 
@@ -26,6 +27,10 @@ class Slow:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
 
+    @property
+    def runner(self) -> Runner:
+        return Runner(self.clock)
+
     def edge_count(self, size: int) -> int:
         self.clock.now += 1
         return size
@@ -35,6 +40,24 @@ class Slow:
 
     def encode(self) -> Iterator[int]:
         return iter(Scores(self.clock))
+
+
+class Runner:
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def sum(self, job: Job, *, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        self.clock.now += 3
+        return sizes
+
+    def map(self, job: Job) -> Iterator[int]:
+        return iter(Scores(self.clock))
+
+
+def _add_degrees() -> None: ...
+
+
+def _scores() -> None: ...
 
 
 class Scores:
@@ -63,3 +86,14 @@ def test_every_verb_is_timed_also_what_is_read_later(monkeypatch: pytest.MonkeyP
     assert (next(encoded), next(encoded), next(encoded, None)) == (0, 1, None)
     assert engine.seconds == {"edge_count": 1, "community_scores": 8, "encode": 4}
     assert set(engine.cpu_seconds) == set(engine.seconds)
+
+
+def test_jobs_of_the_runner_count_under_the_name_of_their_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(verbs, "perf_counter", clock)
+    engine = TimedEngine(Slow(clock))
+    assert engine.runner.sum(Job(_add_degrees, ()), sizes=(1, 2)) == (1, 2)
+    assert list(engine.runner.map(Job(_scores, ()))) == [0, 1]
+    assert engine.seconds == {"degrees": 3, "scores": 4}

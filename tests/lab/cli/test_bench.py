@@ -9,7 +9,7 @@ import pytest
 
 from psgraph.methods.base import method_names
 from psgraph_lab.bench.cases import CASES, LARGE_CASES, MOST_GROWTH
-from psgraph_lab.cli import bench_tables
+from psgraph_lab.cli import bench_steps
 from tests.cli.commands import psgraph, psgraph_here
 
 
@@ -161,9 +161,9 @@ def test_the_table_fits_and_no_number_is_cut(
         "passes": [33.3, 35.0],
         "floor_passes": [5.7, 6.0],
     }
-    for module in ("psgraph.cli.screen", "psgraph_lab.cli.bench_tables"):
+    for module in ("psgraph.cli.screen", "psgraph_lab.cli.bench_steps"):
         monkeypatch.setattr(f"{module}.results", results)
-    bench_tables.show_cases([row])
+    bench_steps.show_cases([row])
     shown = capsys.readouterr().out
     assert max(len(line.rstrip()) for line in shown.splitlines()) <= width
     assert "…" not in shown

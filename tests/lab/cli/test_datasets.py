@@ -149,7 +149,7 @@ def test_wrong_input(tmp_path, monkeypatch, arguments, code, words):
 def reddit_server(tmp_path, monkeypatch):
     from dataclasses import replace
 
-    import psgraph_lab.datasets.fetching as fetching
+    import psgraph_lab.datasets.download as fetching
     from psgraph_lab.datasets import find_dataset
 
     write_links(tmp_path / "files", "title", seed=1)

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from psgraph.graph import Snapshot
-from psgraph_lab.datasets.selections import AS_733_DAYS, AS_CAIDA_DAYS
+from psgraph_lab.datasets.locations import AS_733_DAYS, AS_CAIDA_DAYS
 
 Edges = dict[str | None, set[tuple[object, object]]]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment
-from psgraph_lab.experiments.needs import source_of
+from psgraph_lab.experiments.store import source_of
 
 LENGTHS = {"as-733": 147, "as-caida": 25, "hepph-partial": 36, "wiki-talk": 24, "reddit-shared": 18}
 AT_HAND = tuple(LENGTHS)

@@ -12,11 +12,11 @@ from psgraph.graph import Snapshot
 from psgraph.streams.demo import demo_stream
 from psgraph.trust.calibration import Calibration, load_calibration
 from psgraph_lab.experiments.calibration.cells import run_calibration_cell
-from psgraph_lab.experiments.calibration.fitting import fit_method
+from psgraph_lab.experiments.calibration.factors import fit_method
 from psgraph_lab.experiments.calibration.results import fit, write_results
 from psgraph_lab.experiments.cells import Cell, Originals, Outcome
 from psgraph_lab.experiments.definition import find_experiment
-from psgraph_lab.experiments.needs import needs_of
+from psgraph_lab.experiments.store import needs_of
 
 EPSILONS = ("0.5", "1", "2", "4")
 NAME = "density_error"

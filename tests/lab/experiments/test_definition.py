@@ -76,7 +76,7 @@ def test_narrowed() -> None:
     )
     (cell,) = experiment.cells()
     assert (cell.dataset, cell.method, cell.epsilon, cell.repetition) == ("demo", "tmf", "7", 0)
-    with pytest.raises(InvalidArgument, match="no method called 'louvain'"):
+    with pytest.raises(InvalidArgument, match="'louvain'"):
         experiment.narrowed(methods=["louvain"])
 
 

@@ -17,9 +17,8 @@ from psgraph.methods.base import method_names
 from psgraph.pictures.style import method_look
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 from psgraph_lab.experiments.figures import compose, draw, line_looks
-from psgraph_lab.experiments.scales import choose_scale
+from psgraph_lab.experiments.labels import choose_scale, found_metric
 from psgraph_lab.experiments.summary import Curve, summarise
-from psgraph_lab.experiments.words import found_metric
 
 from .made_up import made_up
 
@@ -145,7 +144,7 @@ def test_a_data_set_with_one_method_only_draws(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LINES)
 def test_nothing_at_all_says_what_to_run(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"Run: psgraph experiment run {name}"):
+    with pytest.raises(DataError, match=f"psgraph experiment run {name}"):
         draw(find_experiment(name), [], tmp_path / name)
     assert not list(tmp_path.iterdir())
 

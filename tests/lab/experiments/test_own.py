@@ -92,20 +92,20 @@ def test_one_command_runs_it_in_a_worker_process(file: Path) -> None:
 
 
 WRONG = [
-    (("repetitions = 1", "repetitons = 1"), "no key 'repetitons'"),
-    (('every = "1mo"', 'evry = "1mo"'), "no key 'evry'"),
-    (('label = "Mine"', 'lable = "Mine"'), "no key 'lable'"),
-    (('["1"]', "[1]"), "is not a text"),
-    (('["1"]', '["-1"]'), "greater than 0"),
-    (('path = "calls.csv"', ""), "has no path"),
-    (('"my_own_method:Mine"', '"my_own_method:Nothing"'), "is not a method"),
-    (('"my_own_method:Mine"', '"nowhere:Mine"'), "can't be imported"),
-    (('"my_own_method:Mine"', '"nonsense"'), "no method called"),
-    (("count_share", "nonsense"), "It takes: count_share"),
-    (("[[lines]]", "[[rows]]"), "no key 'rows'"),
-    (("[data.calls]", "[data.calls"), "not valid TOML"),
-    (("epsilons", 'axis = "colour"\nepsilons'), "axis is 'colour'"),
-    (("epsilons", 'metrics = ["beauty"]\nepsilons'), "no metric 'beauty'"),
+    (("repetitions = 1", "repetitons = 1"), "'repetitons'"),
+    (('every = "1mo"', 'evry = "1mo"'), "'evry'"),
+    (('label = "Mine"', 'lable = "Mine"'), "'lable'"),
+    (('["1"]', "[1]"), "epsilon 1 "),
+    (('["1"]', '["-1"]'), "-1"),
+    (('path = "calls.csv"', ""), r"\[data.calls\].* path"),
+    (('"my_own_method:Mine"', '"my_own_method:Nothing"'), "my_own_method:Nothing"),
+    (('"my_own_method:Mine"', '"nowhere:Mine"'), "nowhere:Mine"),
+    (('"my_own_method:Mine"', '"nonsense"'), "'nonsense'"),
+    (("count_share", "nonsense"), "my-own.*\n.*count_share"),
+    (("[[lines]]", "[[rows]]"), "'rows'"),
+    (("[data.calls]", "[data.calls"), "TOML.*line 6"),
+    (("epsilons", 'axis = "colour"\nepsilons'), "'colour'"),
+    (("epsilons", 'metrics = ["beauty"]\nepsilons'), "'beauty'"),
 ]
 
 
@@ -118,18 +118,18 @@ def test_a_wrong_definition_is_refused_before_anything_runs(
 
 
 def test_missing_files_are_named(file: Path) -> None:
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError):
         find_experiment(str(file.parent / "other.toml"))
     (file.parent / "staff.csv").unlink()
-    with pytest.raises(DataError, match="'calls' can't be read"):
+    with pytest.raises(DataError, match="'calls'"):
         found(file)
 
 
 def test_names_of_the_package_are_not_taken_over(file: Path) -> None:
     other = file.with_name("window.toml")
     other.write_text(DEFINITION)
-    with pytest.raises(InvalidArgument, match="Rename the file"):
+    with pytest.raises(InvalidArgument):
         find_experiment(str(other))
     (file.parent / "my_own_method.py").write_text(METHOD.replace("my-own", "psgraph"))
-    with pytest.raises(InvalidArgument, match="another method called 'psgraph'"):
+    with pytest.raises(InvalidArgument, match="'psgraph'"):
         found(file)

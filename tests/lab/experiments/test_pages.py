@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
-from psgraph_lab.experiments.index import write_index
+from psgraph_lab.experiments.labels import found_metric
 from psgraph_lab.experiments.markdown import Markdown, plain_blocks
-from psgraph_lab.experiments.pages import write_pages
-from psgraph_lab.experiments.paper import find_published
-from psgraph_lab.experiments.scorecard_tables import point_tables, score_tables
+from psgraph_lab.experiments.pages import write_index, write_pages
+from psgraph_lab.experiments.scorecard import point_tables, score_tables
 from psgraph_lab.experiments.summary import Curve, summarise
-from psgraph_lab.experiments.tables import ablation_table, missing_notes, tables_of
-from psgraph_lab.experiments.words import found_metric
+from psgraph_lab.experiments.tables import ablation_table, find_published, missing_notes, tables_of
 
 from .made_up import made_up
 

@@ -16,10 +16,8 @@ from psgraph.errors import PsgraphError
 from psgraph.methods.tmf import TmF
 from psgraph.streams.demo import demo_stream
 from psgraph_lab.experiments.cells import Cell, Outcome, run_cell
-from psgraph_lab.experiments.cost import time_missing
-from psgraph_lab.experiments.needs import Needs, source_of
-from psgraph_lab.experiments.runner import missing_cells, run_missing
-from psgraph_lab.experiments.store import Results
+from psgraph_lab.experiments.runner import missing_cells, run_missing, time_missing
+from psgraph_lab.experiments.store import Needs, Results, source_of
 
 CELLS = [Cell("demo", "tmf", "1", 5, repetition, timestamps=2) for repetition in range(3)]
 

@@ -9,16 +9,19 @@ import pytest
 
 from psgraph_lab.experiments.definition import Experiment, find_experiment
 from psgraph_lab.experiments.heatmap import compose_heat_map
-from psgraph_lab.experiments.scorecard import Match, groups_of, matches_of, score
-from psgraph_lab.experiments.scorecard_tables import (
+from psgraph_lab.experiments.labels import found_metric
+from psgraph_lab.experiments.scorecard import (
+    Match,
     group_sentences,
+    groups_of,
     losses,
+    matches_of,
     point_tables,
+    score,
     score_tables,
     verdict_sentences,
 )
 from psgraph_lab.experiments.summary import Curve, summarise
-from psgraph_lab.experiments.words import found_metric
 
 from .made_up import made_up
 

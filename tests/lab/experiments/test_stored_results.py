@@ -11,8 +11,7 @@ from psgraph.metrics import Fidelity
 from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, run_cell
 from psgraph_lab.experiments.definition import find_experiment
-from psgraph_lab.experiments.needs import Needs, needs_of
-from psgraph_lab.experiments.store import Results
+from psgraph_lab.experiments.store import Needs, Results, needs_of
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
 STORED = RESULTS / "cells.parquet"

@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from psgraph.audit.mutation import mutated
-from psgraph.audit.small_graphs import all_graphs, neighbouring_pairs
+from psgraph.audit.neighbours import all_graphs, neighbouring_pairs
 from psgraph.errors import MethodError
 from psgraph.methods.plus import growth, labelling
 from psgraph.methods.plus.growth import GrowthPass
@@ -20,6 +19,7 @@ from psgraph.methods.queries import adjacency
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph_lab.mutants.mutant import mutated
 
 from .snapshots import ENGINE, Silent, planted, silent_budget
 

@@ -14,6 +14,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED, unpack
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.areas import Arrangement, RectangleCounts, SplitPoints, WholeMatrix
 from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
@@ -99,6 +100,11 @@ class DER(Method[DERMeasurement, DERMeasurement]):
             return _Split(degrees=share, counts=share, splits=share)
         share = epsilon / 3
         return _Split(degrees=Fraction(0), counts=share, splits=share)
+
+    def audit_cases(self) -> AuditCases:
+        from psgraph.methods.der.audit_cases import CASES
+
+        return CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         case, split = "every timestamp", self._split(guarantee.per_timestamp)

@@ -14,6 +14,7 @@ from psgraph._runtime.timing import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.clustering import Clustering
@@ -155,6 +156,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         mode: Mode = "undecided" if state is None else state.mode
         again = state is not None and state.search.again and mode != "steady"
         return shares_of(self._components, spending, mode, all_that_is_free=again)
+
+    def audit_cases(self) -> AuditCases:
+        from psgraph.methods.plus.audit_cases import CASES
+
+        return CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it

@@ -19,6 +19,7 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.private import PrivateSnapshot
@@ -177,6 +178,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         stable = copy.copy(self)
         stable.threshold, stable.always_repartition = Fraction(10**9), False
         return [stable]
+
+    def audit_cases(self) -> AuditCases:
+        from psgraph.methods.psgraph.audit_cases import CASES
+
+        return CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes

@@ -29,8 +29,8 @@ from psgraph.trust.prediction import mean_of, to_log, to_scale
 from psgraph.trust.quantities import ERRORS, STATISTICS, Errors, Statistics
 from psgraph.trust.reruns import Bootstrap, run_bootstrap
 from psgraph_lab.experiments.cells import Cell, Originals, Outcome
-from psgraph_lab.experiments.needs import source_of
 from psgraph_lab.experiments.runner import machine, originals_of
+from psgraph_lab.experiments.store import source_of
 
 __all__ = ["CHOSEN", "REPETITIONS", "calibrate_cell", "run_calibration_cell"]
 

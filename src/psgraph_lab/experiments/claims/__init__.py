@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from psgraph_lab.experiments.claims.checking import check_claims
 from psgraph_lab.experiments.claims.pages import write_claims_pages
-from psgraph_lab.experiments.claims.statements import Statement, Verdict, read_statements
+from psgraph_lab.experiments.claims.statements import (
+    Statement,
+    Verdict,
+    check_claims,
+    read_statements,
+)
 
 __all__ = ["Statement", "Verdict", "check_claims", "read_statements", "write_claims_pages"]

@@ -1,0 +1,244 @@
+"""What a publication leaves on disk.
+
+*Durability*: nothing is measured twice, and nothing is shown before it is sealed. The checks
+publish a small stream into a temporary directory through the real publisher and ledger, interrupt
+it, and start again. The crash tests of the project do the same with real kills at every system
+call.
+
+*Side information*: two neighbouring streams are published by the command itself, with one forced
+transcript. Releases, certificates, node lists, the output of the command with and without
+``--json``, and the public report must then be equal byte by byte: file names, sizes, order, types
+and metadata included. The ledger is left out: it holds fingerprints of the data, and is for the
+curator only. So are running times, which the promise does not cover.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from psgraph.audit.neighbours import Neighbours
+from psgraph.audit.transcripts import Divergence, Recorder, Transcript
+from psgraph.errors import PsgraphError, ReplayConflict
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.base import Method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
+from psgraph.publication.release_directory import ReleaseDirectory
+
+__all__ = ["FAILED", "broken_durability", "differing_output"]
+
+GUARANTEE = WEventPrivacy(4, window=2)
+NODES = 60
+
+#: The method could not publish at all, so there is nothing to compare.
+FAILED = "publishing failed"
+
+#: Running times, which the promise does not cover, and what is only shown after two seconds.
+_TIMES = re.compile(r'"seconds": \{[^}]*\},?|^Seconds.*(?:\n .*)*|^.* …\n', re.MULTILINE)
+
+
+# ---- durability ----
+
+
+class _PowerCut(Exception):
+    """Replaces the end of the process."""
+
+
+def broken_durability(method: Callable[[], Method[Any, Any]]) -> list[str]:
+    """Return what is wrong with publications of a method on disk; nothing if all is well."""
+    found = []
+    for check in (_interrupted, _handed_back, _remade, _other_data):
+        with tempfile.TemporaryDirectory() as directory:
+            try:
+                problem = check(method, Path(directory) / "releases")
+            except (PsgraphError, AssertionError) as error:
+                problem = f"{type(error).__name__}: {error}".splitlines()[0]
+                problem = problem.replace(f"{directory}{os.sep}", "")
+            if problem:
+                found.append(problem)
+    return found
+
+
+def _stream() -> list[Snapshot]:
+    random = np.random.default_rng(3)
+    made = []
+    for _ in range(3):
+        ends = np.argwhere(np.triu(random.random((NODES, NODES)) < 0.15, 1))
+        made.append(Snapshot(Roster.range(NODES), ends[:, 0], ends[:, 1]))
+    return made
+
+
+def _publish(
+    method: Callable[[], Method[Any, Any]], out: Path, stream: list[Snapshot]
+) -> list[Fraction]:
+    with Publisher(method(), GUARANTEE, out=out) as publisher:
+        return [release.certificate.spent for release in publisher.publish_all(stream)]
+
+
+def _files(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(out.glob("[0-9]*.*"))}
+
+
+@contextmanager
+def _cut_before_writing() -> Iterator[None]:
+    real = ReleaseDirectory.write
+
+    def cut(*_: Any) -> None:
+        raise _PowerCut
+
+    ReleaseDirectory.write = cut  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        ReleaseDirectory.write = real  # type: ignore[method-assign]
+
+
+def _interrupted(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
+    """A run that ends between sealing and writing keeps what it sealed."""
+    stream = _stream()
+    try:
+        with _cut_before_writing():
+            _publish(method, out, stream[:1])
+    except _PowerCut:
+        pass
+    else:
+        return "a release was shown that was not written"
+    if _files(out):
+        return "files were written before the cut"
+    with Publisher(method(), GUARANTEE, out=out) as publisher:
+        spent = publisher.spending
+        if len(_files(out)) != 2:
+            return "a sealed timestamp was not released after a restart"
+        before = _files(out)
+        publisher.publish(stream[0], timestamp=0)
+        if publisher.spending.timestamps != spent.timestamps or spent.timestamps != 1:
+            return "a timestamp that was sealed before the cut was not charged, or charged twice"
+    return None if _files(out) == before else "a restart changed a release"
+
+
+def _handed_back(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
+    """A second run over the same stream spends nothing and changes nothing."""
+    spent = _publish(method, out, _stream())
+    before = _files(out)
+    again = _publish(method, out, _stream())
+    if _files(out) != before:
+        return "publishing again changed a release"
+    if again != spent:
+        return "publishing again was charged differently"
+    with Publisher(method(), GUARANTEE, out=out) as publisher:
+        return None if publisher.spending.timestamps == 3 else "publishing again was charged again"
+
+
+def _remade(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
+    """A lost release is made again from sealed values, to the same bytes."""
+    _publish(method, out, _stream())
+    before = _files(out)
+    (out / "000002.parquet").unlink()
+    _publish(method, out, _stream())
+    return None if _files(out) == before else "a lost release was drawn again"
+
+
+def _other_data(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
+    """A timestamp that comes again with other edges is refused."""
+    stream = _stream()
+    _publish(method, out, stream)
+    other = Snapshot(stream[0].roster, stream[0].u[1:], stream[0].v[1:])
+    try:
+        _publish(method, out, [other, *stream[1:]])
+    except ReplayConflict:
+        return None
+    return "a published timestamp was accepted with other edges"
+
+
+# ---- side information ----
+
+
+def differing_output(method: str, pair: Neighbours) -> list[str]:
+    """Return what differs between the published output of two neighbours; nothing if none does.
+
+    Parameters
+    ----------
+    method
+        The name of an installed method.
+    """
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        recorder = Recorder(seed=1)
+        try:
+            mine = _published(method, pair, Path(one), recorder, neighbour=False)
+            if not mine["publish --json"].startswith(b"exit 0"):
+                return [FAILED]
+            forced: list[Transcript] = recorder.transcripts
+            theirs = _published(method, pair, Path(other), Recorder(forced), neighbour=True)
+        except (Divergence, PsgraphError, IndexError) as error:
+            return [f"{type(error).__name__}: {error}".splitlines()[0]]
+    names = sorted(mine.keys() | theirs.keys())
+    return [name for name in names if mine.get(name) != theirs.get(name)]
+
+
+def _published(
+    method: str, pair: Neighbours, directory: Path, recorder: Recorder, *, neighbour: bool
+) -> dict[str, bytes]:
+    """Everything that publishing a stream shows, by name."""
+    _write_input(pair, directory, neighbour=neighbour)
+    publish = [
+        *("publish", "edges.parquet", "--roster", "nodes.csv", "--out", "out", "--seed", "1"),
+        *("--times", f"0..{len(pair.one) - 1}", "--epsilon", "2", "--window", str(pair.window)),
+        *("--method", method),
+    ]
+    shown: dict[str, bytes] = {}
+    with chdir(directory):  # so that no path is longer for one than for the other
+        with recorder.listening():
+            shown["publish --json"] = _said([*publish, "--json"])
+        shown["publish again"] = _said(publish)
+        shown["verify"] = _said(["verify", "out", "--report", "public.html"])
+        shown["verify --json"] = _said(["verify", "out", "--json"])
+        shown["budget"] = _said(["budget", "out"])
+    if (report := directory / "public.html").exists():  # needs the extra [report]
+        shown["the public report"] = report.read_bytes()
+    for path in sorted((directory / "out").rglob("*")):
+        if path.is_file() and "ledger" not in path.name:
+            shown[str(path.relative_to(directory))] = path.read_bytes()
+    return shown
+
+
+def _said(arguments: list[str]) -> bytes:
+    """Standard output and error of a command."""
+    # By name, since the command line is a layer above this one.
+    run = import_module("psgraph.cli").run
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        code = run(arguments)
+    return _TIMES.sub("", f"exit {code}\n{said.getvalue()}").encode()
+
+
+def _write_input(pair: Neighbours, directory: Path, *, neighbour: bool) -> None:
+    stream = pair.other if neighbour else pair.one
+    rows: dict[str, list[int]] = {"t": [], "u": [], "v": []}
+    for timestamp, snapshot in enumerate(stream):
+        for u, v in zip(snapshot.u.tolist(), snapshot.v.tolist(), strict=True):
+            rows["t"].append(timestamp)
+            rows["u"].append(u)
+            rows["v"].append(v)
+    pq.write_table(
+        pa.table({name: pa.array(row, pa.int64()) for name, row in rows.items()}),
+        directory / "edges.parquet",
+    )
+    first: dict[int, int] = {}
+    for timestamp, snapshot in enumerate(stream):
+        for node in snapshot.roster.ids.tolist():
+            first.setdefault(node, timestamp)
+    lines = ["id,from", *(f"{node},{since}" for node, since in first.items())]
+    (directory / "nodes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

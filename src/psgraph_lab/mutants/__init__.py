@@ -1,0 +1,18 @@
+"""Deliberate privacy bugs. Each must be found, or the auditor is blind to its kind.
+
+Mutants are applied to the running process, one at a time, and taken back. Most change one line of
+the real code; some are the mistakes of published implementations. `psgraph audit` finds them
+through the entry point group ``psgraph.mutants``.
+"""
+
+from __future__ import annotations
+
+from psgraph_lab.mutants.kernel import KERNEL
+from psgraph_lab.mutants.methods import METHODS
+from psgraph_lab.mutants.mutant import Edit, Mutant, PatchFailed, Swap
+from psgraph_lab.mutants.plus import PLUS
+from psgraph_lab.mutants.publication import PUBLICATION
+
+__all__ = ["MUTANTS", "Edit", "Mutant", "PatchFailed", "Swap"]
+
+MUTANTS = (*KERNEL, *METHODS, *PLUS, *PUBLICATION)
