@@ -105,7 +105,7 @@ def test_the_readme_lists_every_notebook_and_nothing_else():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_prose_is_plain_english(path):
-    hits = runpy.run_path(str(ROOT / "tests/docs/test_wording.py"))["hits"]
+    hits = runpy.run_path(str(ROOT / ".ci/house_rules.py"))["hits"]
     found = [hit for cell in cells(path, "markdown") for hit in hits(text(cell))]
     assert not found, found
 
