@@ -17,8 +17,8 @@ from psgraph.graph import Roster
 from psgraph.graph.roster import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication import legacy
-from psgraph.publication.ledger import Ledger, formats
-from psgraph.publication.ledger.rosters import pack_roster, unpack_roster
+from psgraph.publication.ledger import Ledger, database
+from psgraph.publication.ledger.chain import pack_roster, unpack_roster
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
@@ -53,7 +53,7 @@ class TestFormats:
     @pytest.fixture
     def newer_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A later version of psgraph, which keeps a note with every timestamp."""
-        later = formats.TABLES["seals"].replace("seals (", "seals (note TEXT, ")
+        later = database.TABLES["seals"].replace("seals (", "seals (note TEXT, ")
 
         def migrate(connection: sqlite3.Connection, _: object) -> None:
             old = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(seals)"))
@@ -62,9 +62,9 @@ class TestFormats:
             connection.execute(f"INSERT INTO seals ({old}) SELECT {old} FROM old")
             connection.execute("DROP TABLE old")
 
-        monkeypatch.setattr(formats, "FORMAT", 3)
-        monkeypatch.setitem(legacy.OLD_TABLES, 2, dict(formats.TABLES))
-        monkeypatch.setitem(formats.TABLES, "seals", later)
+        monkeypatch.setattr(database, "FORMAT", 3)
+        monkeypatch.setitem(legacy.OLD_TABLES, 2, dict(database.TABLES))
+        monkeypatch.setitem(database.TABLES, "seals", later)
         monkeypatch.setitem(legacy.MIGRATIONS, 2, migrate)
 
     @pytest.mark.usefixtures("newer_package")

@@ -11,7 +11,7 @@ import pytest
 
 import psgraph as pg
 from psgraph.errors import InvalidArgument
-from psgraph.publication.promise import Spending
+from psgraph.publication.terms import Spending
 from psgraph.streams import read_stream
 
 STREAM = pg.demo_stream(nodes=300, timestamps=3)

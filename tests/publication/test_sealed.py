@@ -69,7 +69,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-class TestHandingBack:
+class TestEarlierReleases:
     def test_every_prefix_again_gives_the_same_bytes(self, out: Path) -> None:
         before, sealed = contents(out), rows(out)
         for length in range(1, 5):

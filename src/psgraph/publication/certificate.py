@@ -15,7 +15,7 @@ from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
-from psgraph.publication.promise import Promise
+from psgraph.publication.terms import Promise
 
 __all__ = ["Certificate", "Release"]
 

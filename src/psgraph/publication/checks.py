@@ -11,7 +11,7 @@ from psgraph.graph import Graph, Snapshot
 from psgraph.graph.kind import Kind
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.promise import check_guarantee, check_unit
+from psgraph.publication.terms import check_guarantee, check_unit
 from psgraph.streams.time_source import TimeSource
 
 __all__ = [

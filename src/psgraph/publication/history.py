@@ -16,9 +16,8 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, ledger_of, name_in_terms, releases_of
 from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
-from psgraph.publication.promise import check_unit, refuse_without_promise
 from psgraph.publication.release_directory import ReleaseDirectory
-from psgraph.publication.terms import Terms
+from psgraph.publication.terms import Terms, check_unit, refuse_without_promise
 from psgraph.streams.time_source import TimeSource
 
 __all__ = [

@@ -19,7 +19,7 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 from psgraph.streams.time_source import TimeSource
 
-__all__ = ["Measured", "Measuring", "Seal", "check_noise", "seal_of"]
+__all__ = ["Measured", "Measurer", "Seal", "check_noise", "seal_of"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def check_noise(noise: str, seed: int | None) -> None:
         raise InvalidArgument("OpenDP draws from the operating system and can't be seeded")
 
 
-class Measuring:
+class Measurer:
     """Measures one timestamp after the other with one method, engine and source of noise.
 
     Parameters

@@ -14,7 +14,7 @@ from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import Counted
-from psgraph.publication.promise import Promise, check_guarantee, check_unit
+from psgraph.publication.terms import Promise, check_guarantee, check_unit
 
 __all__ = ["Effects", "Plan", "Range", "effects_of", "nearby", "plan"]
 

@@ -20,10 +20,10 @@ from psgraph.publication.graph_files import encoded, read_graph
 from psgraph.publication.history import History
 from psgraph.publication.legacy import roster_statement
 from psgraph.publication.measurement import Seal
-from psgraph.publication.promise import Promise
 from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.terms import Promise
 
-__all__ = ["HandingBack", "Synthesis"]
+__all__ = ["EarlierReleases", "Synthesis"]
 
 
 class Synthesis:
@@ -143,7 +143,7 @@ class Synthesis:
         return self._nodes[1:]
 
 
-class HandingBack:
+class EarlierReleases:
     """Hands back what is sealed, without measuring or spending anything."""
 
     def __init__(

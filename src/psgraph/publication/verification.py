@@ -22,11 +22,11 @@ from psgraph.graph import Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
-from psgraph.publication.ledger.rosters import RosterGrowth
+from psgraph.publication.ledger.reader import RosterGrowth
 from psgraph.publication.locations import find_ledger, ledger_at, releases_of
-from psgraph.publication.promise import Promise
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import Releases
+from psgraph.publication.terms import Promise
 
 __all__ = ["Originals", "Verification", "check_originals", "verify"]
 

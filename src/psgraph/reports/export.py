@@ -12,8 +12,8 @@ from psgraph._runtime.folder import check_target
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
 from psgraph.publication.locations import releases_at
-from psgraph.publication.promise import Promise
 from psgraph.publication.releases import read_releases
+from psgraph.publication.terms import Promise
 from psgraph.publication.verification import Verification, verify
 from psgraph.trust.expected import TRUST_SECONDS, expected_within
 

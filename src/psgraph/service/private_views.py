@@ -140,8 +140,8 @@ def comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResu
 def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLResponse:
     """Return the comparison as a page."""
     require_drawing()
+    from psgraph.reports.curator import Witness
     from psgraph.reports.quality import quality_page
-    from psgraph.reports.witness import Witness
 
     timestamps, releases = _kept(stream)
     service.audit.add(by, "compare", stream=stream.name)

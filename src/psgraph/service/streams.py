@@ -28,8 +28,8 @@ from psgraph.methods.choosing import build_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
-from psgraph.publication.promise import Promise, refuse_without_promise
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.terms import Promise, refuse_without_promise
 from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.clock import now_text
 from psgraph.service.database import Database

@@ -12,7 +12,7 @@ from psgraph.errors import PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export import FORMATS
-from psgraph.publication.promise import Spending
+from psgraph.publication.terms import Spending
 from psgraph.publication.verification import verify
 from psgraph.service import clock
 from psgraph.service.permissions import Identity

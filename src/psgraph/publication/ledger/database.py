@@ -1,4 +1,7 @@
-"""The file of a ledger: one SQLite database with one writer and atomic changes."""
+"""The file of a ledger: one SQLite database with one writer and atomic changes.
+
+The format is here; older formats are in `psgraph.publication.legacy`.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,30 @@ from typing import Any
 from psgraph._runtime.durable import is_running, make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
 from psgraph.publication import legacy
-from psgraph.publication.ledger import formats
 
-__all__ = ["Database"]
+__all__ = ["APPLICATION", "FORMAT", "TABLES", "Database"]
+
+APPLICATION = 0x50534752  # "PSGR"
+FORMAT = 2
+
+TABLES = {
+    "facts": "CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+    "rosters": (
+        "CREATE TABLE rosters (digest TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
+    ),
+    "seals": (
+        "CREATE TABLE seals (timestamp INTEGER PRIMARY KEY, time TEXT, spent TEXT NOT NULL, "
+        "charges TEXT NOT NULL, seed INTEGER NOT NULL, snapshot BLOB NOT NULL, "
+        "roster TEXT NOT NULL, measurement BLOB NOT NULL, state BLOB NOT NULL, "
+        "version TEXT NOT NULL, previous BLOB NOT NULL, noise TEXT, times TEXT, "
+        "digest BLOB NOT NULL, certificate BLOB, certificate_mark BLOB)"
+    ),
+    "state": (
+        "CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 0), content BLOB NOT NULL)"
+    ),
+}
+"""The tables of a ledger, exactly as SQLite keeps them. See docs/reference/ledger.md."""
+
 
 Change = Callable[[sqlite3.Connection], None]
 
@@ -120,11 +144,11 @@ class Database:
             os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             self._connection = self._connect(part, writing=True)
             with self.transaction() as connection:
-                for statement in formats.TABLES.values():
+                for statement in TABLES.values():
                     connection.execute(statement)
                 fill(connection)
-                connection.execute(f"PRAGMA application_id = {formats.APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {formats.FORMAT}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._run("PRAGMA journal_mode = WAL")
             self._connection.close()
             put_in_place(part, self.path, replace=False)
@@ -170,7 +194,7 @@ class Database:
     def _open(self, writing: bool) -> None:
         if not writing:
             self._run("BEGIN")  # everything read is of one moment, whoever writes meanwhile
-        if self._pragma("application_id") != formats.APPLICATION:
+        if self._pragma("application_id") != APPLICATION:
             empty = not self._run("SELECT name FROM sqlite_master")
             what = "empty and not a ledger" if empty else "a database of another program"
             raise LedgerError(f"{self.path} is {what}\nName another file for the ledger.")
@@ -178,8 +202,8 @@ class Database:
         self._refuse_unknown(found)
         if writing:
             self._migrate(found)
-            found = formats.FORMAT
-        tables = formats.TABLES | legacy.OLD_TABLES.get(found, {})
+            found = FORMAT
+        tables = TABLES | legacy.OLD_TABLES.get(found, {})
         if dict(self._run("SELECT name, sql FROM sqlite_master")) != tables:
             raise LedgerError(f"the tables of {self.path} are not those of a ledger")
         if writing:
@@ -192,19 +216,19 @@ class Database:
             self._run("PRAGMA query_only = ON")
 
     def _refuse_unknown(self, found: int) -> None:
-        if found > formats.FORMAT:
+        if found > FORMAT:
             raise LedgerError(
                 f"{self.path} has format {found}; this version of psgraph reads formats up to "
-                f"{formats.FORMAT}\nUse the version of psgraph that wrote it, or a newer one."
+                f"{FORMAT}\nUse the version of psgraph that wrote it, or a newer one."
             )
-        if found != formats.FORMAT and found not in legacy.MIGRATIONS:
+        if found != FORMAT and found not in legacy.MIGRATIONS:
             raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
 
     def _migrate(self, found: int) -> None:
         """Bring an older ledger up to date, one transaction for each format."""
-        for older in range(found, formats.FORMAT):
+        for older in range(found, FORMAT):
             with self.transaction() as connection:
-                legacy.MIGRATIONS[older](connection, formats.TABLES)
+                legacy.MIGRATIONS[older](connection, TABLES)
                 connection.execute(f"PRAGMA user_version = {older + 1}")
 
     def close(self) -> None:

@@ -32,11 +32,12 @@ from psgraph.publication.ledger.chain import (
     Link,
     chain_problems,
     pack_charges,
+    pack_roster,
     row_digest,
+    unpack_roster,
 )
 from psgraph.publication.ledger.database import Database
 from psgraph.publication.ledger.reader import LedgerReader
-from psgraph.publication.ledger.rosters import pack_roster, unpack_roster
 from psgraph.publication.measurement import Measured, Seal, seal_of
 from psgraph.publication.records import encode
 from psgraph.publication.terms import Terms
