@@ -15,6 +15,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import read_releases
+from tests.refusals import refused
 
 GUARANTEE = WEventPrivacy("1", window=2)
 OLD = Path(__file__).parent / "fixtures" / "0.1.0"
@@ -90,21 +91,21 @@ def test_a_changed_graph_or_node_list_is_refused_when_it_is_read(out: Path, name
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     read = read_releases(out)
-    with pytest.raises(VerificationFailed, match="was changed"):
+    with refused(VerificationFailed, "changed"):
         read[1]
 
 
 @pytest.mark.parametrize("name", ["000001.json", "000001.parquet", "000000.json"])
 def test_a_missing_file_is_named(out: Path, name: str) -> None:
     (out / name).unlink()
-    with pytest.raises(VerificationFailed, match=f"{name} is missing"):
+    with pytest.raises(VerificationFailed, match=name):
         read_releases(out)[1]
 
 
 def test_a_gap_is_refused_at_once(out: Path) -> None:
     for path in out.glob("000001.*"):
         path.unlink()
-    with pytest.raises(VerificationFailed, match="timestamp 1 is missing"):
+    with pytest.raises(VerificationFailed, match="timestamp 1 "):
         read_releases(out)
 
 
@@ -122,9 +123,9 @@ def test_a_release_that_is_being_written_is_left_out(out: Path) -> None:
 
 
 def test_no_directory_and_no_releases(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="not a directory"):
+    with refused(DataError, "not_a_directory"):
         read_releases(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="holds no releases"):
+    with refused(DataError, "no_releases"):
         read_releases(tmp_path)
 
 
@@ -142,14 +143,14 @@ class TestOldDirectories:
         stream = pg.read_stream(OLD / "edges.csv", roster=OLD / "nodes.csv")
         read = read_releases(OLD / "releases", roster=stream)
         assert read[2].graph == list(read)[2].graph
-        with pytest.raises(DataError, match="more releases than snapshots"):
+        with refused(DataError, "too_few_snapshots"):
             list(read_releases(OLD / "releases", roster=list(stream)[:2]))
 
     def test_without(self) -> None:
-        with pytest.raises(DataError, match="roster="):
+        with refused(DataError, "roster_needed"):
             read_releases(OLD / "releases")[0]
 
     @pytest.mark.parametrize("nodes", [2, 11])
     def test_with_another_roster(self, nodes: int) -> None:
-        with pytest.raises(DataError, match=r"roster of the\s+stream|roster of the stream"):
+        with refused(DataError, "other_roster"):
             read_releases(OLD / "releases", roster=Roster.range(nodes))[0]

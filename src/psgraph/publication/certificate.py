@@ -182,7 +182,9 @@ class Certificate:
         ):
             unchanged = False
         if not unchanged:
-            raise VerificationFailed("a certificate was changed, or is not one of psgraph's")
+            raise VerificationFailed(
+                "a certificate was changed, or is not one of psgraph's", code="changed"
+            )
         return certificate
 
 

@@ -63,7 +63,9 @@ class Contents:
 def check_format(format: str) -> None:
     """Refuse a form of graphs that can't be written."""
     if format not in FORMATS:
-        raise InvalidArgument(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+        raise InvalidArgument(
+            f"format must be one of {', '.join(FORMATS)}, not {format!r}", code="format"
+        )
 
 
 def write_folder(contents: Contents, to: Path) -> int:
@@ -192,7 +194,8 @@ def _write_graphml(contents: Contents, folder: Path) -> None:
     if any(each.nodes_sha256 is None for each in contents.certificates):
         raise DataError(
             "some releases have no node list, which GraphML needs: psgraph 0.1.0 made them\n"
-            "Export as parquet, csv or combined."
+            "Export as parquet, csv or combined.",
+            code="no_node_list",
         )
     (folder / "graphml").mkdir()
     for certificate in contents.certificates:
@@ -221,7 +224,8 @@ def _attribute(name: str) -> str:
     """A node id as an attribute; XML has no way to write control characters."""
     if any(letter < " " and letter not in "\t\n\r" for letter in name) or set(name) & _NO_XML:
         raise DataError(
-            "a node id holds a character that GraphML can't\nExport as parquet, csv or combined."
+            "a node id holds a character that GraphML can't\nExport as parquet, csv or combined.",
+            code="graphml_character",
         )
     return quoteattr(name)
 

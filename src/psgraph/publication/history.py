@@ -172,7 +172,8 @@ class MemoryHistory:
     def _refuse(self, timestamp: int) -> NoReturn:
         raise OutOfOrder(
             f"timestamp {timestamp} is already published\n"
-            "Give the publisher a ledger to have earlier releases handed back."
+            "Give the publisher a ledger to have earlier releases handed back.",
+            code="already_published",
         )
 
 
@@ -325,7 +326,8 @@ def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
     except TypeError:
         raise TermsChanged(
             f"method {terms.method!r} does not know all parameters that {ledger} was started with\n"
-            "Install the version of the method that began it."
+            "Install the version of the method that began it.",
+            code="unknown_parameters",
         ) from None
 
 
@@ -339,7 +341,8 @@ def _close_unless_current(ledger: Ledger, directory: ReleaseDirectory | None) ->
                 f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
                 "published\n"
                 "It looks like an older copy of the ledger. Restore the newest copy; continuing "
-                "would spend the budget of those timestamps twice."
+                "would spend the budget of those timestamps twice.",
+                code="older_copy",
             )
     except BaseException:
         ledger.close()

@@ -99,9 +99,11 @@ def check_noise(noise: str, seed: int | None) -> None:
     """Refuse a sampler that does not exist, or that can't be seeded."""
     if noise not in _SAMPLERS:
         known = " or ".join(map(repr, _SAMPLERS))
-        raise InvalidArgument(f"noise must be {known}, not {noise!r}")
+        raise InvalidArgument(f"noise must be {known}, not {noise!r}", code="noise")
     if noise == "opendp" and seed is not None:
-        raise InvalidArgument("OpenDP draws from the operating system and can't be seeded")
+        raise InvalidArgument(
+            "OpenDP draws from the operating system and can't be seeded", code="noise_seed"
+        )
 
 
 class Measurer:

@@ -70,7 +70,10 @@ class ReleaseDirectory:
         """
         try:
             if self.path.exists() and not self.path.is_dir():
-                raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
+                raise OutputError(
+                    f"{self.path} is not a directory\nChoose another for --out.",
+                    code="not_a_directory",
+                )
             # A run that was interrupted at its start leaves its ledger's lock, and hidden files.
             taken = self.path.is_dir() and any(
                 entry.suffix != ".lock" and not entry.name.startswith(".")
@@ -86,17 +89,23 @@ class ReleaseDirectory:
         except OSError as error:
             raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
         except ValueError:
-            raise OutputError("the path of the output can't be used\nCheck it.") from None
+            raise OutputError(
+                "the path of the output can't be used\nCheck it.", code="unusable_path"
+            ) from None
         if taken and not started:
             raise OutputError(
                 f"the output directory {self.path} is not empty and its ledger is not there: "
                 f"there is no {ledger}\n"
                 "Publishing the same data twice spends the budget twice. Name the ledger of these "
                 "releases, choose another directory, or remove this one if its releases were "
-                "never shown to anyone."
+                "never shown to anyone.",
+                code="ledger_missing",
             )
         if not writable:
-            raise OutputError(f"{parent} is not writable\nChoose another directory for --out.")
+            raise OutputError(
+                f"{parent} is not writable\nChoose another directory for --out.",
+                code="not_writable",
+            )
 
     def refuse_unsealed(self, sealed: int) -> None:
         """Refuse to measure a timestamp of which a file is already there."""
@@ -105,7 +114,8 @@ class ReleaseDirectory:
                 raise VerificationFailed(
                     f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
                     "Another ledger, or a newer copy of this one, made it: continue with that. "
-                    "Nothing was measured."
+                    "Nothing was measured.",
+                    code="unsealed_file",
                 )
 
     def write(self, graph: EncodedGraph, nodes: memoryview, certificate: Certificate) -> None:
@@ -141,26 +151,26 @@ class ReleaseDirectory:
         return False
 
     def _in_the_way(self, path: Path, certificate: Certificate) -> VerificationFailed:
-        return VerificationFailed(
-            f"{path} is already there and holds something else\n{self._remedy(certificate)}"
-        )
-
-    def _remedy(self, certificate: Certificate) -> str:
-        """What to do about a file that is in the way of a release."""
+        """What to say, and what to do, about a file that is in the way of a release."""
         try:
             there = self.certificate(certificate.timestamp)
         except PsgraphError:
             there = None
+        fact = f"{path} already exists with different content"
         if there is not None and certificate.is_another_draw(there):
-            return (
+            return VerificationFailed(
+                f"{fact}\n"
                 "It is another draw of the same timestamp, made by another ledger or a copy of "
-                "this one. Never remove it: whoever saw it must not see this draw as well. Find "
-                "the ledger that made it, and continue with that one only."
+                "this one. Never remove it: whoever saw it must not see this draw as well. "
+                "Find the ledger that made it, and continue with that one only.",
+                code="other_draw",
             )
-        return (
+        return VerificationFailed(
+            f"{fact}\n"
             "It was changed, or was written with other versions of the libraries. Remove it and "
-            "publish again only if no other ledger, and no copy of this one, ever published to "
-            "this directory; otherwise it may be another draw, which must stay."
+            "publish again only if no other ledger, and no copy of this one, ever published "
+            "to this directory; otherwise it may be another draw, which must stay.",
+            code="other_file",
         )
 
     # ---- reading ----
@@ -170,7 +180,8 @@ class ReleaseDirectory:
         if (self.path / _STORE).exists():
             raise VerificationFailed(
                 f"{self.path} is a store that psgraph prepare wrote: private edges, not releases\n"
-                "Give the directory of the releases."
+                "Give the directory of the releases.",
+                code="store",
             )
 
     def has(self, timestamp: int) -> bool:
@@ -188,7 +199,8 @@ class ReleaseDirectory:
             if not path.exists():
                 raise
             raise VerificationFailed(
-                f"{path} was changed after it was published\n{RESTORE}"
+                f"{path} was changed after it was published\n{RESTORE}",
+                code="changed",
             ) from error
         if certificate.timestamp != timestamp:
             raise VerificationFailed(f"{path} is the certificate of another timestamp")
@@ -204,7 +216,8 @@ class ReleaseDirectory:
         if other.exists():
             raise VerificationFailed(
                 f"{other} is not the graph its certificate states, which is beside it\n"
-                "Find out who put it there, and move it away."
+                "Find out who put it there, and move it away.",
+                code="misplaced",
             )
         if certificate.graph_parts is None:
             return (PublishedFile(one, certificate.graph_sha256),)

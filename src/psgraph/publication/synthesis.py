@@ -79,7 +79,7 @@ class Synthesis:
         """
         graph = draw_graph(self._method, state, before, seal.seed, self._engine)
         if graph.roster.digest != seal.roster:
-            raise MethodError(f"method {self._method.name!r} changed the roster")
+            raise MethodError(f"method {self._method.name!r} changed the roster", code="roster")
         if not self._encode:
             certificate = self._certificate(seal, state, graph, previous)
             check(certificate)

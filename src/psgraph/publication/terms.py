@@ -254,7 +254,8 @@ def check_guarantee(guarantee: WEventPrivacy) -> None:
     if not isinstance(guarantee, WEventPrivacy):
         raise InvalidArgument(
             f"the guarantee is a WEventPrivacy, not {type(guarantee).__name__}\n"
-            "Give for example psgraph.WEventPrivacy(epsilon='1', window=5)."
+            "Give for example psgraph.WEventPrivacy(epsilon='1', window=5).",
+            code="not_a_guarantee",
         )
 
 

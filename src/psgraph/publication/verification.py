@@ -314,5 +314,6 @@ class Originals:
         if last.timestamp >= ledger.sealed or ledger.certificate_of(last.timestamp) != last.digest:
             raise VerificationFailed(
                 f"{self.ledger} is not the ledger of these releases\n"
-                "Name the right one, or move it away to compare without checking the input."
+                "Name the right one, or move it away to compare without checking the input.",
+                code="other_ledger",
             )

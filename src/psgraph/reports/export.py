@@ -100,7 +100,8 @@ def export_releases(
     directory, folder = releases_at(Path(releases)), Path(to)
     if folder.resolve().is_relative_to(directory.resolve()):
         raise InvalidArgument(
-            "the folder would be among the releases\nChoose one outside their directory."
+            "the folder would be among the releases\nChoose one outside their directory.",
+            code="inside_releases",
         )
     check_target(folder)
     found = verify(directory)

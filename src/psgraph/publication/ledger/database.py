@@ -197,7 +197,9 @@ class Database:
         if self._pragma("application_id") != APPLICATION:
             empty = not self._run("SELECT name FROM sqlite_master")
             what = "empty and not a ledger" if empty else "a database of another program"
-            raise LedgerError(f"{self.path} is {what}\nName another file for the ledger.")
+            raise LedgerError(
+                f"{self.path} is {what}\nName another file for the ledger.", code="foreign_file"
+            )
         found = self._pragma("user_version")
         self._refuse_unknown(found)
         if writing:
@@ -205,7 +207,9 @@ class Database:
             found = FORMAT
         tables = TABLES | legacy.OLD_TABLES.get(found, {})
         if dict(self._run("SELECT name, sql FROM sqlite_master")) != tables:
-            raise LedgerError(f"the tables of {self.path} are not those of a ledger")
+            raise LedgerError(
+                f"the tables of {self.path} are not those of a ledger", code="other_tables"
+            )
         if writing:
             with suppress(PermissionError):  # it may belong to another user of the group
                 self.path.chmod(0o600)
@@ -219,10 +223,13 @@ class Database:
         if found > FORMAT:
             raise LedgerError(
                 f"{self.path} has format {found}; this version of psgraph reads formats up to "
-                f"{FORMAT}\nUse the version of psgraph that wrote it, or a newer one."
+                f"{FORMAT}\nUse the version of psgraph that wrote it, or a newer one.",
+                code="newer_format",
             )
         if found != FORMAT and found not in legacy.MIGRATIONS:
-            raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
+            raise LedgerError(
+                f"{self.path} has format {found}, which can't be read any more", code="older_format"
+            )
 
     def _migrate(self, found: int) -> None:
         """Bring an older ledger up to date, one transaction for each format."""
@@ -279,7 +286,7 @@ class Database:
     @property
     def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise LedgerError(f"{self.path} is closed\nOpen it again.")
+            raise LedgerError(f"{self.path} is closed\nOpen it again.", code="closed")
         return self._connection
 
     @contextmanager
@@ -291,7 +298,8 @@ class Database:
             family = "_".join(code.split("_")[:2])
             reason = _REASONS.get(family, "it can't be read or written")
             raise LedgerError(
-                f"the ledger {self.path} can't be used: {reason}\nNothing was published."
+                f"the ledger {self.path} can't be used: {reason}\nNothing was published.",
+                code=family.lower(),
             ) from None
         except (OverflowError, UnicodeDecodeError):  # values that no ledger holds
             raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None

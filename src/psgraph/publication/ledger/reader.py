@@ -281,7 +281,8 @@ def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
         raise RosterChanged(
             f"{changed}its ids were {before} and are {now} now\n"
             f"Keep the ids of the roster {before}. One id that is not an integer makes all of a "
-            "text file text."
+            "text file text.",
+            code="id_type",
         )
     missing = int(np.count_nonzero(roster.positions(published.ids) < 0))
     if missing:
@@ -289,5 +290,6 @@ def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
             f"{changed}{missing} of its {len(published)} nodes are missing now\n"
             "The past of a roster can't change, but a roster may grow: put these nodes back. A "
             "node that leaves gets the time in the column `until`; a node that joins gets it in "
-            "`from`, or is appended to a plain list and counts from the next timestamp on."
+            "`from`, or is appended to a plain list and counts from the next timestamp on.",
+            code="nodes_missing",
         )

@@ -97,7 +97,8 @@ class Ledger(LedgerReader):
             raise VerificationFailed(
                 f"{self.path} is not as it was written: {problem}\n"
                 "psgraph verify checks all of it. Restore the newest backup, unless a newer "
-                "release was shown. Nothing was measured."
+                "release was shown. Nothing was measured.",
+                code="changed",
             )
 
     # ---- writing ----
