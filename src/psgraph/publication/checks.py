@@ -134,7 +134,7 @@ def as_timestamp(timestamp: int) -> int:
 
 
 def _is_text(time: str) -> bool:
-    """Whether UTF-8 can hold it; a file name need not be text."""
+    """Whether it can be encoded as UTF-8; a file name need not be text."""
     try:
         time.encode()
     except UnicodeEncodeError:

@@ -224,7 +224,8 @@ def _attribute(name: str) -> str:
     """A node id as an attribute; XML has no way to write control characters."""
     if any(letter < " " and letter not in "\t\n\r" for letter in name) or set(name) & _NO_XML:
         raise DataError(
-            "a node id holds a character that GraphML can't\nExport as parquet, csv or combined.",
+            "a node id contains a character that GraphML does not allow\n"
+            "Export as parquet, csv or combined.",
             code="graphml_character",
         )
     return quoteattr(name)

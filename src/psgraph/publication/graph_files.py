@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 RESTORE = (
-    "Restore it from a copy. Or remove it and publish the same input again: it is made again from "
+    "Restore it from a copy. Or remove it and publish the same input again: it is recreated from "
     "the ledger if it comes out as it was."
 )
 

@@ -326,7 +326,7 @@ def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
     except TypeError:
         raise TermsChanged(
             f"method {terms.method!r} does not know all parameters that {ledger} was started with\n"
-            "Install the version of the method that began it.",
+            "Install the version of the method that it was started with.",
             code="unknown_parameters",
         ) from None
 

@@ -116,7 +116,7 @@ def next_roster(
     roster = next(rosters, None)
     if roster is None:
         raise DataError(
-            f"there are more releases than snapshots: {releases} against {timestamp}\n"
+            f"there are {releases} releases but only {timestamp} snapshots\n"
             "Read the releases with the stream they were made from.",
             code="too_few_snapshots",
         )

@@ -1,4 +1,4 @@
-"""Measuring the timestamps of a publication: who draws the noise, and from which random words."""
+"""Measure the timestamps of a publication, and what is sealed of each."""
 
 from __future__ import annotations
 

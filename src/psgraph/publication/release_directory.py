@@ -38,7 +38,7 @@ class ReleaseDirectory:
     Parameters
     ----------
     path
-        Made with the first release if it does not exist. It must be empty, unless it holds the
+        Created with the first release if it does not exist. It must be empty, or contain the
         releases and the ledger of the same run.
     """
 
@@ -64,7 +64,7 @@ class ReleaseDirectory:
     # ---- writing ----
 
     def check_usable(self, *, ledger: Path) -> None:
-        """Refuse a directory that holds something else, before anything is measured.
+        """Refuse a directory with other content, before anything is measured.
 
         If its `ledger` exists, the content of the directory is checked with that.
         """
@@ -79,7 +79,7 @@ class ReleaseDirectory:
                 entry.suffix != ".lock" and not entry.name.startswith(".")
                 for entry in self.path.iterdir()
             )
-            started = ledger.exists()  # after listing: another process may begin it right now
+            started = ledger.exists()  # after listing: another process may be starting it
             parent = self.path
             while not parent.exists():
                 parent = parent.parent
@@ -94,8 +94,8 @@ class ReleaseDirectory:
             ) from None
         if taken and not started:
             raise OutputError(
-                f"the output directory {self.path} is not empty and its ledger is not there: "
-                f"there is no {ledger}\n"
+                f"the output directory {self.path} is not empty, but its ledger "
+                f"{ledger} does not exist\n"
                 "Publishing the same data twice spends the budget twice. Name the ledger of these "
                 "releases, choose another directory, or remove this one if its releases were "
                 "never shown to anyone.",
@@ -108,13 +108,13 @@ class ReleaseDirectory:
             )
 
     def refuse_unsealed(self, sealed: int) -> None:
-        """Refuse to measure a timestamp of which a file is already there."""
+        """Refuse to measure a timestamp that already has a file."""
         for path in (*self._graph_places(sealed), self.certificate_path(sealed)):
             if path.exists():
                 raise VerificationFailed(
-                    f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
-                    "Another ledger, or a newer copy of this one, made it: continue with that. "
-                    "Nothing was measured.",
+                    f"{path} already exists, but the ledger has not sealed timestamp {sealed}\n"
+                    "Another ledger, or a newer copy of this one, wrote it: continue with that "
+                    "one. Nothing was measured.",
                     code="unsealed_file",
                 )
 
@@ -140,7 +140,7 @@ class ReleaseDirectory:
         write_all_whole(files)
 
     def _holds_graph(self, certificate: Certificate) -> bool:
-        """Whether a graph is there already; refuse another one, which may have been seen."""
+        """Whether the graph exists; refuse a different one, which may have been seen."""
         for path in self._graph_places(certificate.timestamp):
             if path.exists():
                 try:
@@ -151,7 +151,7 @@ class ReleaseDirectory:
         return False
 
     def _in_the_way(self, path: Path, certificate: Certificate) -> VerificationFailed:
-        """What to say, and what to do, about a file that is in the way of a release."""
+        """The error about a file where a release is to be written, and its remedy."""
         try:
             there = self.certificate(certificate.timestamp)
         except PsgraphError:
@@ -185,7 +185,7 @@ class ReleaseDirectory:
             )
 
     def has(self, timestamp: int) -> bool:
-        """Whether graph and certificate of a timestamp are there."""
+        """Whether the graph and the certificate of a timestamp exist."""
         return self.certificate_path(timestamp).exists() and any(
             path.exists() for path in self._graph_places(timestamp)
         )
@@ -238,7 +238,7 @@ class ReleaseDirectory:
         return None if digest is None else PublishedFile(self.nodes_path(digest), digest).read()
 
     def timestamps(self) -> list[int]:
-        """The timestamps of which at least one file is there, in order."""
+        """The timestamps with at least one file, in order."""
         try:
             with os.scandir(self.path) as entries:  # there may be many, and only names matter
                 names = [entry.name for entry in entries]

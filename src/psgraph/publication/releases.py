@@ -232,7 +232,7 @@ def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
     timestamps = directory.timestamps()
     if not timestamps:
         raise DataError(
-            f"{directory.path} holds no releases (000000.parquet, 000000.json, …)",
+            f"{directory.path} contains no releases (000000.parquet, 000000.json, …)",
             code="no_releases",
         )
     problems: list[str] = []
@@ -240,7 +240,7 @@ def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
     certificates = tuple(directory.certificates(problems, finished=finished, files=False))
     if problems or not certificates:
         raise VerificationFailed(
-            f"the releases in {directory.path} can't be relied on: "
+            f"the releases in {directory.path} can't be trusted: "
             f"{problems[0] if problems else 'there is no certificate'}\n"
             "psgraph verify lists everything that is wrong."
         )

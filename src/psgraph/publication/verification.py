@@ -69,7 +69,7 @@ class Verification:
 def verify(path: str | Path) -> Verification:
     """Check a release directory, a ledger, or both where they belong together.
 
-    Every certificate, graph and ledger row is compared with the digests that others hold of it,
+    Every certificate, graph and ledger row is compared with the digests recorded elsewhere,
     and every window is added up. Raises `VerificationFailed` with what is wrong.
 
     Without a ledger two things can't be detected: that the *last* releases were removed, and that
@@ -108,7 +108,7 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
         directory.refuse_store()
         found = find_ledger(path)
         if found is None and not directory.timestamps():
-            raise LedgerError(f"{path} holds neither a ledger nor releases")
+            raise LedgerError(f"{path} contains neither a ledger nor releases")
         inside = found is not None and found.parent == path
         return (None if inside and not directory.timestamps() else directory), found
     except (OSError, ValueError):
@@ -306,7 +306,7 @@ class Originals:
                 try:
                     yield growth.reduced(snapshot, published.digest, timestamp)
                 except RosterChanged:
-                    yield snapshot  # whoever compares says that the nodes differ
+                    yield snapshot  # the comparison reports that the nodes differ
 
     def _refuse_other(self, ledger: Ledger) -> None:
         """Refuse the ledger of another publication."""

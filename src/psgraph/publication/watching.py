@@ -305,7 +305,7 @@ def _published(publisher: Publisher) -> dict[str, int]:
         if name is None:
             raise LedgerError(
                 f"the timestamps in {publisher.ledger} have no names\n"
-                "So it can't be told which files are already published. Start a new ledger.",
+                "Which files are already published is therefore unknown. Start a new ledger.",
                 code="unnamed_timestamps",
             )
         published[name] = timestamp
@@ -320,7 +320,7 @@ def _refuse_late(file: Path, published: dict[str, int]) -> None:
     latest = next(reversed(published))
     if name_order(name) <= name_order(latest):
         raise OutOfOrder(
-            f"{file.name} comes, by its name, before {latest!r}, which is already published\n"
+            f"{file.name} sorts before {latest!r}, which is already published\n"
             "Nothing was measured. Remove the file, or give it a name that sorts later."
         )
 

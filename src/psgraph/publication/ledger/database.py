@@ -51,7 +51,7 @@ _REASONS = {
     "SQLITE_READONLY": "it can't be written to",
     "SQLITE_NOTADB": "it is not a ledger",
     "SQLITE_CORRUPT": "it is damaged",
-    "SQLITE_BUSY": "another program holds it",
+    "SQLITE_BUSY": "another program has locked it",
     "SQLITE_CANTOPEN": "it can't be opened",
 }
 
@@ -64,7 +64,7 @@ class Database:
     path
         The file. SQLite's side files and a permanent lock file are beside it.
     fill
-        Writes the first rows of a new ledger; None refuses to begin one.
+        Writes the first rows of a new ledger; None refuses to create one.
     writing
         Whether to lock it for this process. A ledger of an older format is migrated then.
     """
@@ -123,7 +123,7 @@ class Database:
             ) from None
 
     def _clear_away(self) -> None:
-        """Remove what processes left that ended while they were beginning a ledger."""
+        """Remove files of processes that died while creating a ledger."""
         own = re.compile(rf"\.{re.escape(self.path.name)}\.(?:(\d+)-\w+\.)?part.*", re.ASCII)
         with suppress(OSError):
             for left in self.path.parent.iterdir():
@@ -193,7 +193,7 @@ class Database:
 
     def _open(self, writing: bool) -> None:
         if not writing:
-            self._run("BEGIN")  # everything read is of one moment, whoever writes meanwhile
+            self._run("BEGIN")  # one consistent snapshot, even while another process writes
         if self._pragma("application_id") != APPLICATION:
             empty = not self._run("SELECT name FROM sqlite_master")
             what = "empty and not a ledger" if empty else "a database of another program"
