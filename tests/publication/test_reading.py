@@ -14,7 +14,8 @@ from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
-from psgraph.publication.releases import read_releases
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import Releases, read_releases
 from tests.refusals import refused
 
 GUARANTEE = WEventPrivacy("1", window=2)
@@ -127,6 +128,43 @@ def test_no_directory_and_no_releases(tmp_path: Path) -> None:
         read_releases(tmp_path / "nowhere")
     with refused(DataError, "no_releases"):
         read_releases(tmp_path)
+
+
+class TestGrowingDirectories:
+    """A reader that stays open, as in the service: what it knows is not read again."""
+
+    def test_new_releases_are_read_when_they_are_there(self, tmp_path: Path) -> None:
+        out, stream = tmp_path / "out", snapshots(Roster.range(4))
+        releases = Releases(ReleaseDirectory(out))
+        assert releases.refresh() == ()
+        for number in (1, 3):
+            published(out, stream[:number])
+            assert releases.refresh() == read_releases(out).certificates
+        assert [release.graph for release in releases] == [
+            each.graph for each in read_releases(out)
+        ]
+        (out / "000000.json").unlink()
+        assert len(releases.refresh()) == 3
+
+    def test_a_swapped_certificate_is_refused(self, out: Path, tmp_path: Path) -> None:
+        published(tmp_path / "other", snapshots(Roster.range(4)))
+        for path in (tmp_path / "other").glob("000001.*"):
+            shutil.copy(path, out)
+        releases = Releases(ReleaseDirectory(out))
+        with refused(VerificationFailed, "chain"):
+            releases.refresh()
+        assert len(releases) == 1
+
+    def test_files_are_checked_again_when_they_were_modified(self, out: Path) -> None:
+        releases = read_releases(out)
+        (graph,), nodes = releases.graph_files(0), releases.nodes_file(0)
+        assert (graph, nodes) == (out / "000000.parquet", next((out / "nodes").iterdir()))
+        graph.write_bytes(graph.read_bytes() + b"more")
+        with refused(VerificationFailed, "changed"):
+            releases.graph_files(0)
+        nodes.unlink()
+        with refused(VerificationFailed, "missing"):
+            releases.nodes_file(0)
 
 
 class TestOldDirectories:

@@ -112,7 +112,9 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
         inside = found is not None and found.parent == path
         return (None if inside and not directory.timestamps() else directory), found
     except (OSError, ValueError):
-        raise LedgerError("the path can't be used\nCheck it and its permissions.") from None
+        raise LedgerError(
+            "the path can't be used\nCheck it and its permissions.", code="unusable_path"
+        ) from None
 
 
 def _directory_of(ledger_path: Path) -> ReleaseDirectory | None:

@@ -96,7 +96,9 @@ class Database:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except (OSError, ValueError):
-            raise LedgerError("the path of the ledger can't be used\nCheck it.") from None
+            raise LedgerError(
+                "the path of the ledger can't be used\nCheck it.", code="unusable_path"
+            ) from None
         if not stat.S_ISREG(status.st_mode):
             raise LedgerError(f"{self.path} is not a file\nName a file for the ledger.")
         return status.st_size > 0
