@@ -176,7 +176,7 @@ NO_PAIRS = (
     "psgraph/graph/kind.py",
     "psgraph/privacy/",
     "psgraph/engines/counter_based.py",  # words of random bits
-    "psgraph/_runtime/sorting.py",  # groups of nodes, not pairs
+    "psgraph/_runtime/kernels.py",  # groups of nodes, not pairs
     "psgraph/methods/plus/clustering.py",  # sums of rungs
     "psgraph/methods/plus/ladder.py",  # sums of rungs; bits of an interval
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from psgraph._runtime.adjacency import adjacency
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
+from psgraph._runtime.kernels import adjacency
 from psgraph.graph.kind import triangular_cell
 
 __all__ = [

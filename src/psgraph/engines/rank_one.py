@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Positions, Words
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import group_nodes
+from psgraph._runtime.kernels import group_nodes
 from psgraph.engines.base import Blocks
 from psgraph.engines.counter_based import exponential, start_stream, uniform
 from psgraph.engines.runner import Job

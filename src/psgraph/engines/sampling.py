@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.hash_set import add_key, key_set
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import group_nodes
+from psgraph._runtime.kernels import add_key, group_nodes, key_set
 from psgraph.engines.base import Blocks, Model, PairCounts
 from psgraph.engines.counter_based import derived_key, start_stream, uniform
 from psgraph.engines.rank_one import TASK_EDGES, block_job, cuts

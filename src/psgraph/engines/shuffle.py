@@ -6,7 +6,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import bucket_keys, sort_keys
+from psgraph._runtime.kernels import bucket_keys, sort_keys
 from psgraph.graph.kind import first_end, first_key, pack_pair, second_end
 
 __all__ = ["sorted_edges", "split_keys"]

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Frozen, Positions
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, distinct_ids
 from psgraph.graph.kind import UNDIRECTED, Dropped, Kind
 from psgraph.graph.parts import EdgeParts, MemoryParts

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Frozen, Positions
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
-from psgraph.graph.frozen import Frozen
 from psgraph.graph.ids import Ids, as_ids, is_dense
 
 if TYPE_CHECKING:

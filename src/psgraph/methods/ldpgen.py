@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines import counting
 from psgraph.engines.base import Blocks, Engine
 from psgraph.engines.runner import Job

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Labels
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine, PairCounts
 from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import sort_keys
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
 from psgraph.graph.kind import UNDIRECTED

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, SyntheticGraph

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Words
-from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
+from psgraph._runtime.kernels import KeySet, add_key, key_set
 from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
 from psgraph.privacy.samplers import Sampler
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from psgraph._runtime.folder import new_folder, write_checksums
+from psgraph._runtime.durable import new_folder, write_checksums
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.publication.certificate import Certificate

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from psgraph._runtime.durable import write_flushed
-from psgraph._runtime.folder import hidden_folder
+from psgraph._runtime.durable import hidden_folder, write_flushed
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, OutputError, OutsideRoster, VerificationFailed

@@ -15,8 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from psgraph._runtime.paths import as_path
-from psgraph._runtime.timing import phase
+from psgraph._runtime.durable import as_path
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder

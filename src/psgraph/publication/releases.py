@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import pyarrow as pa
 
-from psgraph._runtime.paths import as_path
+from psgraph._runtime.durable import as_path
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster
 from psgraph.graph.formats.edges import edge_table

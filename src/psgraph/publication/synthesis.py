@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph._version import __version__
 from psgraph.engines.base import Engine
 from psgraph.errors import LedgerError, MethodError, VerificationFailed

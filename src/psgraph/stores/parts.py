@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from psgraph._runtime.adjacency import rows_of_range
 from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.kernels import rows_of_range
 from psgraph.errors import DataError
 from psgraph.graph.formats.arrays import as_arrow, as_numpy
 from psgraph.graph.formats.node_lists import decode_table, encode_table

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.folder import new_folder
-from psgraph._runtime.scratch import check_space
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.durable import new_folder
+from psgraph._runtime.kernels import sort_keys
+from psgraph._runtime.resources import check_space
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Dropped, Roster, Snapshot
 from psgraph.graph.formats.node_lists import nodes_bytes

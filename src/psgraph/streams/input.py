@@ -15,9 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from psgraph._runtime.folder import check_target
-from psgraph._runtime.paths import as_path
-from psgraph._runtime.scratch import scratch_directory, scratch_place
+from psgraph._runtime.durable import as_path, check_target
+from psgraph._runtime.resources import scratch_directory, scratch_place
 from psgraph.errors import DataError, InvalidArgument, OutputError, RosterError
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame

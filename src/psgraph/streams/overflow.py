@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from psgraph._runtime.arrays import Positions
-from psgraph._runtime.scratch import scratch_directory, writing_scratch
+from psgraph._runtime.resources import scratch_directory, writing_scratch
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.tables import column_positions
 from psgraph.graph.parts import PART_NODES, MemoryParts

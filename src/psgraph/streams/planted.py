@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import sort_keys
 from psgraph.graph.kind import UNDIRECTED, first_key
 
 __all__ = ["Keys", "PlantedGraph", "pareto_weights"]

@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph._runtime.memory import peak_bytes
+from psgraph._runtime.resources import peak_bytes
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.graph.kind import UNDIRECTED

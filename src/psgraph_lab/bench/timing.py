@@ -24,8 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from psgraph._runtime.durable import write_all_whole
-from psgraph._runtime.memory import peak_bytes, restart_peak
-from psgraph._runtime.timing import phase, stopwatch
+from psgraph._runtime.resources import peak_bytes, phase, restart_peak, stopwatch
 from psgraph.engines.base import Engine
 from psgraph.graph import Roster
 from psgraph.methods.base import Method, find_method

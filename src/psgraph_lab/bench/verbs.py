@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, cast
 
-from psgraph._runtime.memory import peak_bytes
+from psgraph._runtime.resources import peak_bytes
 from psgraph.engines.base import Engine
 from psgraph.engines.runner import Job
 from psgraph.engines.threads import LocalEngine

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions, Words
-from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
+from psgraph._runtime.kernels import KeySet, add_key, key_set
 from psgraph.errors import MethodError
 from psgraph.graph.kind import pack_pair
 from psgraph.methods.der.fisher import noncentral_hypergeometric

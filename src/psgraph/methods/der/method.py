@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED, unpack

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from psgraph._runtime.arrays import Labels
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Edges
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.communities import (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph

@@ -11,7 +11,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.jit import kernel, lean_kernel
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Edges
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.plus.clustering import Clustering

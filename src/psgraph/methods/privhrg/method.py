@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan

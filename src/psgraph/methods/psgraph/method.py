@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines.base import Engine
 from psgraph.engines.runner import Job
 from psgraph.engines.threads import LocalEngine
