@@ -17,7 +17,7 @@ from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
-    from psgraph.engines.base import Engine
+    from psgraph.engines.runner import Runner
     from psgraph.methods.base import Method
 
 __all__ = [
@@ -215,7 +215,7 @@ class EngineChoice:
             raise click.UsageError("--scheduler is for --engine dask\nGive both, or neither.")
 
     @contextmanager
-    def open(self, source: str | None) -> Iterator[Engine]:
+    def open(self, source: str | None) -> Iterator[Runner]:
         """Start or connect to the engine, and stop or leave it at the end.
 
         Parameters

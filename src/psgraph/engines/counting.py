@@ -6,14 +6,12 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.kernels import adjacency
 from psgraph.graph.kind import triangular_cell
 
 __all__ = [
     "add_block_counts",
     "add_group_degrees",
     "add_split_degrees",
-    "adjacency",
     "block_keys",
     "common_edges",
     "community_counts",

@@ -17,21 +17,21 @@ repeated edges dropped, the usual shortcut, loses several per cent of the edges.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Floats, Integers, Positions, Words
+from psgraph._runtime.arrays import Floats, Integers, Labels, Positions, Words
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.kernels import group_nodes
-from psgraph.engines.base import Blocks
 from psgraph.engines.counter_based import exponential, start_stream, uniform
 from psgraph.engines.runner import Job
 from psgraph.graph.kind import UNDIRECTED, pack_pair, pack_unordered, triangle, triangle_row
 
-__all__ = ["TASK_EDGES", "block_job", "cuts", "weight_classes"]
+__all__ = ["TASK_EDGES", "Blocks", "block_job", "cuts", "weight_classes"]
 
 TASK_EDGES = 1 << 20
 """Edges to expect of one task."""
@@ -39,6 +39,21 @@ PIECE_EDGES = 1 << 20
 """Edges to expect of one stream of random numbers: a different number would draw other graphs."""
 
 Whole = int | np.integer[Any]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A random graph of rank-one blocks: x in block a and y in block b are joined with
+    probability min(1, rate·weight_x·weight_y), independently, for every (a, b, rate) listed.
+
+    Pairs not listed have no edges. A pair (a, a) means the unordered pairs inside block a.
+    """
+
+    weights: Floats
+    labels: Labels
+    heads: Labels
+    tails: Labels
+    rates: Floats
 
 
 class Pieces(NamedTuple):

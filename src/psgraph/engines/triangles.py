@@ -14,7 +14,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph.engines.parallel import mapped, thread_count
+from psgraph.engines.threads import mapped, thread_count
 
 __all__ = ["degree_ranks", "node_triangles", "triangle_count"]
 

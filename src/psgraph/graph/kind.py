@@ -30,6 +30,7 @@ __all__ = [
     "KINDS",
     "UNDIRECTED",
     "Dropped",
+    "Edges",
     "Kind",
     "find_kind",
     "first_end",
@@ -65,6 +66,14 @@ class Dropped:
 
     def __add__(self, other: Dropped) -> Dropped:
         return Dropped(self.self_loops + other.self_loops, self.duplicates + other.duplicates)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Undirected edges in memory: positions ``u < v`` in ascending order of (u, v)."""
+
+    u: Positions
+    v: Positions
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from psgraph._runtime.resources import phase
 from psgraph._version import __version__
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import LedgerError, MethodError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.formats.node_lists import nodes_bytes
@@ -43,7 +43,7 @@ class Synthesis:
         self,
         method: Method[Any, Any],
         guarantee: WEventPrivacy,
-        engine: Engine,
+        engine: Runner,
         *,
         private: bool,
         encode: bool,

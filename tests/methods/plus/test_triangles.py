@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.engines import triangles
-from psgraph.engines.base import Edges
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.triangles import (
     count_triangles,
     largest_common_neighbours,

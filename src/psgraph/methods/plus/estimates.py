@@ -14,7 +14,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.resources import phase
-from psgraph.engines.base import Edges
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.communities import (
     Communities,

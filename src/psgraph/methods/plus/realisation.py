@@ -24,9 +24,8 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.kernels import KeySet, key_set, sort_keys
-from psgraph.engines.base import Edges
 from psgraph.errors import InvalidArgument
-from psgraph.graph.kind import UNDIRECTED, first_key, key_bits, unpack
+from psgraph.graph.kind import UNDIRECTED, Edges, first_key, key_bits, unpack
 from psgraph.methods.plus.stubs import (
     fill_blocks,
     keep,
