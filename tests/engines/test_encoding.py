@@ -8,7 +8,7 @@ import pytest
 from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.formats.edges import edge_bytes
+from psgraph.graph.formats.parquet import edge_bytes
 from psgraph.graph.parts import MemoryParts
 from psgraph.publication.graph_files import encode_parts
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from psgraph.engines.parallel import mapped, summed
 from psgraph.engines.runner import Runner
-from psgraph.engines.threads import LocalEngine, mapped, summed
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods import queries

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
 from psgraph.graph import Dropped, Graph, Roster, Snapshot, SyntheticGraph
-from psgraph.graph.ids import as_ids, distinct_ids
-from psgraph.graph.roster import DECLARATIONS
+from psgraph.graph.roster import DECLARATIONS, as_ids, distinct_ids
 
 # Digests in ledgers of version 0.1.0.
 GIVEN_1_2 = "291517f0dd8089ead4ff055346a1b25937f2755b1c70d8b4341fd8e1531d8f9d"
@@ -246,16 +245,6 @@ def test_digests_tell_rosters_apart() -> None:
 def test_digests_stay_as_old_ledgers_have_them() -> None:
     assert Roster([1, 2]).digest == GIVEN_1_2
     assert Roster(["a"], declared="edges").digest == EDGES_A
-
-
-def test_statements_of_old_certificates_can_be_recomputed() -> None:
-    assert Roster([1]).statement_0_1 == (
-        "The roster was given from outside and does not depend on the edges."
-    )
-    assert Roster([1], declared="edges").statement_0_1 == (
-        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
-        "and not protected."
-    )
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])

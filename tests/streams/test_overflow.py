@@ -15,7 +15,7 @@ from psgraph._runtime import resources
 from psgraph.errors import OutputError, OutsideRoster
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.part_files import StoredParts
 from psgraph.streams import Stream, read_stream
 from psgraph.streams.overflow import Overflow
 

@@ -267,7 +267,7 @@ def _check_access(engine: Any, source: str | None) -> None:
     The check does not depend on the size of the input, which is private.
     """
     from psgraph._runtime.resources import scratch_directory
-    from psgraph.stores.places import as_place
+    from psgraph.stores.part_files import as_place
     from psgraph.stores.store import MANIFEST
 
     if source is not None:

@@ -23,8 +23,8 @@ from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, OutputError, OutsideRoster, VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.edges import edge_bytes, edge_table, encode_part, read_pairs
+from psgraph.graph.formats.columns import as_numpy
+from psgraph.graph.formats.parquet import edge_bytes, edge_table, encode_part, read_pairs
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows, ranges
 from psgraph.publication.certificate import Certificate

@@ -11,7 +11,7 @@ from psgraph._version import __version__
 from psgraph.engines.runner import Runner
 from psgraph.errors import LedgerError, MethodError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import nodes_bytes
 from psgraph.methods.base import Method
 from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy

@@ -14,10 +14,9 @@ from typing import Any
 
 from psgraph.errors import DataError, OutputError
 from psgraph.graph import Dropped, Roster, Snapshot
-from psgraph.graph.formats.node_lists import read_nodes
+from psgraph.graph.formats.parquet import read_nodes
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
-from psgraph.stores.parts import AGAIN, PartFile, StoredParts
-from psgraph.stores.places import Address, Place, existing_files
+from psgraph.stores.part_files import AGAIN, Address, PartFile, Place, StoredParts, existing_files
 
 __all__ = [
     "MANIFEST",

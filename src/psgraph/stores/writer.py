@@ -16,10 +16,10 @@ from psgraph._runtime.kernels import sort_keys
 from psgraph._runtime.resources import check_space
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Dropped, Roster, Snapshot
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import nodes_bytes
 from psgraph.graph.kind import UNDIRECTED, Kind, first_key, pack, unpack
 from psgraph.graph.parts import PART_NODES, ranges
-from psgraph.stores.parts import EDGES, LOWER, PartFile, StoredParts, write_part
+from psgraph.stores.part_files import EDGES, LOWER, PartFile, StoredParts, write_part
 from psgraph.stores.store import MANIFEST, Manifest, StoredEntry
 
 __all__ = ["RUN_KEYS", "ExternalSort", "SnapshotWriter", "StoreWriter", "new_store"]

@@ -22,7 +22,7 @@ from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import Store, is_store, new_store, open_store, refuse_unfinished
-from psgraph.stores.places import Address, Place, as_place
+from psgraph.stores.part_files import Address, Place, as_place
 from psgraph.stores.store import check_free, copy_store
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream

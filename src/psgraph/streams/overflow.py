@@ -24,7 +24,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.tables import column_positions
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.part_files import StoredParts
 from psgraph.stores.store import StoredEntry
 from psgraph.stores.writer import RUN_KEYS
 

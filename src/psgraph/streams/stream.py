@@ -10,7 +10,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Positions
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.ids import distinct_ids
+from psgraph.graph.roster import distinct_ids
 from psgraph.streams.rows import BadRows
 from psgraph.streams.time_source import TimeSource
 

@@ -28,7 +28,7 @@ from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount
 from psgraph.privacy.query import Query
 from psgraph.stores import open_store
-from psgraph.stores.parts import Kept, StoredParts
+from psgraph.stores.part_files import Kept, StoredParts
 
 __all__ = ["BLOCKS", "LIBRARIES", "Question", "missing_library", "time_aggregates"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from psgraph._runtime.extras import require_dask
 from psgraph._runtime.resources import scratch_directory
 from psgraph.engines.dask import tasks
-from psgraph.engines.threads import thread_count
+from psgraph.engines.parallel import thread_count
 from psgraph.errors import EngineError, PsgraphError
 
 if TYPE_CHECKING:

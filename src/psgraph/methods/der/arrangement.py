@@ -28,10 +28,9 @@ from psgraph.errors import MethodError
 from psgraph.graph.kind import pack_pair
 from psgraph.methods.der.fisher import noncentral_hypergeometric
 from psgraph.methods.der.rectangles import Rectangles, Regions, trimmed
-from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.subsets import random_subset
+from psgraph.privacy.randomness import Cursor, bit_width, ran_out, uniform_below
+from psgraph.privacy.samplers import Sampler, random_subset
 
 __all__ = ["EdgeArrangement", "arrange"]
 

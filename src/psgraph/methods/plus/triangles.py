@@ -21,7 +21,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.kernels import adjacency
-from psgraph.engines.triangles import degree_ranks, triangle_count
+from psgraph.engines.counting import degree_ranks, triangle_count
 from psgraph.graph.kind import UNDIRECTED, Edges
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from psgraph.engines.threads import mapped, thread_count
+from psgraph.engines.parallel import mapped, thread_count
 from psgraph.errors import LedgerError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.privacy.accountant import Accountant
