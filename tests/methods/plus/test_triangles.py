@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from psgraph.engines import counting
 from psgraph.graph.kind import Edges
 from psgraph.methods.plus.triangles import (
     count_triangles,
