@@ -40,7 +40,7 @@ def write_whole(path: Path, content: bytes | memoryview | Any, *, owner_only: bo
 
     A reader sees the old file (or none) until the rename and the new one after it. What an
     interrupted call leaves behind is a file whose name begins with a dot, and the next call for
-    the same path overwrites it. With `owner_only` nobody else can read the file (mode 0600).
+    the same path overwrites it. With `owner_only` only the owner can read the file (mode 0600).
     """
     write_all_whole([(path, content)], owner_only=owner_only)
 
@@ -191,18 +191,18 @@ def check_target(path: Path) -> None:
 def new_folder(path: Path, *, mode: int = 0o777) -> Iterator[Path]:
     """Fill a folder under a hidden name beside `path`; rename it when the block is done.
 
-    Everything is flushed to the disk first. With ``mode=0o700`` nobody but the owner can enter
-    the folder.
+    Everything is flushed to the disk first. With ``mode=0o700`` only the owner can enter the
+    folder.
     """
     check_target(path)
     try:
-        with hidden_folder(path, mode=mode) as part:
-            yield part
-            for directory, _, names in os.walk(part):
+        with hidden_folder(path, mode=mode) as hidden:
+            yield hidden
+            for directory, _, names in os.walk(hidden):
                 for name in names:
                     flush(Path(directory) / name)
                 flush(Path(directory))
-            part.rename(path)  # fails if something was put there meanwhile
+            hidden.rename(path)  # fails if something was put there in the meantime
             flush(path.absolute().parent)
     except OSError as error:
         if isinstance(error, OutputError):
@@ -221,12 +221,12 @@ def hidden_folder(path: Path, *, mode: int = 0o777) -> Iterator[Path]:
     is removed by the next call for the same path.
     """
     _clear_away(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    hidden = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
-        make_directory(part, mode=mode)
-        yield part
+        make_directory(hidden, mode=mode)
+        yield hidden
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _clear_away(path: Path) -> None:

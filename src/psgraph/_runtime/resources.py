@@ -1,7 +1,7 @@
 """What a run uses: seconds by phase, memory, and temporary files too large for memory.
 
-Temporary files may hold private edges, so each run has a directory of its own that nobody else can
-enter.
+Temporary files may hold private edges, so each run has its own directory, which only its
+owner can enter.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _remove_unlocked(path: Path) -> None:
 
 
 def check_space(directory: Path, wanted: int) -> None:
-    """Refuse to fill up a disk: `wanted` bytes, and some to spare, have to be free."""
+    """Refuse to fill up a disk: `wanted` bytes, and some to spare, must be free."""
     free = shutil.disk_usage(directory).free
     if free < wanted + _SPARE_BYTES:
         raise OutputError(

@@ -38,7 +38,7 @@ def summed(
 ) -> Sums:
     """Call ``add(part, *sums)`` for every part and return the sums.
 
-    Each thread adds to arrays of its own, made by `begin`; at the end they are added up.
+    Each thread adds to its own arrays, made by `begin`; they are added up at the end.
 
     >>> def count(part, total):
     ...     total += len(part)

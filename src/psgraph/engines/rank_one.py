@@ -7,7 +7,7 @@ and each is kept with its own probability divided by p. The jumps visit a pair a
 the edges are independent Bernoulli exactly and there are no duplicates to remove. A pair that
 is certain (p ≥ 1) needs no special case: the jump is then one step.
 
-Every block has a stream of random numbers of its own, a function of the key and the block. A block
+Every block has its own stream of random numbers, a function of the key and the block. A block
 of many edges is cut into pieces, rows of its grids, each with its own stream; the pieces depend on
 the model only.
 
@@ -34,9 +34,9 @@ from psgraph.graph.kind import UNDIRECTED, pack_pair, pack_unordered, triangle, 
 __all__ = ["TASK_EDGES", "Blocks", "block_job", "cuts", "weight_classes"]
 
 TASK_EDGES = 1 << 20
-"""Edges to expect of one task."""
+"""Expected edges of one task."""
 PIECE_EDGES = 1 << 20
-"""Edges to expect of one stream of random numbers: a different number would draw other graphs."""
+"""Expected edges of one stream of random numbers: changing it changes the graphs drawn."""
 
 Whole = int | np.integer[Any]
 

@@ -79,9 +79,9 @@ class Runner(Protocol):
         ...
 
     def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
-        """Combine the results. `combine` takes a list of results and returns one of their kind.
+        """Combine the results. `combine` takes a list of results and returns one result.
 
-        Neither the order of the list nor combining in steps may change what comes out.
+        The result must not depend on the order of the list, nor on combining in steps.
         """
         ...
 

@@ -58,8 +58,8 @@ def pair_job(model: PairCounts, *, key: int, task_edges: int = TASK_EDGES) -> Jo
 
     The pairs of nodes between two blocks are numbered row by row, and Floyd's algorithm chooses
     `count` of the numbers: it takes one draw per pair, however few or many of them are wanted. A
-    hash set holds what has been chosen, keyed by the two nodes. Every pair of blocks has a stream
-    of random numbers of its own.
+    hash set holds what has been chosen, keyed by the two nodes. Every pair of blocks has its own
+    stream of random numbers.
 
     Reference: Bentley and Floyd, "Programming Pearls: A Sample of Brilliance", CACM 1987.
 

@@ -21,7 +21,7 @@ from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 
 __all__ = ["LocalEngine"]
 
-_LARGE = 1 << 27  # integers; every thread needs sums of its own, so larger ones get one thread
+_LARGE = 1 << 27  # integers; every thread needs its own sums, so larger ones get one thread
 
 
 class LocalEngine:

@@ -1,4 +1,4 @@
-"""Kinds of graphs: which pairs of nodes can be edges, and how a pair is written down.
+"""Kinds of graphs: which pairs of nodes can be edges, and how pairs are represented.
 
 ========== ======= ======================= ================ ==================================
 kind       rosters pairs that can be edges how many         sides of an edge

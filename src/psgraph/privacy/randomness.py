@@ -90,7 +90,7 @@ class RandomSource:
     def seeded(cls, seed: int, *, timestamp: int = 0) -> RandomSource:
         """Return a repeatable source for research. Its releases are marked as not private.
 
-        Every timestamp has a stream of its own, so that a resumed run gives the same releases as
+        Every timestamp has its own stream, so that a resumed run gives the same releases as
         one that was not interrupted.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:

@@ -247,7 +247,7 @@ def random_subset(sampler: Sampler, size: int, count: int) -> Integers:
 def random_free_cells(sampler: Sampler, cells: Integers, *, size: int, count: int) -> Integers:
     """Draw `count` distinct cells below `size`, uniformly among those not in `cells` (ascending).
 
-    The caller makes sure that enough of them are free: it takes as many tries as cells are taken.
+    The caller ensures that enough of them are free: the number of tries grows with the share taken.
     """
     found = np.empty(count, dtype=np.int64)
     taken = key_set(count)

@@ -120,7 +120,7 @@ def as_place(source: str | PathLike[str]) -> Place:
 
 
 def existing_files(place: Place, names: list[str]) -> set[str]:
-    """Return which of these files there are; an address is asked once for all of them."""
+    """Return which of these files exist; an address takes one request for all of them."""
     if isinstance(place, Address):
         return place.file_names().intersection(names)
     return {name for name in names if (place / name).is_file()}
@@ -143,7 +143,7 @@ def _errors() -> Iterator[Any]:
         raise DataError(f"the address needs another package: {error}") from None
     except ValueError as error:
         raise DataError(f"the address can't be used: {error}") from None
-    except Exception as error:  # every file system has errors of its own
+    except Exception as error:  # every file system has its own errors
         raise OSError(errno.EIO, type(error).__name__) from None
 
 
@@ -329,7 +329,7 @@ def _read_rows(
 ) -> Rows:
     first, last = between
     u, v = _read_edges(kept, store, edges)
-    if lower is None:  # one range holds all nodes, so the larger ends are in it as well
+    if lower is None:  # one range holds all nodes, so the larger ends are in it too
         order = np.argsort(v, kind="stable")
         above, below = v[order], u[order]
     else:

@@ -1,4 +1,4 @@
-"""Writing a store: snapshot after snapshot, out of core; complete or not there at all."""
+"""Writing a store: snapshot after snapshot, out of core; it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class StoreWriter:
         self.entries.append(entry)
 
     def write_nodes(self, roster: Roster) -> str:
-        """Write a node list, unless it is there; returns the SHA-256 of its file."""
+        """Write a node list unless it exists; returns the SHA-256 of its file."""
         if roster.digest not in self._nodes:
             content = nodes_bytes(roster)
             sha256 = hashlib.sha256(content).hexdigest()

@@ -36,19 +36,19 @@ __all__ = [
 ]
 
 FAN_IN = 4
-"""Results that one task adds up."""
+"""How many results one task adds up."""
 SHARED_BYTES = 1 << 12
 """Larger values that tasks share are sent once."""
 KEPT_VALUES = 8
-"""Shared values that stay on the workers, in case the next operation needs them as well."""
+"""Shared values that stay on the workers, in case the next operation needs them too."""
 MOST_PIECES = 1 << 13
 """Pieces of drawn keys on their way to the parts they belong to."""
 LARGE_SUMS = 1 << 22
-"""Integers; above, no more than one task for every thread makes sums of its own."""
+"""Integers; above, at most one task per thread makes its own sums."""
 PATIENCE = 60.0
-"""Seconds without any worker after which a run is given up."""
+"""Seconds without a worker after which a run fails."""
 LOOK_SECONDS = 5.0
-"""How often it is looked whether there are workers, while a task is waited for."""
+"""How often to check for workers while waiting for a task."""
 
 
 class DaskEngine:

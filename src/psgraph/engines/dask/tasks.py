@@ -99,7 +99,7 @@ def combined(pieces: Sequence[Any], combine: Callable[[Sequence[Any]], Any]) -> 
 
 
 def packed(value: Any) -> Any:
-    """A result that is ready for its way to the driver."""
+    """A result packed for the driver."""
     return to_driver(value)
 
 
@@ -304,7 +304,7 @@ class _View(NamedTuple):
 
 
 def to_driver(value: Any) -> Any:
-    """Prepare a result for its way; inside tuples and lists as well.
+    """Pack a result for the driver, also inside tuples and lists.
 
     >>> to_driver((np.array([1, 2, 300]),))
     (_Narrow(values=array([  1,   2, 300], dtype=uint16), dtype='int64'),)

@@ -187,8 +187,8 @@ def encode_table(table: Any) -> memoryview:
 def decode_table(content: bytes | memoryview, path: object) -> Any:
     """Decode a Parquet file; what Arrow says about its content is not passed on.
 
-    Without Arrow's threads and without `read_table`, which has some of its own: a thread that lets
-    go of `content` last, while Python is shutting down, aborts the process.
+    Without Arrow's threads and without `read_table`, which has its own: a thread that releases
+    `content` last, while Python is shutting down, aborts the process.
     """
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as file:
