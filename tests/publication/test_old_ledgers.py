@@ -12,8 +12,10 @@ import pytest
 
 import psgraph as pg
 from psgraph.errors import DataError, TermsChanged, VerificationFailed
+from psgraph.graph import Roster
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.legacy import roster_statement
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
 from psgraph.streams import Stream
@@ -159,3 +161,14 @@ def test_releases_without_node_lists_are_exported_without_one(out: Path, tmp_pat
     assert "(no node list)" in (tmp_path / "to" / "README.md").read_text()
     with refused(DataError, "no_node_list"):
         pg.export_releases(out, tmp_path / "drawn", format="graphml")
+
+
+def test_statements_of_old_certificates_can_be_recomputed() -> None:
+    assert roster_statement(Roster([1]), "discrete Laplace") == Roster([1]).statement
+    assert roster_statement(Roster([1]), None) == (
+        "The roster was given from outside and does not depend on the edges."
+    )
+    assert roster_statement(Roster([1], declared="edges"), None) == (
+        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
+        "and not protected."
+    )

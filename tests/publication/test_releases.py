@@ -12,8 +12,7 @@ import pytest
 
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.graph.formats.edges import edge_bytes
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import edge_bytes, nodes_bytes
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.graph_files import EncodedGraph, in_one_file

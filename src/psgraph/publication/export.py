@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from psgraph._runtime.folder import new_folder, write_checksums
+from psgraph._runtime.durable import new_folder, write_checksums
 from psgraph._runtime.numbers import count
 from psgraph._version import __version__
 from psgraph.errors import DataError, InvalidArgument

@@ -18,14 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from psgraph._runtime.durable import write_flushed
-from psgraph._runtime.folder import hidden_folder
+from psgraph._runtime.durable import hidden_folder, write_flushed
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, OutputError, OutsideRoster, VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.edges import edge_bytes, edge_table, encode_part, read_pairs
+from psgraph.graph.formats.columns import as_numpy
+from psgraph.graph.formats.parquet import edge_bytes, edge_table, encode_part, read_pairs
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows, ranges
 from psgraph.publication.certificate import Certificate

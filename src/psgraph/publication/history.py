@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, Self
 
-from psgraph._runtime.paths import as_path
+from psgraph._runtime.durable import as_path
 from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method, find_method

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from psgraph._version import __version__
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method, check_caveat
@@ -119,7 +119,7 @@ class Measurer:
     """
 
     def __init__(
-        self, method: Method[Any, Any], engine: Engine, *, seed: int | None, noise: str
+        self, method: Method[Any, Any], engine: Runner, *, seed: int | None, noise: str
     ) -> None:
         check_noise(noise, seed)
         self._method, self._engine = method, engine

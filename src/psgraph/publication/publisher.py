@@ -15,9 +15,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from psgraph._runtime.paths import as_path
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph._runtime.durable import as_path
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot
@@ -98,7 +98,7 @@ class Publisher:
         noise: str = "exact",
         not_private: bool = False,
         large_epsilon: bool = False,
-        engine: Engine | None = None,
+        engine: Runner | None = None,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
         checks.check_arguments(method, guarantee, progress)
@@ -122,7 +122,7 @@ class Publisher:
     def _start(
         self,
         opened: OpenStream,
-        engine: Engine,
+        engine: Runner,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
         """Start where an opened stream stopped; finish a release that was interrupted."""
@@ -166,7 +166,7 @@ class Publisher:
         *,
         out: str | Path | None = None,
         replay: bool = False,
-        engine: Engine | None = None,
+        engine: Runner | None = None,
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
@@ -351,7 +351,7 @@ def publish(
     seed: int | None = None,
     not_private: bool = False,
     large_epsilon: bool = False,
-    engine: Engine | None = None,
+    engine: Runner | None = None,
     progress: Callable[[int, int | None], object] | None = None,
     **reading: Any,
 ) -> Releases:

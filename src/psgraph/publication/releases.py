@@ -11,11 +11,10 @@ from typing import Any, overload
 
 import pyarrow as pa
 
-from psgraph._runtime.paths import as_path
+from psgraph._runtime.durable import as_path
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster
-from psgraph.graph.formats.edges import edge_table
-from psgraph.graph.formats.node_lists import read_nodes
+from psgraph.graph.formats.parquet import edge_table, read_nodes
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.graph_files import PublishedFile, read_graph
 from psgraph.publication.legacy import RosterSource, given_rosters, next_roster

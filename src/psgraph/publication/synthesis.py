@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph._version import __version__
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import LedgerError, MethodError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import nodes_bytes
 from psgraph.methods.base import Method
 from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -43,7 +43,7 @@ class Synthesis:
         self,
         method: Method[Any, Any],
         guarantee: WEventPrivacy,
-        engine: Engine,
+        engine: Runner,
         *,
         private: bool,
         encode: bool,

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from psgraph._runtime.durable import as_path
 from psgraph._runtime.numbers import joined
-from psgraph._runtime.paths import as_path
 from psgraph.errors import (
     LedgerError,
     PsgraphError,

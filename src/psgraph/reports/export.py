@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from psgraph._runtime.durable import check_target
 from psgraph._runtime.extras import require_report
-from psgraph._runtime.folder import check_target
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
 from psgraph.publication.locations import releases_at

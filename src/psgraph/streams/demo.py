@@ -13,7 +13,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import sort_keys
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import UNDIRECTED, first_key, unpack

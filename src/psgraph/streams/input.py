@@ -15,15 +15,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from psgraph._runtime.folder import check_target
-from psgraph._runtime.paths import as_path
-from psgraph._runtime.scratch import scratch_directory, scratch_place
+from psgraph._runtime.durable import as_path, check_target
+from psgraph._runtime.resources import scratch_directory, scratch_place
 from psgraph.errors import DataError, InvalidArgument, OutputError, RosterError
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import Store, is_store, new_store, open_store, refuse_unfinished
-from psgraph.stores.places import Address, Place, as_place
+from psgraph.stores.part_files import Address, Place, as_place
 from psgraph.stores.store import check_free, copy_store
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream

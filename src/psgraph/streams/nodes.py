@@ -16,8 +16,7 @@ from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterErro
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
-from psgraph.graph.ids import ID_TYPES, IdType
-from psgraph.graph.roster import Declared, as_roster, declare
+from psgraph.graph.roster import ID_TYPES, Declared, IdType, as_roster, declare
 from psgraph.streams.overflow import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
 from psgraph.streams.rows import write_curator_file

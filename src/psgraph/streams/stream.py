@@ -13,7 +13,7 @@ import numpy as np
 from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Graph, Roster, Snapshot
-from psgraph.graph.ids import distinct_ids
+from psgraph.graph.roster import distinct_ids
 from psgraph.streams.nodes import Nodes
 from psgraph.streams.rows import BadRows
 from psgraph.streams.time_source import TimeSource

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import sort_keys
 from psgraph.graph import Roster
 from psgraph.graph.kind import first_key, unpack
 from psgraph.stores import is_store, new_store
