@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import find_method, method_names
 from psgraph.methods.der.areas import (
     Area,
     Arrangement,
@@ -47,6 +46,7 @@ from psgraph.methods.queries import (
     SuperGraphEdges,
     degrees,
 )
+from psgraph.methods.registry import find_method, method_names
 from psgraph.methods.tmf import FilteredPairs, LargestPairs
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts

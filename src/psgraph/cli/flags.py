@@ -141,7 +141,7 @@ settings_option = click.option(
 def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Method[Any, Any]:
     """Build the method that the options describe; refuse an ε too small to draw noise for."""
     from psgraph.methods import choosing
-    from psgraph.methods.base import find_method
+    from psgraph.methods.registry import find_method
 
     find_method(name)
     chosen: dict[str, str] = {}

@@ -28,7 +28,8 @@ from psgraph._runtime.memory import peak_bytes, restart_peak
 from psgraph._runtime.timing import phase, stopwatch
 from psgraph.engines.base import Engine
 from psgraph.graph import Roster
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
