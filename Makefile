@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 
 # The code that privacy rests on: the kernel, and the mechanisms that stand beside their methods.
 KERNEL := src/psgraph/privacy/*
-KERNEL := $(KERNEL),src/psgraph/methods/der/arrangement.py,src/psgraph/methods/der/fisher.py
+KERNEL := $(KERNEL),src/psgraph/methods/der/arrangement.py
 KERNEL := $(KERNEL),src/psgraph/methods/der/rectangles.py,src/psgraph/methods/der/splits.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py

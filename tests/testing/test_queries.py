@@ -33,8 +33,7 @@ from psgraph.methods.plus.queries import (
     TriangleCount,
 )
 from psgraph.methods.plus.triangles import Cap
-from psgraph.methods.privhrg.blocks import find_blocks
-from psgraph.methods.privhrg.dendrogram import random_dendrogram
+from psgraph.methods.privhrg.dendrogram import find_blocks, random_dendrogram
 from psgraph.methods.privhrg.method import DendrogramEdges, LikelyDendrogram
 from psgraph.methods.queries import (
     CommunityChoices,
