@@ -15,7 +15,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.psgraph import PSGraph, PSGraphMeasurement, PSGraphState
-from psgraph.methods.psgraph.perturbation import capped_degrees
+from psgraph.methods.psgraph.method import capped_degrees
 from psgraph.methods.queries import degrees
 from psgraph.methods.registry import find_method
 from psgraph.methods.steps.consistency import norm_sub

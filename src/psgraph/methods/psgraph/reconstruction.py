@@ -15,8 +15,7 @@ from psgraph.engines.runner import Runner
 from psgraph.engines.sampling import sample
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.psgraph.repair import repaired
-from psgraph.methods.steps.block_model import block_count, inside_blocks
-from psgraph.methods.steps.seeds import synthesis_seed
+from psgraph.methods.steps.block_model import block_count, inside_blocks, synthesis_seed
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
