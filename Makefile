@@ -11,8 +11,8 @@ KERNEL := $(KERNEL),src/psgraph/methods/der/rectangles.py,src/psgraph/methods/de
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py
 KERNEL := $(KERNEL),src/psgraph/methods/tmf.py
-KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/capped_triangles.py
-KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
+KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/labelling.py
+KERNEL := $(KERNEL),src/psgraph/methods/plus/noisy_triangles.py
 
 .PHONY: audit check demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
 .PHONY: calibration notebooks setup clean

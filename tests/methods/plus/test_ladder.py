@@ -13,7 +13,7 @@ from psgraph.engines.base import Edges
 from psgraph.errors import MethodError
 from psgraph.methods.plus import ladder
 from psgraph.methods.plus.clustering import ladder_log_likelihood
-from psgraph.methods.plus.ladder import Interval, Ladder, Rungs
+from psgraph.methods.plus.noisy_triangles import Interval, Ladder, Rungs
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
