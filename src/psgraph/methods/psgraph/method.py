@@ -23,8 +23,7 @@ from psgraph.methods.audit_cases import AuditCases, Phase
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.psgraph.reconstruction import Between, reconstruct
-from psgraph.methods.psgraph.repair import repaired
+from psgraph.methods.psgraph.reconstruction import Between, reconstruct, repaired
 from psgraph.methods.queries import (
     CommunityChoices,
     CommunityEdges,
