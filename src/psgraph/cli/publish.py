@@ -120,11 +120,10 @@ def _show(tally: Tally, out: Path, ledger: Path) -> None:
         ("Nodes", f"{tally.nodes:,}"),
         ("Edges", f"{tally.edges:,} over all releases"),
     ]
-    if tally.repartitions is not None:
-        kept = tally.timestamps - tally.repartitions
-        rows.append(
-            ("Communities", f"found at {count(tally.repartitions, 'timestamp')}, kept at {kept:,}")
-        )
+    if tally.chart is not None and tally.renewed is not None:
+        reused = tally.timestamps - tally.renewed
+        told = f"recomputed at {count(tally.renewed, 'timestamp')}, reused at {reused:,}"
+        rows.append((tally.chart.key.replace("_", " ").capitalize(), told))
     rows += [
         ("Seconds", f"{tally.seconds['total']:.2f} ({seconds})"),
         ("Files", _files(out, last)),
