@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.audit.fit import p_value
+from psgraph.audit.sampler_battery import p_value
 from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der import fisher, splits

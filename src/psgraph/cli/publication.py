@@ -225,9 +225,9 @@ class Tally:
             self._joined_at = self.timestamps
         self.nodes = max(self.nodes, release.certificate.nodes)
         self.edges += release.certificate.edges
-        if self.chart is not None and self.chart.renewed in release.certificate.summary:
-            renewed = bool(release.certificate.summary[self.chart.renewed])
-            self.renewed = (self.renewed or 0) + renewed
+        renewed = self.chart.renewed if self.chart is not None else None
+        if renewed is not None and renewed in release.certificate.summary:
+            self.renewed = (self.renewed or 0) + bool(release.certificate.summary[renewed])
 
     def tell_of_joined(self) -> None:
         """Say from when on nodes count that were added to the roster. Rosters are public."""

@@ -8,8 +8,8 @@ from itertools import chain
 import pytest
 
 from psgraph.engines.runner import Job
-from psgraph_lab.bench import verbs
-from psgraph_lab.bench.verbs import TimedEngine
+from psgraph_lab.bench import timing
+from psgraph_lab.bench.timing import TimedEngine
 
 
 class Clock:
@@ -74,7 +74,7 @@ class Scores:
 
 def test_every_verb_is_timed_also_what_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(verbs, "perf_counter", clock)
+    monkeypatch.setattr(timing, "perf_counter", clock)
     engine = TimedEngine(Slow(clock))
     assert engine.threads == 3
     assert engine.edge_count(5) == 5
@@ -92,7 +92,7 @@ def test_jobs_of_the_runner_count_under_the_name_of_their_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(verbs, "perf_counter", clock)
+    monkeypatch.setattr(timing, "perf_counter", clock)
     engine = TimedEngine(Slow(clock))
     assert engine.runner.sum(Job(_add_degrees, ()), sizes=(1, 2)) == (1, 2)
     assert list(engine.runner.map(Job(_scores, ()))) == [0, 1]
