@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from psgraph.service.clock import Schedule
+from psgraph.service.schedule import Schedule
 from tests.service.offline import CSV, Offline, edges, roster
 
 

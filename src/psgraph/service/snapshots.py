@@ -17,11 +17,11 @@ from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
-from psgraph.service.clock import Schedule
 from psgraph.service.inbox import Entry, Marks
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal, unavailable
 from psgraph.service.rosters import nodes_of
+from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import Accepted
 from psgraph.service.uploads import Upload, unreadable
 from psgraph.streams.directories import file_snapshots

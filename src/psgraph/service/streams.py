@@ -31,13 +31,14 @@ from psgraph.publication.locations import ledger_at, releases_of
 from psgraph.publication.promise import Promise, refuse_without_promise
 from psgraph.publication.publisher import Publisher
 from psgraph.service.audit_log import SERVICE, AuditLog
-from psgraph.service.clock import Schedule, now_text
+from psgraph.service.clock import now_text
 from psgraph.service.database import Database
 from psgraph.service.downloads import Shelf
 from psgraph.service.inbox import Inbox
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import StoredRoster
+from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import NewStream
 from psgraph.streams.time_source import TimeSource
 
