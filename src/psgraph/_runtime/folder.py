@@ -31,7 +31,8 @@ def check_target(path: Path) -> None:
         raise OutputError("the path of the new folder can't be used\nCheck it.") from None
     if taken:
         raise OutputError(
-            f"{path} is there and not empty\nChoose a new folder, or remove it first."
+            f"{path} is there and not empty\nChoose a new folder, or remove it first.",
+            code="not_empty",
         )
 
 

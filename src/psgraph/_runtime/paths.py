@@ -22,6 +22,7 @@ def as_path(value: object, name: str) -> Path:
     """
     if not isinstance(value, str | PathLike):
         raise InvalidArgument(
-            f"{name} is a path, not {type(value).__name__}\nGive it as text or as a pathlib.Path."
+            f"{name} is a path, not {type(value).__name__}\nGive it as text or as a pathlib.Path.",
+            code="not_a_path",
         )
     return Path(value)

@@ -35,7 +35,6 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.audit.neighbours import all_graphs, neighbouring_pairs
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.methods.audit_cases import Phase
@@ -50,6 +49,7 @@ from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import NoisyCounts, SparseLaplaceCounts
 from psgraph.privacy.query import Query
 from psgraph.privacy.samplers import Sampler
+from psgraph.testing.cases import all_graphs, neighbouring_pairs
 
 __all__ = ["KERNEL", "broken_phases", "phase_loss"]
 

@@ -110,12 +110,14 @@ def next_roster(
     if source is None:
         raise DataError(
             "these releases have no node lists: psgraph 0.1.0 wrote them\n"
-            "Give the public roster, or the stream, as roster=…."
+            "Give the public roster, or the stream, as roster=….",
+            code="roster_needed",
         )
     roster = next(rosters, None)
     if roster is None:
         raise DataError(
-            f"there are more releases than snapshots: {releases} against {timestamp}\n"
-            "Read the releases with the stream they were made from."
+            f"there are {releases} releases but only {timestamp} snapshots\n"
+            "Read the releases with the stream they were made from.",
+            code="too_few_snapshots",
         )
     return roster

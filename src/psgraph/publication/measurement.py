@@ -1,4 +1,4 @@
-"""Measuring the timestamps of a publication: who draws the noise, and from which random words."""
+"""Measure the timestamps of a publication, and what is sealed of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 from psgraph.streams.time_source import TimeSource
 
-__all__ = ["Measured", "Measuring", "Seal", "check_noise", "seal_of"]
+__all__ = ["Measured", "Measurer", "Seal", "check_noise", "seal_of"]
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,14 @@ def check_noise(noise: str, seed: int | None) -> None:
     """Refuse a sampler that does not exist, or that can't be seeded."""
     if noise not in _SAMPLERS:
         known = " or ".join(map(repr, _SAMPLERS))
-        raise InvalidArgument(f"noise must be {known}, not {noise!r}")
+        raise InvalidArgument(f"noise must be {known}, not {noise!r}", code="noise")
     if noise == "opendp" and seed is not None:
-        raise InvalidArgument("OpenDP draws from the operating system and can't be seeded")
+        raise InvalidArgument(
+            "OpenDP draws from the operating system and can't be seeded", code="noise_seed"
+        )
 
 
-class Measuring:
+class Measurer:
     """Measures one timestamp after the other with one method, engine and source of noise.
 
     Parameters

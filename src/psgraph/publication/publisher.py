@@ -30,10 +30,10 @@ from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication import checks
 from psgraph.publication.certificate import Release
 from psgraph.publication.history import OpenStream, open_stream, reopen_stream
-from psgraph.publication.measurement import Measuring, Seal, check_noise
-from psgraph.publication.promise import Spending, refuse_without_promise
+from psgraph.publication.measurement import Measurer, Seal, check_noise
 from psgraph.publication.releases import Releases, read_releases
-from psgraph.publication.synthesis import HandingBack, Synthesis
+from psgraph.publication.synthesis import EarlierReleases, Synthesis
+from psgraph.publication.terms import Spending, refuse_without_promise
 from psgraph.streams.input import read_stream
 from psgraph.streams.overflow import Overflow
 from psgraph.streams.time_source import TimeSource, as_time_source
@@ -134,7 +134,7 @@ class Publisher:
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
         try:
-            self._measuring = Measuring(method, engine, seed=opened.seed, noise=opened.noise)
+            self._measuring = Measurer(method, engine, seed=opened.seed, noise=opened.noise)
             self._accountant = self._history.accountant()
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
@@ -153,7 +153,7 @@ class Publisher:
                 encode=self._history.durable,
                 directory=self._directory,
             )
-            self._earlier = HandingBack(method, self._history, self._directory, self._synthesis)
+            self._earlier = EarlierReleases(method, self._history, self._directory, self._synthesis)
             self._finish()
         except BaseException:
             self.close()

@@ -27,14 +27,13 @@ from psgraph.stores.places import Address, Place, as_place
 from psgraph.stores.store import check_free, copy_store
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
-from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.options import OPTIONS, InputOptions
 from psgraph.streams.overflow import SnapshotStore
 from psgraph.streams.periods import Period, Span
 from psgraph.streams.rosters import read_roster
 from psgraph.streams.rows import Reading
-from psgraph.streams.stream import Stream
+from psgraph.streams.stream import Stream, iterable_stream
 from psgraph.streams.tables import table_stream
 from psgraph.streams.time_source import as_time_source
 from psgraph.streams.times import Time

@@ -213,7 +213,8 @@ class Nodes:
             raise DataError(
                 f"{table.name}: node ids mix types in the first row\n"
                 "Use integers throughout or strings throughout. If some names look like "
-                "numbers, read all as text: ids='text' (--ids text)."
+                "numbers, read all as text: ids='text' (--ids text).",
+                code="mixed_ids",
             )
         return pa.int64() if (all(integers) if text is None else not text) else pa.string()
 

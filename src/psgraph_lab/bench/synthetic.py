@@ -21,7 +21,7 @@ from psgraph.graph import Roster
 from psgraph.graph.kind import first_key, unpack
 from psgraph.stores import is_store, new_store
 from psgraph.stores.writer import ExternalSort
-from psgraph.streams.planted import Keys, PlantedGraph, pareto_weights
+from psgraph.streams.demo import Keys, PlantedGraph, pareto_weights
 
 __all__ = [
     "INSIDE",
