@@ -8,9 +8,9 @@ import pytest
 
 from psgraph.audit.detectors import DETECTORS, hunt
 from psgraph.audit.disk import broken_durability, differing_output
+from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.kernel_rules import broken_rules
 from psgraph.audit.neighbours import neighbouring_streams
-from psgraph.audit.phases import broken_phases
 from psgraph.audit.sampler_battery import check_samplers
 from psgraph.methods.registry import find_method, method_names
 from psgraph_lab.mutants import MUTANTS, Edit, PatchFailed, Swap

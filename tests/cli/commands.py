@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +32,8 @@ class Result:
     code: int
     out: str
     err: str
+    error: BaseException | None = None
+    """What was raised, where the command ran in this process."""
 
     @property
     def text(self) -> str:
@@ -88,12 +92,25 @@ def wait_until(happened: Callable[[], object], process: Popen[str]) -> None:
 
 def psgraph_here(*arguments: object) -> Result:
     """Run the command in this process, for tests that are not about starting one."""
-    from psgraph.cli import run
+    from psgraph import cli
 
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = run([str(argument) for argument in arguments])
-    return Result(code, out.getvalue(), err.getvalue())
+    out, err, main = StringIO(), StringIO(), cli.root.main
+    raised: list[BaseException] = []
+
+    def watched(*given: Any, **options: Any) -> Any:
+        try:
+            return main(*given, **options)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.object(cli.root, "main", watched),
+    ):
+        code = cli.run([str(argument) for argument in arguments])
+    return Result(code, out.getvalue(), err.getvalue(), raised[0] if raised else None)
 
 
 def before_others(directory: Path) -> dict[str, str]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
+
+from psgraph.cli.compare import command as compare
+from psgraph.cli.publish import publish
 
 from .commands import psgraph
 
@@ -30,3 +34,17 @@ def test_commands_and_options_are_completed(words: str, found: set[str]) -> None
     given = {"_PSGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": last}
     done = psgraph(env=given)
     assert {line.partition(",")[2] for line in done.out.splitlines()} == found
+
+
+def test_installed_engines_and_groups_are_offered_and_others_refused(monkeypatch) -> None:
+    monkeypatch.setattr("psgraph.engines.runner.engine_names", lambda: ["local", "abacus"])
+    engine = next(each for each in publish.params if each.name == "engine")
+    context = click.Context(publish)
+    assert [each.value for each in engine.type.shell_complete(context, engine, "a")] == ["abacus"]
+    assert engine.type.convert("abacus", engine, context) == "abacus"
+    with pytest.raises(click.BadParameter):
+        engine.type.convert("dask", engine, context)
+    more = next(each for each in compare.params if each.name == "more")
+    assert more.type.convert("all", more, context) == "all"
+    with pytest.raises(click.BadParameter):
+        more.type.convert("nothing", more, context)

@@ -8,9 +8,11 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from psgraph.cli.config import KEYS, read_config
+from psgraph.errors import TermsChanged
 from psgraph.streams.options import OPTIONS
 
 from .commands import psgraph_here, write_csv
@@ -80,7 +82,8 @@ def test_a_curators_file_is_not_written_among_the_releases(project: Path) -> Non
             "publish", "--config", project / "publication.toml", option, project / "releases" / "x"
         )
         assert refused.code == 2
-        assert "must not be stored" in refused.err
+        assert isinstance(refused.error, click.UsageError)
+        assert option in refused.err
 
 
 def test_flags_override_the_file(project: Path) -> None:
@@ -93,8 +96,8 @@ def test_a_stream_begun_monthly_is_not_continued_daily(project: Path) -> None:
     run("publish", project)
     config = project / "publication.toml"
     failed = psgraph_here("publish", "--config", config, "--every", "1d", "--close-last")
-    assert failed.code == 1
-    assert "started with  periods of 1mo" in failed.err
+    assert isinstance(failed.error, TermsChanged)
+    assert "periods" in str(failed.error.changed)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_mistakes_in_the_file_are_refused(project: Path, line: str, says: str) -
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     failed = psgraph_here("budget", "--config", tmp_path / "none.toml")
     assert failed.code == 2
-    assert "can't be read" in failed.err
+    assert "none.toml" in failed.err
 
 
 def test_parameters_of_the_method_are_a_table(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+from psgraph.errors import OutputError
+
 from .commands import psgraph, psgraph_here
 
 
@@ -49,8 +51,7 @@ def test_the_demo_shows_and_writes_everything_and_can_be_run_again(tmp_path: Pat
 def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "000000.parquet").write_text("mine")
     failed = psgraph_here("demo", "--out", tmp_path)
-    assert failed.code == 1
-    assert "not from an earlier demo" in failed.err
+    assert isinstance(failed.error, OutputError)
     assert [path.name for path in tmp_path.iterdir()] == ["000000.parquet"]
     assert (tmp_path / "000000.parquet").read_text() == "mine"
 
@@ -60,8 +61,7 @@ def test_releases_with_a_foreign_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "psgraph").mkdir()
     (tmp_path / "psgraph" / "notes.txt").write_text("mine")
     failed = psgraph_here("demo", "--out", tmp_path)
-    assert failed.code == 1
-    assert "not empty" in failed.err
+    assert isinstance(failed.error, OutputError)
     assert (tmp_path / "psgraph" / "notes.txt").read_text() == "mine"
 
 

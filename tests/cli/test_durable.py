@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from psgraph.errors import LedgerError, ReplayConflict, TermsChanged, VerificationFailed
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
 
@@ -103,21 +104,19 @@ class TestResume:
         text = (base / "five.csv").read_text().splitlines()
         (base / "five.csv").write_text("\n".join([text[0], *text[2:]]) + "\n")
         done = psgraph_here("resume", base / "out", base / "five.csv", "--roster", inputs["roster"])
-        assert done.code == 1
-        assert "timestamp 0 is already published, from other data" in done.err
+        assert isinstance(done.error, ReplayConflict)
+        assert "timestamp 0 " in done.err
         assert verify(base / "out").timestamps == 3
 
     def test_the_roster_rule_stays(self, base: Path) -> None:
         done = psgraph_here("resume", base / "out", base / "five.csv", "--roster-from-edges")
-        assert done.code == 1
-        assert "a roster given from outside" in done.err
+        assert isinstance(done.error, TermsChanged)
 
     def test_no_ledger(self, tmp_path: Path, inputs: dict[str, Path]) -> None:
         done = psgraph_here(
             "resume", tmp_path / "none", inputs["csv"], "--roster", inputs["roster"]
         )
-        assert done.code == 1
-        assert "there is no ledger" in done.err
+        assert isinstance(done.error, LedgerError)
 
     def test_publish_again_is_the_same_as_resume(self, base: Path, inputs: dict[str, Path]) -> None:
         done = psgraph_here(
@@ -200,8 +199,8 @@ class TestVerify:
         path = base / "out" / "000001.parquet"
         path.write_bytes(path.read_bytes() + b"\n")
         failed = psgraph_here("verify", base / "out")
-        assert failed.code == 1
-        assert "000001.parquet was changed" in failed.err
+        assert isinstance(failed.error, VerificationFailed)
+        assert "000001.parquet" in failed.err
         failed = psgraph_here("verify", base / "out", "--json")
         assert failed.code == 1
         assert json.loads(failed.out)["ok"] is False

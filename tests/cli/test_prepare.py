@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.cli import run
+from psgraph.errors import DataError
 
 from .commands import psgraph_here
 
@@ -62,7 +63,8 @@ def test_nothing_is_charged_when_a_part_is_missing(store, tmp_path):
     (store / "000001" / "edges-00001.parquet").unlink()
     done = psgraph_here("publish", store, *GUARANTEE, "--out", tmp_path / "out")
     assert done.code == 1
-    assert "edges-00001.parquet is missing" in done.err
+    assert isinstance(done.error, DataError)
+    assert "edges-00001.parquet" in done.err
     assert not (tmp_path / "out").exists()
 
 

@@ -6,8 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 
+from psgraph.errors import VerificationFailed
 from psgraph.metrics.groups import GROUPS
 from psgraph.publication.locations import ledger_of
 from tests.reports.reading import checked
@@ -73,7 +75,8 @@ def test_the_quality_report_is_refused_among_the_releases(inputs, published):
     for path in (published / "report.html", published / ".." / published.name / "r.html"):
         done = psgraph_here(*comparing(inputs, published), "--report", path)
         assert done.code == 2
-        assert "must not be stored among the releases" in done.err
+        assert isinstance(done.error, click.UsageError)
+        assert "--report" in done.err
         assert not path.exists()
 
 
@@ -82,7 +85,8 @@ def test_graphs_without_certificates_are_not_releases(inputs, published, tmp_pat
     shutil.copytree(published, bare, ignore=shutil.ignore_patterns("*.json", "ledger*"))
     done = psgraph_here(*comparing(inputs, bare))
     assert done.code == 1
-    assert "000000.json is missing" in done.err
+    assert isinstance(done.error, VerificationFailed)
+    assert "000000.json" in done.err
 
 
 def test_a_changed_certificate_is_refused(inputs, published, tmp_path):
@@ -91,7 +95,8 @@ def test_a_changed_certificate_is_refused(inputs, published, tmp_path):
     (copy / "000001.json").write_text("{}")
     done = psgraph_here(*comparing(inputs, copy), "--report", tmp_path / "report.html")
     assert done.code == 1
-    assert "000001.json was changed" in done.err
+    assert isinstance(done.error, VerificationFailed)
+    assert "000001.json" in done.err
     assert not (tmp_path / "report.html").exists()
 
 
@@ -120,7 +125,7 @@ def test_no_report_is_written_when_verification_fails(published, tmp_path):
 def test_a_ledger_without_its_releases_gives_no_report(published, tmp_path):
     done = psgraph_here("verify", ledger_of(published), "--report", tmp_path / "p.html")
     assert done.code == 2
-    assert "Give their directory" in done.err
+    assert isinstance(done.error, click.UsageError)
     assert psgraph_here("verify", tmp_path / "none", "--report", tmp_path / "p.html").code == 1
 
 

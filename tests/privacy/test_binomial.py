@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.audit.fit import p_value
+from psgraph.audit.sampler_battery import p_value
 from psgraph.privacy import binomial as binomial_module
 from psgraph.privacy.binomial import BinaryDigits, _accept_exactly, binomial, fair_binomial
 from psgraph.privacy.randomness import RandomSource

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from psgraph.audit.enumeration import explore, extremes
-from psgraph.audit.fit import p_value
+from psgraph.audit.sampler_battery import p_value
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import MethodError
 from psgraph.graph import Roster, Snapshot

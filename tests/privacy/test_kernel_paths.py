@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from psgraph._runtime.kernels import adjacency
-from psgraph.audit.fit import p_value
+from psgraph.audit.sampler_battery import p_value
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der import arrangement, splits
 from psgraph.methods.der.arrangement import arrange, noncentral_hypergeometric

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from psgraph.audit.fit import p_value
+from psgraph.audit.sampler_battery import p_value
 from psgraph.errors import InvalidArgument
 from psgraph.privacy import randomness
 from psgraph.privacy.randomness import RandomSource

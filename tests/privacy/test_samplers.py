@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psgraph.audit.fit import laplace_distribution, laplace_pmf, p_value, power, two_sample_p_value
+from psgraph.audit.sampler_battery import (
+    laplace_distribution,
+    laplace_pmf,
+    p_value,
+    power,
+    two_sample_p_value,
+)
 from psgraph.errors import BudgetError, InvalidArgument, MissingExtra
 from psgraph.privacy import randomness, samplers
 from psgraph.privacy.randomness import RandomSource

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.audit.fit import laplace_distribution, p_value, two_sample_p_value
+from psgraph.audit.sampler_battery import laplace_distribution, p_value, two_sample_p_value
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy import samplers
 from psgraph.privacy.mechanisms import sparse

@@ -82,12 +82,12 @@ def test_a_first_token_is_made_once(tmp_path, monkeypatch):
     offline.close()
 
 
-def test_a_session_ends_with_its_time(monkeypatch):
+def test_a_session_ends_with_its_time():
     sessions = Sessions(minutes=1)
     cookie, session = sessions.start("abc")
     assert sessions.find(cookie) == session
     assert sessions.find(cookie + "x") is None
-    monkeypatch.setattr("time.monotonic", lambda: session.ends + 1)
+    sessions.clock = lambda: session.ends + 1
     assert sessions.find(cookie) is None
 
 

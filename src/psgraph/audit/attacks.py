@@ -17,10 +17,10 @@ from psgraph.audit.black_box import (
 from psgraph.audit.bounds import Bound
 from psgraph.audit.detectors import hunt, installed_bugs
 from psgraph.audit.disk import broken_durability, differing_output
+from psgraph.audit.enumeration import KERNEL, phase_loss
 from psgraph.audit.findings import Check, Hunt
 from psgraph.audit.kernel_rules import RULES, broken_rules
 from psgraph.audit.neighbours import neighbouring_streams
-from psgraph.audit.phases import KERNEL, phase_loss
 from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
 from psgraph.methods.base import Method

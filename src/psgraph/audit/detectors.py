@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from psgraph.audit.black_box import bound_mechanism, bound_phases, claimed_mechanisms
 from psgraph.audit.disk import FAILED, broken_durability, differing_output
+from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.findings import Hunt
 from psgraph.audit.kernel_rules import broken_rules
 from psgraph.audit.neighbours import neighbouring_streams
-from psgraph.audit.phases import broken_phases
 from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
 from psgraph.methods.base import Method

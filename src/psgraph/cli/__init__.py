@@ -1,4 +1,4 @@
-"""The command ``psgraph``: one file per command, imported when it is used.
+"""The command ``psgraph``: its subcommands are imported when they are used.
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 the privacy budget refused, 130 stopped by Ctrl-C.
 """
@@ -22,26 +22,26 @@ STOPPED = 130
 
 root = LazyGroup(
     name="psgraph",
-    commands_in=(
-        "demo",
-        "init",
-        "publish",
-        "resume",
-        "watch",
-        "prepare",
-        "budget",
-        "verify",
-        "export",
-        "expect",
-        "compare",
-        "rehearse",
-        "plan",
-        "audit",
-        "serve",
-        "push",
-        "pull",
-        "methods",
-    ),
+    commands_in={
+        "demo": "demo:command",
+        "init": "init:command",
+        "publish": "publish:publish",
+        "resume": "publish:resume",
+        "watch": "watch:command",
+        "prepare": "prepare:command",
+        "budget": "budget:command",
+        "verify": "releases:verify_command",
+        "export": "releases:export_command",
+        "expect": "expect:command",
+        "compare": "compare:command",
+        "rehearse": "rehearse:command",
+        "plan": "plan:command",
+        "audit": "audit:command",
+        "serve": "serve:command",
+        "push": "remote:push",
+        "pull": "remote:pull",
+        "methods": "methods:command",
+    },
     help=(
         "Publish a graph that changes over time without giving away who is connected to whom.\n\n"
         "At every timestamp a synthetic graph is released; over any w consecutive timestamps all "

@@ -12,7 +12,7 @@ import click
 
 from psgraph._runtime.numbers import joined
 from psgraph.cli.config import config_option
-from psgraph.cli.flags import json_option, report_option, trust_option
+from psgraph.cli.flags import OneOf, json_option, report_option, trust_option
 from psgraph.cli.help import Command
 from psgraph.cli.input import command_line, input_options, open_input
 from psgraph.cli.screen import (
@@ -36,7 +36,11 @@ __all__ = ["command"]
 
 CURATOR_ONLY = "Curator only: contains the truth. Don't publish it with the releases."
 
-_GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that help stays quick
+
+def _group_names() -> list[str]:
+    from psgraph.metrics.groups import metric_groups
+
+    return [*metric_groups(), "all"]
 
 
 @click.command(
@@ -53,10 +57,11 @@ _GROUPS = ("structure", "paths", "communities", "stream")  # named here, so that
 @click.argument("releases", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--more",
-    type=click.Choice([*_GROUPS, "all"]),
+    type=OneOf("group", _group_names),
     metavar="GROUP",
     multiple=True,
-    help=f"More metrics than the paper's five: {', '.join(_GROUPS)} or all; may be given again.",
+    help="More metrics than the paper's five: structure, paths, communities, stream, a group of "
+    "another package, or all; may be repeated.",
 )
 @click.option(
     "--ledger",
@@ -90,6 +95,7 @@ def command(
     which is what analysts get.
     """
     from psgraph.metrics.comparison import compare
+    from psgraph.metrics.groups import metric_groups
     from psgraph.publication.locations import releases_at
     from psgraph.publication.releases import read_releases
     from psgraph.publication.verification import Originals
@@ -99,7 +105,7 @@ def command(
 
     if report is not None:
         _check_apart(report, releases)
-    groups = _GROUPS if "all" in more else more
+    groups = tuple(metric_groups()) if "all" in more else more
     stream = open_input(source)
     published = read_releases(releases, roster=stream)
     timestamps = len(published)
@@ -173,7 +179,7 @@ def _counted(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iter
 
 
 def _show(comparison: Comparison) -> None:
-    from psgraph.metrics.groups import GROUPS, PAPER_METRICS
+    from psgraph.metrics.groups import PAPER_METRICS, metric_groups
 
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
@@ -196,7 +202,7 @@ def _show(comparison: Comparison) -> None:
             )
             print_tables(shown)
             console.print()
-    more = (each for name in comparison.groups for each in GROUPS[name].metrics)
+    more = (each for name in comparison.groups for each in metric_groups()[name].metrics)
     best = joined([each.words for each in (*PAPER_METRICS, *more) if each.better == "higher"])
     console.print(f"Higher is better for {best}; lower is better for all others.", style="dim")
 

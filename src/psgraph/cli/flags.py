@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from psgraph.errors import BudgetError, InvalidArgument
 from psgraph.methods import DEFAULT_METHOD
@@ -24,6 +25,7 @@ __all__ = [
     "TOKEN_VARIABLE",
     "Checked",
     "EngineChoice",
+    "OneOf",
     "Settings",
     "access_options",
     "build_method",
@@ -64,6 +66,27 @@ class Checked(click.ParamType[Any]):
             return self._read(value)
         except InvalidArgument as error:
             self.fail(str(error), param, ctx)
+
+
+class OneOf(click.ParamType[str]):
+    """One of several names, which are looked up when a value is given: help stays quick."""
+
+    def __init__(self, name: str, names: Callable[[], Sequence[str]]) -> None:
+        self.name, self._names = name, names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = self._names()
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(known)}.", param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
 # ---- the promise and the method ----
@@ -231,14 +254,21 @@ class EngineChoice:
             yield engine
 
 
+def _engine_names() -> list[str]:
+    from psgraph.engines.runner import engine_names
+
+    return engine_names()
+
+
 _ENGINE_OPTIONS = (
     click.option(
         "--engine",
-        type=click.Choice(["local", "dask"]),
+        type=OneOf("engine", _engine_names),
+        metavar="NAME",
         default="local",
         show_default=True,
-        help="Where edges are counted and drawn: this process, or a Dask cluster. The releases "
-        "are the same.",
+        help="Where edges are counted and drawn: local (this process), dask (a Dask cluster) or an "
+        "engine of another package. The releases are the same.",
     ),
     click.option(
         "--scheduler",

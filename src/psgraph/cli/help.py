@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -84,17 +84,16 @@ class Group(click.Group):
 class LazyGroup(Group):
     """A group of commands that are imported when they are used.
 
-    psgraph's own commands are each ``command`` in the module ``psgraph.cli.<name>``; those of
-    other packages are found by the entry-point group ``psgraph.commands``.
+    Commands of other packages are found by the entry-point group ``psgraph.commands``.
 
     Parameters
     ----------
     commands_in
-        Names of psgraph's own commands, in the order in which help lists them. A command of
-        another package can't replace one of them.
+        psgraph's own commands by name, in the order in which help lists them, each as
+        ``module:function`` in ``psgraph.cli``. A command of another package can't replace one.
     """
 
-    def __init__(self, *arguments: Any, commands_in: Sequence[str], **options: Any) -> None:
+    def __init__(self, *arguments: Any, commands_in: Mapping[str, str], **options: Any) -> None:
         self.commands_in = commands_in
         super().__init__(*arguments, **options)
 
@@ -108,7 +107,8 @@ class LazyGroup(Group):
         cmd_name: str,
     ) -> click.Command | None:
         if cmd_name in self.commands_in:
-            own: click.Command = import_module(f"psgraph.cli.{cmd_name}").command
+            module, _, function = self.commands_in[cmd_name].partition(":")
+            own: click.Command = getattr(import_module(f"psgraph.cli.{module}"), function)
             return own
         for point in entry_points(group=COMMANDS, name=cmd_name):
             return _load(point)

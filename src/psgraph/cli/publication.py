@@ -29,7 +29,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
-    from psgraph.methods.base import Method
+    from psgraph.methods.base import Method, SummaryChart
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.publisher import Publisher
     from psgraph.streams.options import InputOptions
@@ -149,9 +149,11 @@ class Tally:
         Of the largest roster, and synthetic ones over all releases.
     sealed
         Timestamps that the ledger had before this run.
-    repartitions
-        Timestamps at which communities were found, the first included; None where a method has
-        no communities.
+    chart
+        What the method counts in its summaries; None if nothing.
+    renewed
+        Timestamps at which that was recomputed, the first included; None if the method does not
+        say.
     self_loops, duplicates
         What was dropped from the input. For the curator.
     seconds
@@ -172,7 +174,8 @@ class Tally:
     nodes: int = 0
     edges: int = 0
     sealed: int = 0
-    repartitions: int | None = None
+    chart: SummaryChart | None = None
+    renewed: int | None = None
     self_loops: int = 0
     duplicates: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -202,7 +205,7 @@ class Tally:
             "new": self.new,
             "nodes": self.nodes,
             "edges": self.edges,
-            "repartitions": self.repartitions,
+            "repartitions": self.renewed,
             "seconds": self.seconds,
         }
 
@@ -222,9 +225,9 @@ class Tally:
             self._joined_at = self.timestamps
         self.nodes = max(self.nodes, release.certificate.nodes)
         self.edges += release.certificate.edges
-        found = release.certificate.summary.get("communities_found")
-        if found is not None:
-            self.repartitions = (self.repartitions or 0) + bool(found)
+        renewed = self.chart.renewed if self.chart is not None else None
+        if renewed is not None and renewed in release.certificate.summary:
+            self.renewed = (self.renewed or 0) + bool(release.certificate.summary[renewed])
 
     def tell_of_joined(self) -> None:
         """Say from when on nodes count that were added to the roster. Rosters are public."""
@@ -252,7 +255,7 @@ def publish_source(
     from psgraph.streams.overflow import Overflow
 
     keep_freed_memory()
-    tally = Tally()
+    tally = Tally(chart=method.summary_chart)
     with stopwatch() as seconds, Overflow() as overflow:
         with phase("total"), phase("read"), reading("Checking the input"):
             snapshots, length, tally.times, tally.held_back = _checked(source, method, overflow)

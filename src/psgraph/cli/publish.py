@@ -1,4 +1,4 @@
-"""``psgraph publish``: a stream in, a directory of releases out."""
+"""``psgraph publish`` and ``psgraph resume``: a stream in, a directory of releases out."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from psgraph.cli.publication import (
     window_words,
 )
 from psgraph.cli.screen import facts, note, print_json, results
+from psgraph.errors import exact_decimal
 
 if TYPE_CHECKING:
     from psgraph.streams.options import InputOptions
 
-__all__ = ["command"]
+__all__ = ["publish", "resume"]
 
 
 @click.command(
@@ -53,7 +54,7 @@ __all__ = ["command"]
 )
 @engine_options
 @json_option
-def command(
+def publish(
     source: InputOptions,
     publication: Publication,
     noise: str,
@@ -70,7 +71,7 @@ def command(
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
     every timestamp, and the node lists in DIR/nodes. With more than 131,072 nodes NNNNNN is a
     directory of Parquet parts. All of INPUT is checked before the first release is made. The
-    same command continues an interrupted run and spends nothing twice.
+    same publish continues an interrupted run and spends nothing twice.
 
     --set gives a method its parameters, for example --set threshold=0.5; psgraph methods lists
     them.
@@ -102,10 +103,10 @@ def command(
             }
         )
     else:
-        _show(tally, publication.out, arguments["ledger"])
+        _show_published(tally, publication.out, arguments["ledger"])
 
 
-def _show(tally: Tally, out: Path, ledger: Path) -> None:
+def _show_published(tally: Tally, out: Path, ledger: Path) -> None:
     certificate = tally.certificate
     assert certificate is not None
     last = tally.timestamps - 1
@@ -120,11 +121,10 @@ def _show(tally: Tally, out: Path, ledger: Path) -> None:
         ("Nodes", f"{tally.nodes:,}"),
         ("Edges", f"{tally.edges:,} over all releases"),
     ]
-    if tally.repartitions is not None:
-        kept = tally.timestamps - tally.repartitions
-        rows.append(
-            ("Communities", f"found at {count(tally.repartitions, 'timestamp')}, kept at {kept:,}")
-        )
+    if tally.chart is not None and tally.renewed is not None:
+        reused = tally.timestamps - tally.renewed
+        told = f"recomputed at {count(tally.renewed, 'timestamp')}, reused at {reused:,}"
+        rows.append((tally.chart.key.replace("_", " ").capitalize(), told))
     rows += [
         ("Seconds", f"{tally.seconds['total']:.2f} ({seconds})"),
         ("Files", _files(out, last)),
@@ -157,3 +157,83 @@ def _graph_name(out: Path, timestamp: int) -> str:
     """The file of a graph, or the directory of its parts."""
     name = f"{timestamp:06d}"
     return name if (out / name).is_dir() else f"{name}.parquet"
+
+
+# ---- resume ----
+
+
+@click.command(
+    "resume",
+    cls=Command,
+    short_help="Continue a stream where it stopped.",
+    examples=[
+        "psgraph resume releases edges.parquet --roster nodes.csv",
+        "psgraph resume releases s3://bucket/store --engine dask",
+    ],
+)
+@config_option(ledger_from_out=True)
+@click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
+@input_options
+@engine_options
+@json_option
+def resume(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: bool) -> None:
+    """Continue publishing INPUT with the LEDGER it was started with.
+
+    LEDGER is the file, or the directory of its releases. It holds ε, the window, the method and
+    its parameters, the sampler, and where the releases go. INPUT is the whole stream from its first
+    timestamp, as it was given to `publish`, with more at its end: what is sealed is compared with
+    the ledger and costs nothing, the rest is published.
+    """
+    from psgraph.publication.history import reopen_stream
+    from psgraph.publication.locations import ledger_at
+    from psgraph.publication.publisher import Publisher
+
+    path = ledger_at(ledger)
+    with reopen_stream(path) as opened:
+        out, sealed = opened.out, opened.history.sealed
+        refuse_private_files(source, out)
+        with engine.open(str(source.source) if is_prepared(source) else None) as running:
+            begin = partial(Publisher.resume, opened, replay=True, engine=running)
+            tally = publish_source(source, opened.method, begin)
+    known = min(sealed, tally.timestamps)
+    if tally.timestamps < sealed:
+        note(
+            f"INPUT has {count(tally.timestamps, 'timestamp')} and the ledger {sealed:,}: there "
+            "was nothing to do."
+        )
+    if as_json:
+        certificate = tally.certificate
+        assert certificate is not None
+        print_json(
+            {
+                **tally.facts(),
+                "already_sealed": known,
+                **certificate.guarantee.to_dict(),
+                "window_in_time": tally.window_in_time(certificate.guarantee.window),
+                "held_back": tally.held_back,
+                "out": None if out is None else str(out),
+                "ledger": str(path),
+            }
+        )
+    else:
+        _show_resumed(tally, known, path, out)
+
+
+def _show_resumed(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
+    certificate = tally.certificate
+    assert certificate is not None
+    spent = exact_decimal(certificate.window_spent)
+    epsilon = exact_decimal(certificate.guarantee.epsilon)
+    rows = [
+        ("Already sealed", f"{known:,}, handed back without spending anything"),
+        ("New", f"{tally.timestamps - known:,}"),
+        ("Private", certificate.promise.verdict),
+        ("Promise", certificate.promise.text),
+        ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
+        ("Spent", f"{spent} of {epsilon} in the window that ends with the last timestamp"),
+        ("Seconds", f"{tally.seconds['total']:.2f}"),
+        ("Files", "none: this stream is not written to a directory" if out is None else str(out)),
+    ]
+    console = results()
+    console.print(f"Resumed {ledger}", style="bold")
+    console.print(facts(rows))

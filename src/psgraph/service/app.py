@@ -16,7 +16,7 @@ from starlette.routing import Match
 
 from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.service.api import administration, oversight, releases, streams
+from psgraph.service.api import administration, streams
 from psgraph.service.middleware import Guard
 from psgraph.service.pages import add_pages
 from psgraph.service.problems import add_handlers, log
@@ -80,8 +80,8 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
     for router in (
         streams.router,
         streams.posting,
-        releases.router,
-        oversight.router,
+        streams.releases,
+        administration.oversight,
         administration.router,
         unknown,  # last: it matches every address
     ):

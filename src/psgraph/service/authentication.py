@@ -1,4 +1,4 @@
-"""Who sends a request: bearer tokens, browser sessions, and how often each caller may ask.
+"""Who sends a request: bearer tokens, browser sessions, and the rate limit of each caller.
 
 A session is a random cookie that stands for a token for a limited time. Sessions are kept in
 memory, so a restart ends them. The token is looked up at every request, so a revoked token ends
@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -74,9 +75,10 @@ class Session:
 
 
 class Sessions:
-    """The sessions of a service."""
+    """The sessions of a service; `clock` counts seconds and never goes back."""
 
-    def __init__(self, minutes: float) -> None:
+    def __init__(self, minutes: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
         self._seconds = minutes * 60
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
@@ -84,7 +86,7 @@ class Sessions:
     def start(self, token: str) -> tuple[str, Session]:
         """Start a session for the id of a token; return its cookie and the session."""
         cookie = secrets.token_urlsafe(32)
-        session = Session(token, secrets.token_urlsafe(32), time.monotonic() + self._seconds)
+        session = Session(token, secrets.token_urlsafe(32), self.clock() + self._seconds)
         with self._lock:
             self._drop_ended()
             if len(self._sessions) >= _MOST_SESSIONS:
@@ -96,7 +98,7 @@ class Sessions:
         """Return the session of a cookie, or None if it has ended."""
         with self._lock:
             session = self._sessions.get(_name(cookie))
-        return session if session is not None and session.ends > time.monotonic() else None
+        return session if session is not None and session.ends > self.clock() else None
 
     def end(self, cookie: str) -> None:
         """End a session."""
@@ -104,7 +106,7 @@ class Sessions:
             self._sessions.pop(_name(cookie), None)
 
     def _drop_ended(self) -> None:
-        present = time.monotonic()
+        present = self.clock()
         for name in [name for name, each in self._sessions.items() if each.ends <= present]:
             del self._sessions[name]
 

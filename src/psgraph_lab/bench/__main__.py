@@ -42,7 +42,7 @@ def _run(asked: argparse.Namespace) -> dict[str, Any] | None:
     case = find_case(asked.case, quick=asked.quick)
     case = case if asked.repeats is None else replace(case, repeats=asked.repeats)
     if asked.step == "large":
-        from psgraph_lab.bench.verbs import time_store
+        from psgraph_lab.bench.timing import time_store
 
         return time_store(
             case, asked.file, asked.directory, engine=asked.engine, workers=asked.workers

@@ -22,9 +22,8 @@ from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
-from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
+from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset, own_dataset
 from psgraph_lab.datasets.counts import Counter
-from psgraph_lab.datasets.entry import own_dataset
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
 from psgraph_lab.datasets.originals import Rows, graph_rows
 

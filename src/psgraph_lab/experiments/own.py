@@ -20,7 +20,7 @@ from psgraph.methods.registry import method_class, register_method
 from psgraph.metrics.groups import METRICS, PAPER_METRICS
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.streams import read_stream
-from psgraph_lab.datasets.entry import OwnDataset, add_dataset
+from psgraph_lab.datasets.catalogue import OwnDataset, add_dataset
 
 __all__ = ["known_files", "read_again", "read_own"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from psgraph.engines.runner import Job, Runner
-from psgraph_lab.bench import verbs
-from psgraph_lab.bench.verbs import TimedEngine
+from psgraph_lab.bench import timing
+from psgraph_lab.bench.timing import TimedEngine
 
 
 class Clock:
@@ -60,7 +60,7 @@ def _scores() -> None: ...
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> TimedEngine:
     clock = Clock()
-    monkeypatch.setattr(verbs, "perf_counter", clock)
+    monkeypatch.setattr(timing, "perf_counter", clock)
     return TimedEngine(Slow(clock))
 
 
@@ -76,7 +76,7 @@ def test_every_verb_is_timed_and_passes_its_result_on(engine: TimedEngine) -> No
 
 
 def test_only_the_wait_for_a_result_is_counted(engine: TimedEngine) -> None:
-    clock = verbs.perf_counter
+    clock = timing.perf_counter
     for expected, found in enumerate(engine.map(Job(_scores, ()))):
         assert found == expected
         clock.now += 100  # what the driver does with a result is not the engine's time

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from psgraph.service import authentication
 
 from .site import Site, running_site
 
@@ -101,12 +97,12 @@ def published(site: Site) -> str:
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Let the time of sessions pass."""
+def later(monkeypatch: pytest.MonkeyPatch, site: Site) -> Callable[[float], None]:
+    """Let the time of sessions pass, and of nothing else: a rate limit would count from then on."""
 
     def pass_time(seconds: float) -> None:
-        start = time.monotonic
-        clock = SimpleNamespace(monotonic=lambda: start() + seconds)
-        monkeypatch.setattr(authentication, "time", clock)
+        sessions = site.service.sessions
+        start = sessions.clock
+        monkeypatch.setattr(sessions, "clock", lambda: start() + seconds)
 
     return pass_time

@@ -1,8 +1,8 @@
-"""Streams: list, create, look at; post their node lists, snapshots and events."""
+"""Streams: list and create them, post node lists, snapshots and events, get their releases."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
@@ -14,23 +14,27 @@ from psgraph.service.api.access import (
     Timestamp,
     allowed,
 )
+from psgraph.service.downloads import certificate_file, edges_file, nodes_file, released
+from psgraph.service.exports import export_file, report_page
 from psgraph.service.private_views import preview
 from psgraph.service.rosters import replace_roster
 from psgraph.service.schemas import (
     Accepted,
     NewStream,
     Preview,
+    ReleaseView,
     RosterView,
     StreamView,
     TimestampView,
 )
 from psgraph.service.snapshots import accept_events, accept_snapshot
 from psgraph.service.uploads import received
-from psgraph.service.views import stream_view, timestamp_view
+from psgraph.service.views import release_view, stream_view, timestamp_view
 
-__all__ = ["posting", "router"]
+__all__ = ["posting", "releases", "router"]
 
 router = APIRouter(route_class=ActionRoute, tags=["streams"])
+releases = APIRouter(route_class=ActionRoute, tags=["releases"])
 posting = APIRouter(route_class=ActionRoute, tags=["posting"])
 """Routes that take private data, for curators."""
 
@@ -140,3 +144,74 @@ async def post_preview(
     """Return what would be read from an upload. Stores nothing. For the curator only."""
     async with received(request, service) as upload:
         return await service.in_thread(preview, service, stream, upload, caller)
+
+
+# ---- releases ----
+
+
+Format = Literal["parquet", "csv", "graphml"]
+ExportFormat = Literal["parquet", "csv", "graphml", "combined"]
+
+
+@releases.get("/streams/{stream}/releases", **allowed("certificates"))
+def list_releases(
+    stream: OpenStream,
+    since: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> list[ReleaseView]:
+    """List releases in order."""
+    certificates = stream.releases.refresh()
+    return [release_view(each) for each in certificates[since : since + limit]]
+
+
+@releases.get("/streams/{stream}/releases/{timestamp}", **allowed("certificates"))
+def get_release(stream: OpenStream, timestamp: Timestamp) -> ReleaseView:
+    """Return one release by its certificate."""
+    return release_view(released(stream, timestamp))
+
+
+@releases.get(
+    "/streams/{stream}/releases/{timestamp}/edges",
+    response_class=Response,
+    **allowed("download"),
+)
+def get_edges(
+    stream: OpenStream,
+    timestamp: Timestamp,
+    request: Request,
+    format: Annotated[Format, Query()] = "parquet",
+    part: Annotated[int | None, Query(ge=0)] = None,
+) -> Response:
+    """Download a synthetic graph. The certificate states the digest of the Parquet file.
+
+    A graph of many nodes is published in parts: a TAR archive of all, or one `part`.
+    """
+    return edges_file(stream, timestamp, format, part, request)
+
+
+@releases.get("/streams/{stream}/releases/{timestamp}/certificate", **allowed("certificates"))
+def get_certificate(stream: OpenStream, timestamp: Timestamp, request: Request) -> Any:
+    """Download the certificate, byte for byte as published."""
+    return certificate_file(stream, timestamp, request)
+
+
+@releases.get(
+    "/streams/{stream}/releases/{timestamp}/nodes", response_class=Response, **allowed("download")
+)
+def get_nodes(stream: OpenStream, timestamp: Timestamp, request: Request) -> Response:
+    """Download the public node list of a release (Parquet)."""
+    return nodes_file(stream, timestamp, request)
+
+
+@releases.get("/streams/{stream}/export", response_class=Response, **allowed("download"))
+def get_export(
+    stream: OpenStream, service: TheService, format: Annotated[ExportFormat, Query()] = "parquet"
+) -> Response:
+    """Download all public files of a stream as a ZIP archive, as `psgraph export` writes it."""
+    return export_file(service, stream, format)
+
+
+@releases.get("/streams/{stream}/report", response_class=Response, **allowed("download"))
+def get_report(stream: OpenStream, service: TheService) -> Response:
+    """Return the public report as an HTML page."""
+    return report_page(service, stream)

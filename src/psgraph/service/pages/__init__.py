@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from psgraph.service.pages import data, oversight, streams, tokens
+from psgraph.service.pages import administration, data, streams
 from psgraph.service.pages.visits import PageRoute, identify_visit, not_found
 
 __all__ = ["ROUTERS", "add_pages"]
@@ -21,7 +21,13 @@ __all__ = ["ROUTERS", "add_pages"]
 static = APIRouter(route_class=PageRoute, include_in_schema=False)
 """The style sheet, the scripts and the icon."""
 
-ROUTERS = (static, tokens.router, streams.router, data.router, oversight.router)
+ROUTERS = (
+    static,
+    administration.router,
+    streams.router,
+    data.router,
+    administration.oversight,
+)
 """All pages."""
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

@@ -10,9 +10,10 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
+from psgraph._runtime.html import templates
 from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, significant
 from psgraph._version import __version__
 from psgraph.privacy.guarantee import exact_fraction
@@ -206,13 +207,7 @@ _TITLES = {
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("psgraph.service"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("psgraph.service")
     environment.filters.update(FILTERS)
     return environment
 

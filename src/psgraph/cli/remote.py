@@ -1,4 +1,4 @@
-"""``psgraph push``: post private edges to a service."""
+"""``psgraph push`` and ``psgraph pull``: post private edges to a service, get its releases."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import click
 
 from psgraph.cli.flags import access_options, json_option
 from psgraph.cli.help import Command
-from psgraph.cli.screen import facts, print_json, results, waiting
+from psgraph.cli.screen import facts, print_json, progress, results, waiting
 
 if TYPE_CHECKING:
     from psgraph.client import Client, State
 
-__all__ = ["command"]
+__all__ = ["pull", "push"]
 
 REFUSED = 3
 
@@ -59,7 +59,7 @@ REFUSED = 3
     help="Wait for the release, at most this long.",
 )
 @json_option
-def command(
+def push(
     client: Client,
     stream: str,
     file: Path,
@@ -72,12 +72,12 @@ def command(
 ) -> int:
     """Post FILE (CSV or Parquet, columns u and v) to STREAM of the service at URL.
 
-    It is stored durably before the command returns. Pushing the same data again is harmless: the
+    It is stored durably before the push returns. Pushing the same data again is harmless: the
     service answers with the same release. Other data for the same timestamp are refused.
 
     Exit code 3 if the privacy budget refused the timestamp.
     """
-    _check(timestamp, time, key, seconds, events=events)
+    _check_push(timestamp, time, key, seconds, events=events)
     with waiting("Sending …"):
         if events:
             posted = client.push_events(stream, file, key=key)
@@ -102,7 +102,7 @@ def command(
     return REFUSED if state is not None and state.state == "refused" else 0
 
 
-def _check(
+def _check_push(
     timestamp: int | None, time: str | None, key: str | None, seconds: float | None, *, events: bool
 ) -> None:
     """Refuse options that contradict each other, before anything is sent."""
@@ -117,3 +117,61 @@ def _check(
         )
     if not events and key is not None:
         raise click.UsageError("--key names a batch of events\nGive --events as well.")
+
+
+# ---- pull ----
+
+
+@click.command(
+    "pull",
+    cls=Command,
+    short_help="Download the releases of a service and check them.",
+    examples=[
+        "psgraph pull https://psgraph.example.org calls --to releases --token-file token",
+        "psgraph pull http://127.0.0.1:8765 open-calls --to releases",
+    ],
+)
+@access_options
+@click.option(
+    "--to",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    required=True,
+    help="Where the releases go. What is already there is checked and not downloaded again.",
+)
+@json_option
+def pull(client: Client, stream: str, directory: Path, as_json: bool) -> None:
+    """Download the releases of STREAM from the service at URL into DIR.
+
+    Every file is checked against its certificate, every certificate against the one before it, and
+    every window is added up, as `psgraph verify DIR` does. Run it again to get what is new, or to
+    continue after an interruption.
+    """
+    with progress("Pulling") as step:
+        pulled = client.pull(stream, directory, progress=lambda _timestamp: step())
+    if not pulled.releases:
+        if as_json:
+            print_json({"directory": str(directory), "releases": 0, "new": 0})
+        else:
+            results().print(f"{stream} has no release yet", style="bold")
+        return
+    from psgraph.publication.verification import verify
+
+    with waiting("Checking …"):
+        found = verify(directory)
+    if as_json:
+        counted = {"directory": str(directory), "releases": pulled.releases, "new": pulled.new}
+        print_json({**counted, "verified": found.to_dict()})
+        return
+    rows = [
+        ("Private", found.promise.verdict),
+        ("Promise", found.promise.text),
+        ("Releases", f"{pulled.releases:,}, of which {pulled.new:,} new"),
+        ("Windows", f"at most {found.largest_window_spent} of {found.epsilon} spent in any"),
+    ]
+    console = results()
+    console.print(
+        f"Pulled {stream} to {directory}; everything is as it was published", style="bold"
+    )
+    console.print(facts(rows))
