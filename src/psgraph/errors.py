@@ -64,9 +64,17 @@ __all__ = [
 
 
 class PsgraphError(Exception):
-    """Base of all errors raised on purpose; `exit_code` is what the command returns."""
+    """Base of all errors raised on purpose; `exit_code` is what the command returns.
+
+    `code` is a word for the reason, where one type has several: messages may be reworded, codes
+    stay.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str = "", *, code: str = "") -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class InvalidArgument(PsgraphError, ValueError):
@@ -119,10 +127,14 @@ class TermsChanged(LedgerError):
     """
 
     def __init__(
-        self, message: str, *, changed: Mapping[str, tuple[object, object]] | None = None
+        self,
+        message: str,
+        *,
+        changed: Mapping[str, tuple[object, object]] | None = None,
+        code: str = "",
     ) -> None:
         self.changed = dict(changed or {})
-        super().__init__(message)
+        super().__init__(message, code=code)
 
 
 class OutOfOrder(LedgerError):
@@ -174,8 +186,8 @@ class ServiceError(PsgraphError):
     """
 
     def __init__(self, message: str, *, status: int | None = None, code: str = "") -> None:
-        self.status, self.code = status, code
-        super().__init__(message)
+        self.status = status
+        super().__init__(message, code=code)
 
 
 class AccessDenied(ServiceError):

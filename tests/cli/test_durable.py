@@ -241,7 +241,7 @@ class TestWatch:
     @pytest.mark.parametrize(
         ("more", "edges", "says"),
         [
-            ("2024-01-00.txt", "a b\n", "comes, by its name, before '2024-01-01'"),
+            ("2024-01-00.txt", "a b\n", "sorts before '2024-01-01'"),
             ("2024-01-01.txt", "a d\n", "was changed after it was published"),
             ("2024-01-02.txt", "a stranger\n", "outside the roster"),
             ("2024-01-02.txt", "a\n", "has one column"),

@@ -65,7 +65,7 @@ def test_time_that_was_up_is_said(published):
     ("arguments", "code", "message"),
     [
         (["nowhere"], 1, "nowhere is not a directory"),
-        (["."], 1, "holds no releases"),
+        (["."], 1, "contains no releases"),
         ([".", "--seconds", "0"], 2, "--seconds"),
         ([".", "--repetitions", "0"], 2, "--repetitions"),
         ([".", "--report", "page.txt"], 2, "written as .html"),

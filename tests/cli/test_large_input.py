@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from psgraph.stores import StoreWriter, parts
+from psgraph.stores import StoreWriter, part_files
 from psgraph.stores.store import MANIFEST
 
 from .commands import PSGRAPH, psgraph_here
@@ -142,15 +142,15 @@ def test_a_part_that_is_lost_while_running_is_not_charged(
     damage: Callable[[Path], None], message, store, tmp_path, monkeypatch
 ):
     part = store / "000001" / "edges-00001.parquet"
-    read_part = parts.read_part
+    read_part = part_files.read_part
 
     def damaging(place, file, names):  # type: ignore[no-untyped-def]
         if file.name.startswith("000001/"):
             damage(part)
-            monkeypatch.setattr(parts, "read_part", read_part)
+            monkeypatch.setattr(part_files, "read_part", read_part)
         return read_part(place, file, names)
 
-    monkeypatch.setattr(parts, "read_part", damaging)
+    monkeypatch.setattr(part_files, "read_part", damaging)
     done = psgraph_here("publish", store, *GUARANTEE, "--out", tmp_path / "out")
     assert done.code == 1
     assert f"edges-00001.parquet {message}" in done.err
@@ -224,7 +224,7 @@ def test_a_method_that_needs_all_edges_says_so_before_it_reads_them(
     def unreadable(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(parts, "read_part", unreadable)
+    monkeypatch.setattr(part_files, "read_part", unreadable)
     shutil.rmtree(store / "nodes")  # the first thing that is read of a snapshot
     arguments = ("--epsilon", 2, "--window", 3, "--method", method, "--not-private")
     done = psgraph_here("publish", store, *arguments, "--out", tmp_path / "out")

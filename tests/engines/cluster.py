@@ -18,7 +18,7 @@ import numpy as np
 from distributed import LocalCluster, WorkerPlugin
 
 from psgraph.engines.dask import DaskEngine
-from psgraph.engines.dask.statistics import Statistics
+from psgraph.engines.dask.engine import Statistics
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from psgraph.engines.base import Blocks, PairCounts
+from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Runner
-from psgraph.engines.sampling import sample
+from psgraph.engines.sampling import PairCounts, sample
 from psgraph.graph.kind import pack
 from psgraph.graph.parts import EdgeParts
 

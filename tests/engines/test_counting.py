@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import sort_keys
 from psgraph.engines.counting import run_lengths
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot

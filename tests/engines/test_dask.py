@@ -21,7 +21,7 @@ from distributed import Client
 from psgraph import Publisher, WEventPrivacy
 from psgraph.engines.dask import DaskEngine
 from psgraph.engines.dask.connection import connect
-from psgraph.engines.dask.transport import Call
+from psgraph.engines.dask.tasks import Call
 from psgraph.errors import EngineError
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.choosing import choose_method

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.formats.edges import edge_bytes
+from psgraph.graph.formats.parquet import edge_bytes
 from psgraph.graph.parts import MemoryParts
 from psgraph.publication.graph_files import encode_parts
 
@@ -16,7 +16,7 @@ NODES = 40
 
 
 @pytest.fixture(params=["one thread", "threads", "dask"])
-def engine(request) -> Engine:
+def engine(request) -> Runner:
     if request.param == "dask":
         return request.getfixturevalue("dask_engine")
     return LocalEngine(threads=1 if request.param == "one thread" else 3)

@@ -13,7 +13,7 @@ from psgraph import Publisher, WEventPrivacy, read_stream
 from psgraph.errors import DataError, MissingExtra, OutputError, RosterError
 from psgraph.methods.choosing import choose_method
 from psgraph.stores import open_store
-from psgraph.stores.places import Address
+from psgraph.stores.part_files import Address
 from psgraph.stores.store import MANIFEST
 from psgraph.streams.input import prepare
 from tests.engines.cluster import local_engine, scale, with_parts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Engine
 from psgraph.engines.parallel import mapped, summed
+from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot
@@ -39,7 +39,7 @@ def case(request) -> tuple[str, str]:
 
 
 @pytest.fixture
-def engine(case, request) -> Engine:
+def engine(case, request) -> Runner:
     if case[0] == "dask":
         return request.getfixturevalue("dask_engine")
     return LocalEngine(threads=1 if case[0] == "one thread" else 3)

@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Blocks
+from psgraph.engines.rank_one import Blocks
 from psgraph.engines.released import ReleasedParts
 from psgraph.engines.runner import Job
 from psgraph.engines.sampling import sample

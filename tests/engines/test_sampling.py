@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psgraph.engines import sampling
-from psgraph.engines.base import Blocks, Edges
-from psgraph.engines.rank_one import block_job, weight_classes
+from psgraph.engines.rank_one import Blocks, block_job, weight_classes
 from psgraph.engines.threads import LocalEngine
+from psgraph.graph.kind import Edges
 
 ENGINE = LocalEngine(threads=1)
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.engines.base import PairCounts
-from psgraph.engines.sampling import sample
+from psgraph.engines.sampling import PairCounts, sample
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot

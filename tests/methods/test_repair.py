@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from psgraph.engines.base import Blocks, Edges
+from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Runner
 from psgraph.engines.sampling import sample
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph.kind import UNDIRECTED, pack
+from psgraph.graph.kind import UNDIRECTED, Edges, pack
 from psgraph.graph.parts import EdgeParts, MemoryParts
 from psgraph.methods.psgraph.additions import free_keys
 from psgraph.methods.psgraph.repair import degrees_by_side, repaired, with_fewer

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import degree_change, degree_change_correlation, edge_overlap
 from psgraph.metrics.change import CHANGE
-from psgraph.metrics.facts import Pair
+from psgraph.metrics.metric import Pair
 
 
 @st.composite

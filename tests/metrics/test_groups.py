@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import GROUPS, METRICS, PAPER_METRICS, Fidelity, compare
-from psgraph.metrics.facts import Pair
 from psgraph.metrics.fidelity import MoreMetrics
 from psgraph.metrics.groups import chosen_groups
+from psgraph.metrics.metric import Pair
 
 from .graphs import pairs
 

@@ -13,7 +13,7 @@ from scipy.stats import wasserstein_distance
 
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import length_distance, path_lengths
-from psgraph.metrics.facts import Pair
+from psgraph.metrics.metric import Pair
 from psgraph.metrics.paths import PATHS, SOURCES
 
 from .graphs import as_networkx, from_networkx, pairs, random_graph

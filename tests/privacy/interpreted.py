@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from psgraph import privacy
-from psgraph._runtime import hash_set
+from psgraph._runtime import kernels
 from psgraph.methods import der, privhrg
 from psgraph.privacy.randomness import RandomSource
 
 
 def modules() -> list[Any]:
     """The trusted kernel, the mechanisms beside methods, and the set they share."""
-    return [hash_set] + [
+    return [kernels] + [
         import_module(found.name)
         for package in (privacy, der, privhrg)
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")

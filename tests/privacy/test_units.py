@@ -15,8 +15,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.unit import Edge, Unit
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.planning import plan
-from psgraph.publication.promise import Promise
-from psgraph.publication.terms import Terms
+from psgraph.publication.terms import Promise, Terms
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph._runtime.timing import stopwatch
+from psgraph._runtime.resources import stopwatch
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psgraph.publication.ledger.formats import TABLES
+from psgraph.publication.ledger.database import TABLES
 from psgraph.publication.locations import ledger_of
 from tests.crash.scenario import ROSTER, publish, snapshot
 

@@ -15,6 +15,7 @@ from psgraph.publication.publisher import Publisher
 from psgraph.publication.releases import read_releases
 from psgraph.publication.verification import verify
 from psgraph.streams import read_stream
+from tests.refusals import refused
 
 GUARANTEE = WEventPrivacy("1", window=2)
 EDGES = "t,u,v\n0,ann,bob\n1,bob,cid\n"
@@ -61,21 +62,21 @@ def test_a_node_with_a_time_joins_then(out: Path) -> None:
 
 def test_a_node_that_is_missing_now_is_a_changed_roster(out: Path) -> None:
     edges = EDGES.replace("0,ann,bob", "0,bob,cid")
-    with pytest.raises(RosterChanged, match="1 of its 3 nodes are missing now") as refused:
+    with pytest.raises(RosterChanged, match="1 of its 3") as caught:
         publish(out, edges, "bob\ncid\nzoe\n")
-    assert "`until`" in str(refused.value)
-    assert "ann" not in str(refused.value)
+    assert "`until`" in str(caught.value)
+    assert "ann" not in str(caught.value)
 
 
 def test_another_type_of_ids_is_a_changed_roster(tmp_path: Path) -> None:
     publish(tmp_path / "out", "t,u,v\n0,1,2\n", "1\n2\n")
-    with pytest.raises(RosterChanged, match="were integers and are text now"):
+    with refused(RosterChanged, "id_type"):
         publish(tmp_path / "out", "t,u,v\n0,1,2\n", "1\n2\nzoe\n")
 
 
 @pytest.mark.parametrize("edge", ["0,ann,cid", "0,ann,zoe"])
 def test_other_edges_are_other_data_whatever_the_roster(out: Path, edge: str) -> None:
-    with pytest.raises(ReplayConflict, match="timestamp 0 is already published, from other data"):
+    with pytest.raises(ReplayConflict, match="timestamp 0"):
         publish(out, EDGES.replace("0,ann,bob", edge), "ann\nbob\ncid\nzoe\n")
 
 

@@ -11,6 +11,7 @@ import psgraph as pg
 from psgraph.errors import InvalidArgument
 from psgraph.methods.base import NoisePlan, method_names
 from psgraph.publication.planning import effects_of, plan
+from tests.refusals import refused
 
 GUARANTEE = pg.WEventPrivacy("1", window=5)
 
@@ -69,7 +70,7 @@ def test_the_smallest_graphs(name, nodes, edges):
 
 def test_without_edges_nothing_is_said_and_too_many_are_refused():
     assert plan(GUARANTEE, nodes=10).effects == ()
-    with pytest.raises(InvalidArgument, match="46 edges are more than 10 nodes can have"):
+    with refused(InvalidArgument, "too_many_edges"):
         plan(GUARANTEE, nodes=10, edges=46)
-    with pytest.raises(InvalidArgument, match="edges must be an integer"):
+    with refused(InvalidArgument, "not_a_count"):
         plan(GUARANTEE, nodes=10, edges=4.5)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from psgraph.errors import ReplayConflict, VerificationFailed
 from psgraph.graph import Roster, Snapshot
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import Originals
+from tests.refusals import refused
 
 ROSTER = Roster.range(30)
 
@@ -41,12 +42,12 @@ def test_the_right_input_is_compared_and_said_to_be_checked(out: Path) -> None:
 
 
 def test_changed_input_is_refused_with_all_its_timestamps(out: Path) -> None:
-    with pytest.raises(ReplayConflict, match="not what timestamps 1 and 3 were published from"):
+    with pytest.raises(ReplayConflict, match="1 and 3"):
         pg.compare(stream(1, 3), pg.read_releases(out))
 
 
 def test_an_iterator_that_can_be_read_once_is_checked_too(out: Path) -> None:
-    with pytest.raises(ReplayConflict, match="timestamp 0 was published"):
+    with pytest.raises(ReplayConflict, match="timestamp 0"):
         pg.compare(iter(stream(0)), pg.read_releases(out))
 
 
@@ -62,7 +63,7 @@ def test_the_ledger_of_other_releases_is_refused(out: Path, tmp_path: Path) -> N
         pg.PSGraph(), pg.WEventPrivacy("1", window=2), out=tmp_path / "copy"
     ) as publisher:
         publisher.publish(stream()[0])
-    with pytest.raises(VerificationFailed, match="not the ledger of these releases"):
+    with refused(VerificationFailed, "other_ledger"):
         list(Originals(stream(), pg.read_releases(tmp_path / "copy"), ledger_of(out)))
 
 

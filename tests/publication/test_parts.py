@@ -37,6 +37,7 @@ from tests.publication.in_parts import (
     digest_by_hand,
     tree,
 )
+from tests.refusals import refused
 
 GUARANTEE = pg.WEventPrivacy("60", window=3)
 ROSTER = Roster([f"node {number:02d}" for number in range(NODES)])
@@ -183,14 +184,14 @@ def test_a_hidden_file_beside_the_parts_does_no_harm(out: Path) -> None:
 def test_a_store_is_not_taken_for_releases(tmp_path: Path) -> None:
     pg.prepare(stream(), to=tmp_path / "store")
     for reader in (verify, read_releases):
-        with pytest.raises(VerificationFailed, match="is a store that psgraph prepare wrote"):
+        with refused(VerificationFailed, "store"):
             reader(tmp_path / "store")
 
 
 def test_a_part_that_is_changed_while_it_is_being_read(out: Path) -> None:
     graph = read_releases(out)[1].graph
     change_a_byte(out / "000001")
-    with pytest.raises(VerificationFailed, match=r"part-00002\.parquet was changed"):
+    with pytest.raises(VerificationFailed, match=r"part-00002\.parquet"):
         graph.to_edges()
 
 
@@ -198,7 +199,7 @@ def test_a_part_that_is_changed_while_it_is_being_read(out: Path) -> None:
 def test_a_certificate_with_other_parts_is_refused(published: Path, size: object) -> None:
     certificate = Certificate.from_json((published / "000000.json").read_bytes())
     changed = replace(certificate, graph_part_nodes=size)  # with a digest that fits
-    with pytest.raises(VerificationFailed, match="a certificate was changed"):
+    with refused(VerificationFailed, "changed"):
         Certificate.from_json(changed.to_json())
 
 
@@ -225,7 +226,7 @@ def test_a_damaged_directory_is_never_replaced(out: Path) -> None:
     with pytest.raises(VerificationFailed, match="000001"):
         publish(out)
     (out / "000001.json").unlink()  # as if the run had ended before its certificate
-    with pytest.raises(VerificationFailed, match="000001 is already there"):
+    with refused(VerificationFailed, "other_file"):
         publish(out)
     del changed["000001.json"]
     assert tree(out) == changed
@@ -238,7 +239,7 @@ def test_a_release_without_a_seal_is_found_before_anything_is_measured(
     with Publisher(InParts(), GUARANTEE, out=out, seed=3) as publisher:
         publisher.publish(stream()[0])
         shutil.copytree(published / "000001", out / "000001")
-        with pytest.raises(VerificationFailed, match="not sealed timestamp 1"):
+        with refused(VerificationFailed, "unsealed_file"):
             publisher.publish(stream()[1])
         assert publisher.spending.timestamps == 1
 
@@ -256,9 +257,7 @@ def test_a_full_disk_between_two_parts_leaves_nothing_behind(
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
-        with pytest.raises(
-            OutputError, match=r"part-00002\.parquet could not be written: No space"
-        ):
+        with pytest.raises(OutputError, match=r"part-00002\.parquet.*No space"):
             publish(out)
     assert list(out.iterdir()) == []
     publish(out)  # the same command again; the timestamp was sealed, and costs nothing more

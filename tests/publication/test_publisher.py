@@ -27,6 +27,7 @@ from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import Query
 from psgraph.publication.publisher import Publisher
 from tests.insides import budget_of
+from tests.refusals import refused
 
 GUARANTEE = WEventPrivacy("1", window=5)
 
@@ -164,7 +165,7 @@ class Guessing(CountingEdges):
 
 def test_an_unproven_mechanism_without_a_caveat_is_not_published(tmp_path):
     publisher = Publisher(Guessing(), GUARANTEE, ledger=tmp_path / "ledger.sqlite")
-    with publisher, pytest.raises(MethodError, match=r"not proven to be private \(guess\)"):
+    with publisher, pytest.raises(MethodError, match=r"\(guess\)"):
         publisher.publish(snapshot())
     assert publisher.spending.timestamps == 0
 
@@ -197,7 +198,7 @@ def test_a_changed_roster_is_refused():
         def synthesise(self, state, previous, rng, engine):
             return SyntheticGraph(Roster.range(3), [], [])
 
-    with pytest.raises(MethodError, match="changed the roster"):
+    with refused(MethodError, "roster"):
         Publisher(Wanderer(), GUARANTEE, seed=1).publish(snapshot())
 
 
@@ -281,7 +282,7 @@ def test_opendp_noise():
         release = publisher.publish(snapshot())
     assert release.certificate.private
     assert release.certificate.noise == "opendp"
-    with pytest.raises(PsgraphError, match="can't be seeded"):
+    with refused(PsgraphError, "noise_seed"):
         Publisher(PSGraph(), GUARANTEE, noise="opendp", seed=1)
 
 
@@ -303,25 +304,25 @@ def test_timestamps_come_in_order():
     with pytest.raises(OutOfOrder):
         publisher.publish(snapshot(), timestamp=-1)
     publisher.publish(snapshot(), timestamp=0)
-    with pytest.raises(OutOfOrder, match="already published"):
+    with refused(OutOfOrder, "already_published"):
         publisher.publish(snapshot(), timestamp=0)
     assert publisher.spending.timestamps == 1
 
 
 @pytest.mark.parametrize("wrong", [None, [(1, 2)], "edges.csv"])
 def test_only_snapshots_are_published(wrong):
-    with pytest.raises(InvalidArgument, match="takes a Snapshot"):
+    with refused(InvalidArgument, "snapshot"):
         Publisher(PSGraph(), GUARANTEE, seed=1).publish(wrong)
 
 
 def test_a_synthetic_graph_is_no_snapshot():
     graph = SyntheticGraph(Roster.range(2), [0], [1])
-    with pytest.raises(InvalidArgument, match="takes a Snapshot"):
+    with refused(InvalidArgument, "snapshot"):
         Publisher(PSGraph(), GUARANTEE, seed=1).publish(graph)
 
 
 def test_wrong_arguments_fail_before_data_is_touched():
-    with pytest.raises(InvalidArgument, match="noise must be"):
+    with refused(InvalidArgument, "noise"):
         Publisher(PSGraph(), GUARANTEE, noise="gaussian")
     with pytest.raises(InvalidArgument, match="seed"):
         Publisher(PSGraph(), GUARANTEE, seed=-1)
@@ -329,6 +330,6 @@ def test_wrong_arguments_fail_before_data_is_touched():
 
 def test_an_epsilon_too_small_to_draw_noise_for_is_refused():
     publisher = Publisher(PSGraph(), WEventPrivacy("1e-30", window=5), seed=1)
-    with pytest.raises(BudgetError, match="too small"):
+    with pytest.raises(BudgetError):
         publisher.publish(snapshot())
     assert publisher.spending.timestamps == 0

@@ -25,6 +25,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication.records import decode, encode
+from tests.refusals import refused
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def test_arrays_that_are_not_contiguous():
     ids=repr,
 )
 def test_what_has_no_stored_form_is_refused(value):
-    with pytest.raises(DataError, match="can't be stored"):
+    with refused(DataError, "unstorable"):
         encode(Thing(value))
 
 
@@ -137,7 +138,7 @@ def written(content: Any, arrays_: bytes = b"") -> bytes:
 
 
 def refuses(data: bytes) -> None:
-    with pytest.raises(DataError, match="damaged or of another version"):
+    with refused(DataError, "damaged"):
         decode(data, classes=[Thing], rosters={}.get)
 
 

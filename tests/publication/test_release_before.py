@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan
@@ -53,7 +53,7 @@ class Snowball(Method[Counted, Counted]):
         state: Counted,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del engine
         nodes = len(state.roster)

@@ -12,14 +12,14 @@ import pytest
 
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.graph.formats.edges import edge_bytes
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import edge_bytes, nodes_bytes
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.graph_files import EncodedGraph, in_one_file
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import read_releases
+from tests.refusals import refused
 
 GUARANTEE = WEventPrivacy("1", window=3)
 ROSTER = Roster(["ann", "bob", "eve", "joe", "kim"])
@@ -104,14 +104,14 @@ def test_a_file_that_is_there_is_never_replaced(published):
     directory.write(as_file(release.graph), nodes, release.certificate)  # again: fine
     assert directory.graph_path(0).stat().st_mtime_ns == before
     other = as_file(SyntheticGraph(ROSTER, [0], [4]))
-    with pytest.raises(VerificationFailed, match="already there"):
+    with refused(VerificationFailed, "other_file"):
         directory.write(other, nodes, replace(release.certificate, graph_sha256=other.sha256))
 
 
 def test_missing_files_are_reported(published):
     directory = ReleaseDirectory(published)
     directory.graph_path(1).unlink()
-    with pytest.raises(VerificationFailed, match="missing"):
+    with refused(VerificationFailed, "missing"):
         read_releases(published)[1]
     directory.certificate_path(1).unlink()
     problems: list[str] = []
@@ -127,9 +127,9 @@ class NeverMeasured(PSGraph):
         raise AssertionError("measured before the output was checked")
 
 
-def refused(out: Path, match: str) -> None:
+def never_measured(out: Path, code: str) -> None:
     with (
-        pytest.raises(PsgraphError, match=match),
+        refused(PsgraphError, code),
         Publisher(NeverMeasured(), GUARANTEE, out=out, seed=1) as publisher,
     ):
         publisher.publish(stream()[0])
@@ -137,23 +137,23 @@ def refused(out: Path, match: str) -> None:
 
 def test_a_directory_that_holds_something_else(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    refused(tmp_path, "not empty")
+    never_measured(tmp_path, "ledger_missing")
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_a_file_in_the_place_of_the_directory(tmp_path):
     (tmp_path / "out").write_text("mine")
-    refused(tmp_path / "out", "not a directory")
+    never_measured(tmp_path / "out", "not_a_directory")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the super-user may write anywhere")
 def test_a_directory_that_can_not_be_written(tmp_path):
     tmp_path.chmod(0o500)
-    refused(tmp_path / "out", "not writable")
+    never_measured(tmp_path / "out", "not_writable")
 
 
 def test_a_path_that_can_not_be(tmp_path):
-    refused(tmp_path / "a\0b", "can't be")
+    never_measured(tmp_path / "a\0b", "unusable_path")
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from psgraph.errors import (
     InvalidArgument,
     LedgerBusy,
     LedgerError,
+    MethodError,
     OutOfOrder,
     OutputError,
     ReplayConflict,
@@ -36,6 +37,7 @@ from psgraph.publication.publisher import Publisher
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, ROSTER, publish, snapshot
+from tests.refusals import refused
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-class TestHandingBack:
+class TestEarlierReleases:
     def test_every_prefix_again_gives_the_same_bytes(self, out: Path) -> None:
         before, sealed = contents(out), rows(out)
         for length in range(1, 5):
@@ -125,7 +127,7 @@ class TestHandingBack:
     def test_other_data_are_refused(self, out: Path) -> None:
         before = contents(out)
         for timestamp in range(4):
-            with begin(out) as publisher, pytest.raises(ReplayConflict, match="other data"):
+            with begin(out) as publisher, pytest.raises(ReplayConflict):
                 publisher.publish(other(timestamp), timestamp=timestamp)
         assert contents(out) == before
 
@@ -258,7 +260,7 @@ class TestTerms:
         self, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("psgraph.publication.history.find_method", lambda _: TmF)
-        with pytest.raises(TermsChanged, match="does not know"):
+        with refused(TermsChanged, "unknown_parameters"):
             Publisher.resume(ledger_of(out))
 
     def test_no_window_is_overspent_by_a_method_that_asks_for_more(self, out: Path) -> None:
@@ -383,7 +385,7 @@ class TestUnfinished:
                     publisher.publish(snapshot(timestamp), timestamp=timestamp)
 
             for _ in range(3):
-                with pytest.raises(LedgerError, match="disk is full"):
+                with refused(LedgerError, "sqlite_full"):
                     go_on()
             database.row("PRAGMA max_page_count = 1000000")
             go_on()
@@ -400,7 +402,7 @@ class TestUnfinished:
 
         with (
             Publisher(Careless(), GUARANTEE, out=tmp_path / "out") as publisher,
-            pytest.raises(Exception, match="changed the roster"),
+            refused(MethodError, "roster"),
         ):
             publisher.publish(snapshot(0))
         assert not contents(tmp_path / "out")
@@ -430,7 +432,7 @@ class TestFiles:
         link = tmp_path / "link.sqlite"
         link.symlink_to(ledger_of(out))
         with begin(out):
-            with pytest.raises(LedgerBusy, match="another process"):
+            with pytest.raises(LedgerBusy):
                 begin(out)
             with pytest.raises(LedgerBusy):
                 Ledger(link)
@@ -439,7 +441,7 @@ class TestFiles:
     def test_closed_is_closed(self, out: Path) -> None:
         publisher = begin(out)
         publisher.close()
-        with pytest.raises(LedgerError, match="closed"):
+        with refused(LedgerError, "closed"):
             publisher.publish(snapshot(4), timestamp=4)
 
     def test_an_older_copy_beside_newer_releases_is_refused(self, out: Path) -> None:
@@ -447,14 +449,15 @@ class TestFiles:
         backup = ledger.read_bytes()
         publish(out, 6)
         ledger.write_bytes(backup)
-        with pytest.raises(LedgerError, match="older copy"):
+        with refused(LedgerError, "older_copy"):
             begin(out)
-        with pytest.raises(VerificationFailed, match="older copy"):
+        with pytest.raises(VerificationFailed) as failed:
             verify(out)
+        assert len(failed.value.problems) == 1
 
     def test_a_lost_ledger_is_not_begun_again(self, out: Path) -> None:
         ledger_of(out).unlink()
-        with pytest.raises(OutputError, match="ledger is not there"):
+        with refused(OutputError, "ledger_missing"):
             begin(out)
         ledger_of(out).touch()
         with pytest.raises(LedgerError):
@@ -464,7 +467,7 @@ class TestFiles:
         with begin(out) as publisher:
             foreign = out / "000004.parquet"
             foreign.write_bytes(b"someone else's")
-            with pytest.raises(VerificationFailed, match="already there"):
+            with refused(VerificationFailed, "unsealed_file"):
                 publisher.publish(snapshot(4), timestamp=4)
             assert foreign.read_bytes() == b"someone else's"
             foreign.unlink()
@@ -476,7 +479,7 @@ class TestFiles:
     def test_a_torn_release_is_not_handed_back(self, out: Path, name: str, keep: int) -> None:
         path = out / name
         path.write_bytes(path.read_bytes()[:keep])
-        with begin(out) as publisher, pytest.raises(VerificationFailed, match="changed"):
+        with begin(out) as publisher, refused(VerificationFailed, "changed"):
             publisher.publish(snapshot(2), timestamp=2)
         path.unlink()
         publish(out, 4)
@@ -491,7 +494,7 @@ class TestFiles:
     def test_who_reads_can_not_write(self, out: Path) -> None:
         with (
             Ledger(ledger_of(out), writing=False) as ledger,
-            pytest.raises(LedgerError, match="can't be written to"),
+            refused(LedgerError, "sqlite_readonly"),
         ):
             ledger._database.row("DELETE FROM seals")
 
@@ -504,7 +507,7 @@ class TestFiles:
 
     def test_a_time_that_is_no_text(self, out: Path) -> None:
         strange = Snapshot(ROSTER, [], [], time="day \udcff")
-        with begin(out) as publisher, pytest.raises(DataError, match="plain Unicode"):
+        with begin(out) as publisher, refused(DataError, "time_text"):
             publisher.publish(strange, timestamp=4)
 
 

@@ -19,6 +19,7 @@ from psgraph.publication.publisher import Publisher
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
 from tests.crash.scenario import GUARANTEE, ROSTER, publish, snapshot
+from tests.refusals import refused
 
 
 class TestALedgerAndItsCopy:
@@ -49,7 +50,7 @@ class TestALedgerAndItsCopy:
         with self.open_copy(out) as copy:
             publish(out, 3)
             monkeypatch.setattr(PSGraph, "measure", lambda *_: pytest.fail("measured"))
-            with pytest.raises(VerificationFailed, match="has not sealed timestamp 2"):
+            with refused(VerificationFailed, "unsealed_file"):
                 copy.publish(snapshot(2), timestamp=2)
             assert copy.spending.timestamps == 2
 
@@ -85,12 +86,8 @@ class TestALedgerAndItsCopy:
     ) -> None:
         self.sealed_twice(out, monkeypatch)
         before = {path.name: path.read_bytes() for path in out.glob("0*")}
-        with pytest.raises(VerificationFailed, match="already there") as refusal:
+        with refused(VerificationFailed, "other_draw"):
             Publisher(PSGraph(), GUARANTEE, out=out, ledger=self.copy_of(out))
-        message = str(refusal.value)
-        assert "another draw" in message
-        assert "Never remove it" in message
-        assert "publish again" not in message
         assert {path.name: path.read_bytes() for path in out.glob("0*")} == before
 
     def test_what_can_not_be_told_apart_is_removed_under_a_condition_only(
@@ -99,7 +96,7 @@ class TestALedgerAndItsCopy:
         """Without the certificate nobody can tell whose draw a graph is."""
         self.sealed_twice(out, monkeypatch)
         (out / "000002.json").unlink()
-        with pytest.raises(VerificationFailed, match="only if no other ledger"):
+        with refused(VerificationFailed, "other_file"):
             Publisher(PSGraph(), GUARANTEE, out=out, ledger=self.copy_of(out))
 
     def test_the_original_continues(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

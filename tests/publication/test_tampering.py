@@ -17,6 +17,7 @@ from psgraph.publication.certificate import Certificate
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.verification import verify
 from tests.crash.scenario import copied, publish
+from tests.refusals import refused
 
 from .tampering import flip
 
@@ -193,7 +194,7 @@ def test_a_changed_ledger_is_not_published_with(out: Path) -> None:
     ):
         backup = ledger_of(out).read_bytes()
         sql(statement)(out)
-        with pytest.raises(VerificationFailed, match="not as it was written"):
+        with refused(VerificationFailed, "changed"):
             publish(out, 5)
         for side in ledger_of(out).parent.glob("ledger.sqlite-*"):
             side.unlink()
@@ -207,7 +208,7 @@ def test_releases_alone_can_be_checked_by_anyone(out: Path) -> None:
     assert (result.ledger, result.releases, result.largest_window_spent) == (False, 4, "1")
     content = (out / "000001.json").read_text()
     (out / "000001.json").write_text(content.replace('"edges"', '"edgez"'))
-    with pytest.raises(VerificationFailed, match=r"000001\.json was changed"):
+    with pytest.raises(VerificationFailed, match=r"000001\.json"):
         verify(out)
 
 

@@ -26,6 +26,7 @@ from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
 from psgraph.publication.watching import Arrival, Inbox, Waiting, watch
 from tests.crash.scenario import GUARANTEE
+from tests.refusals import refused
 
 ROSTER = Roster("abcdef")
 SETTLE = 0.05
@@ -101,7 +102,7 @@ class TestMissingFiles:
         arrive(inbox, "2024-02-01.csv")
         run(inbox, out)
         arrive(inbox, "2024-02-02.csv")
-        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+        with refused(TermsChanged, "shorter_step"):
             run(inbox, out, every="1mo")
         arrive(inbox, "2024-02.csv")
         (inbox / "2024-02-02.csv").unlink()
@@ -113,10 +114,11 @@ class TestMissingFiles:
         arrive(inbox, "2024-01-01.csv")
         run(inbox, out, every="1mo")
         arrive(inbox, "2024-01-02.csv")
-        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+        with refused(TermsChanged, "shorter_step"):
             run(inbox, out)  # the ledger knows the period
-        with pytest.raises(TermsChanged, match=r"every 1mo\n.*every 1d"):
+        with pytest.raises(TermsChanged) as refusal:
             run(inbox, out, every="1d")
+        assert refusal.value.changed.keys() == {"times"}
 
     @pytest.mark.parametrize("missing", ["wait", "skip"])
     def test_daily_files_do_not_continue_monthly_ones_whatever_is_declared(
@@ -126,15 +128,15 @@ class TestMissingFiles:
             arrive(inbox, name)
         run(inbox, out)
         arrive(inbox, "2024-02-02.csv")
-        with pytest.raises(TermsChanged, match="1 month apart, not 1 day"):
+        with refused(TermsChanged, "other_step"):
             run(inbox, out, every="1d", missing=missing)
-        with pytest.raises(TermsChanged, match="less than a period of 1mo"):
+        with refused(TermsChanged, "shorter_step"):
             run(inbox, out, missing=missing)
 
     def test_a_step_that_is_not_recognised_has_to_be_declared(self, inbox: Path, out: Path) -> None:
         arrive(inbox, "2024-01-01.csv")
         arrive(inbox, "2024-01-04.csv")
-        with pytest.raises(TermsChanged, match="Declare the period"):
+        with refused(TermsChanged, "irregular_step"):
             run(inbox, out)
         assert self.waiting(inbox, out, every="1d") == [("2024-01-02", "2024-01-03")]
 
@@ -190,7 +192,7 @@ class TestOnce:
         run(inbox, out)
         for name in ("1.csv", "02.csv"):
             arrive(inbox, name)
-            with pytest.raises(OutOfOrder, match=f"{name} comes, by its name, before '2'"):
+            with pytest.raises(OutOfOrder, match=name):
                 run(inbox, out)
             (inbox / name).unlink()
         assert verify(out).timestamps == 1
@@ -201,7 +203,7 @@ class TestOnce:
         run(inbox, out)
         arrive(inbox, "1.csv", "ab")
         arrive(inbox, "3.csv")
-        with pytest.raises(ReplayConflict, match=r"1\.csv was changed after .* timestamp 0"):
+        with pytest.raises(ReplayConflict, match=r"1\.csv.* timestamp 0"):
             run(inbox, out)
         assert verify(out).timestamps == 2
 
@@ -223,32 +225,33 @@ class TestOnce:
     def test_two_files_of_one_name(self, inbox: Path, out: Path) -> None:
         arrive(inbox, "1.csv")
         arrive(inbox, "1.txt")
-        with pytest.raises(DataError, match="same name"):
+        with refused(DataError, "same_name"):
             run(inbox, out)
 
     def test_the_roster_rule_stays(self, inbox: Path, out: Path) -> None:
         arrive(inbox, "1.csv")
         run(inbox, out)
         arrive(inbox, "2.csv")
-        with pytest.raises(TermsChanged, match="roster"):
+        with pytest.raises(TermsChanged) as refusal:
             run(inbox, out, roster=None, roster_from_edges=True)
+        assert refusal.value.changed.keys() == {"roster"}
 
     def test_wrong_arguments(self, inbox: Path, out: Path, tmp_path: Path) -> None:
         with pytest.raises(RosterError):
             run(inbox, out, roster=None)
-        with pytest.raises(DataError, match="inbox"):
+        with refused(DataError, "inbox"):
             run(tmp_path / "missing", out)
         out.mkdir()
-        with pytest.raises(InvalidArgument, match="published again"):
+        with refused(InvalidArgument, "out_is_inbox"):
             run(out, out)
-        with pytest.raises(InvalidArgument, match="ledger"):
+        with refused(InvalidArgument, "ledger_needed"):
             list(watch(inbox, Publisher(PSGraph(), GUARANTEE), roster=ROSTER, once=True))
 
     def test_a_ledger_without_names(self, inbox: Path, out: Path) -> None:
         with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
             publisher.publish(Snapshot(ROSTER, [0], [1]))
         arrive(inbox, "1.csv")
-        with pytest.raises(LedgerError, match="no names"):
+        with refused(LedgerError, "unnamed_timestamps"):
             run(inbox, out)
 
     def test_it_stops_between_two_files(self, inbox: Path, out: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.locations import ledger_of
-from psgraph.publication.promise import Promise
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import read_releases
+from psgraph.publication.terms import Promise
 from psgraph.publication.verification import Verification, verify
 from psgraph.reports.public import NOT_PRIVATE, public_page
 

@@ -14,8 +14,8 @@ from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 from psgraph.metrics.metric import Limits
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import read_releases
+from psgraph.reports.curator import Witness
 from psgraph.reports.quality import BANNER, quality_page
-from psgraph.reports.witness import Witness
 
 from .reading import checked
 

@@ -183,7 +183,7 @@ def test_a_tick_without_events_releases_an_empty_snapshot(offline):
     stream = daily(offline, source="events")
     at(offline, 2 * 86_400)
     offline.publish()
-    assert [each.time for each in stream.shelf.certificates()] == ["2026-05-29", "2026-05-30"]
+    assert [each.time for each in stream.releases.refresh()] == ["2026-05-29", "2026-05-30"]
 
 
 def test_events_are_cut_at_the_tick_of_their_time(offline):

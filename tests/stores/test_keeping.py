@@ -11,8 +11,8 @@ import pytest
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import Pairs
 from psgraph.stores import new_store, open_store
-from psgraph.stores import parts as stored
-from psgraph.stores.parts import Kept
+from psgraph.stores import part_files as stored
+from psgraph.stores.part_files import Kept
 
 
 def _part(edges: int) -> Pairs:

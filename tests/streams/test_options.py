@@ -13,8 +13,7 @@ import psgraph as pg
 from psgraph.cli import root
 from psgraph.cli.config import KEYS
 from psgraph.errors import InvalidArgument
-from psgraph.streams.input_option import InputOption
-from psgraph.streams.options import OPTIONS, InputOptions
+from psgraph.streams.options import OPTIONS, InputOption, InputOptions
 
 FLAGS = {name: option for name, option in OPTIONS.items() if option.flag}
 VALUES: dict[str, Any] = {"roster_header": False, "every": "1d"}

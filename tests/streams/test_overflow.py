@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import psgraph as pg
-from psgraph._runtime import scratch
+from psgraph._runtime import resources
 from psgraph.errors import OutputError, OutsideRoster
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.part_files import StoredParts
 from psgraph.streams import Stream, read_stream
 from psgraph.streams.overflow import Overflow
 
@@ -137,7 +137,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(forms, place):
     (place / "psgraph-scratch-left").mkdir()
     (place / "psgraph-scratch-left" / "run-00000").write_bytes(b"edges")
     (place / "another").mkdir()
-    with scratch.scratch_directory() as first, scratch.scratch_directory() as second:
+    with resources.scratch_directory() as first, resources.scratch_directory() as second:
         names = {path.name for path in place.iterdir()}
     assert names == {"another", first.name, second.name}  # those in use stay
 
@@ -145,13 +145,13 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(forms, place):
 def test_a_place_that_can_not_be_used_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
     refusal = pytest.raises(OutputError, match=r"nowhere: No such file.*\n.*TMPDIR")
-    with refusal, scratch.scratch_directory():
+    with refusal, resources.scratch_directory():
         pass
 
 
 def test_without_a_chosen_place_large_files_stay_out_of_memory(monkeypatch):
     monkeypatch.delenv("TMPDIR")
-    assert scratch.scratch_place() == Path("/var/tmp")
+    assert resources.scratch_place() == Path("/var/tmp")
 
 
 @pytest.mark.parametrize("form", ["table", "events"])

@@ -107,7 +107,7 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(RosterError):
         read_roster(written(tmp_path, gzip.compress(b"1\n2\n")[:-6], "cut.csv.gz"))
     pq.write_table(pa.table({"id": [1, None]}), tmp_path / "null.parquet")
-    with pytest.raises(RosterError, match="row 2: no value for id"):
+    with pytest.raises(RosterError, match=r"row 2: .* id"):
         read_roster(tmp_path / "null.parquet")
     whole = (tmp_path / "null.parquet").read_bytes()
     with pytest.raises(RosterError):

@@ -118,7 +118,7 @@ def test_unusable_frames_are_refused_without_showing_a_cell(
 
 def test_a_refused_row_is_named_by_its_place_in_the_frame_and_not_in_the_sorted_rows() -> None:
     frame = pandas.DataFrame({"u": [1, 2], "v": [2, 3], "time": ["2024-02-01", "2023-12-31"]})
-    with pytest.raises(DataError, match="row 1: the time lies outside"):
+    with pytest.raises(DataError, match="row 1: "):
         list(read_stream(frame, every="1mo", roster=range(5), start="2024-01-01"))
 
 

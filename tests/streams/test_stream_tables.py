@@ -24,6 +24,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats import parquet, text
 from psgraph.streams import Stream, read_stream
 from psgraph.streams.rosters import TimedRoster
+from tests.refusals import refused
 
 Row = tuple[Any, Any, Any]
 rows_of_edges = st.tuples(
@@ -162,12 +163,12 @@ def test_the_first_row_of_a_text_file_decides_the_type_of_ids(tmp_path: Path) ->
     (snapshot,) = read_stream(file, roster_from_edges=True)
     assert snapshot.roster.ids.tolist() == ["1911", "ann", "bob"]
     file.write_text("t,u,v\n0,1911,1984\n0,ann,1911\n")
-    with pytest.raises(DataError, match="line 3: node ids mix types"):
+    with pytest.raises(DataError, match="line 3: "):
         list(read_stream(file, roster_from_edges=True))
     (snapshot,) = read_stream(file, roster=["1911", "1984", "ann"])  # a roster of names
     assert snapshot.to_edges() == [("1911", "1984"), ("1911", "ann")]
     file.write_text("t,u,v\n0,007,7\n")
-    with pytest.raises(DataError, match="mix types in the first row"):
+    with refused(DataError, "mixed_ids"):
         read_stream(file, roster_from_edges=True)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Blocks
+from psgraph.engines.rank_one import Blocks
 from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan

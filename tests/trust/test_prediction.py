@@ -10,7 +10,7 @@ import pytest
 
 import psgraph as pg
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.metrics.facts import GraphFacts
+from psgraph.metrics.metric import GraphFacts
 from psgraph.trust.calibration import (
     Calibration,
     Correction,

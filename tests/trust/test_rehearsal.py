@@ -15,8 +15,8 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Caveat
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.promise import Promise
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.terms import Promise
 from psgraph.reports.rehearsal import (
     QUESTIONS,
     recommendations,

@@ -208,7 +208,7 @@ def _no_words_twice_after_a_fork() -> str | None:
 
 def _no_floats_in_the_kernel() -> str | None:
     """No float literal, `float(…)`, `/` between machine numbers or `math` in code that draws."""
-    for module in ("psgraph.privacy.bits", "psgraph.privacy.samplers", "psgraph.privacy.subsets"):
+    for module in ("psgraph.privacy.randomness", "psgraph.privacy.samplers"):
         spec = find_spec(module)
         assert spec is not None
         assert spec.origin is not None

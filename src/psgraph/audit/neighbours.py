@@ -1,4 +1,4 @@
-"""Neighbours: pairs of streams, the hard ones first, and all pairs of small graphs.
+"""Neighbours: pairs of streams, the hard ones first.
 
 Two streams are neighbours if they have the same rosters and times and differ, inside one window,
 by at most one edge per timestamp. A pair consists of a *place*, the graph and the edge that is
@@ -12,15 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
+from psgraph.graph import UNDIRECTED, Roster, Snapshot
 
 __all__ = [
     "PATTERNS",
     "PLACES",
     "Neighbours",
-    "all_graphs",
     "labellings",
-    "neighbouring_pairs",
     "neighbouring_streams",
 ]
 
@@ -216,26 +214,6 @@ def _churned(edges: Edges, random: Random, nodes: int) -> Edges:
 def _snapshot(roster: Roster, edges: Edges) -> Snapshot:
     ends = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
     return Snapshot(roster, ends[:, 0], ends[:, 1])
-
-
-# ---- all graphs on a few nodes ----
-
-
-def all_graphs(nodes: int, kind: Kind = UNDIRECTED) -> list[Snapshot]:
-    """Every graph on 0, …, nodes − 1; graph number g holds pair i when bit i of g is set."""
-    roster = Roster.range(nodes)
-    u, v = kind.all_pairs(nodes)
-    held = (np.arange(1 << u.size)[:, None] >> np.arange(u.size)) & 1 == 1
-    return [Snapshot(roster, u[row], v[row], kind=kind) for row in held]
-
-
-def neighbouring_pairs(nodes: int, kind: Kind = UNDIRECTED) -> Iterator[tuple[int, int]]:
-    """Numbers of all pairs of graphs that differ in one edge."""
-    pairs = kind.pairs(nodes)
-    for number in range(1 << pairs):
-        for bit in range(pairs):
-            if not number >> bit & 1:
-                yield number, number | 1 << bit
 
 
 def labellings(nodes: int) -> Iterator[list[int]]:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from psgraph.audit.enumeration import compare, explore, extremes
-from psgraph.audit.neighbours import all_graphs, neighbouring_pairs
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.methods.audit_cases import Phase
@@ -23,6 +22,7 @@ from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.methods.queries import CommunityChoices, EdgeCount
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.query import Query
+from psgraph.testing.cases import all_graphs, neighbouring_pairs
 
 __all__ = ["KERNEL", "broken_phases", "phase_loss"]
 

@@ -29,8 +29,7 @@ from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts, noise_histogram
 from psgraph.privacy.mechanisms.top import LargestCells
 from psgraph.privacy.randomness import RandomSource
-from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.subsets import random_free_cells, random_subset
+from psgraph.privacy.samplers import Sampler, random_free_cells, random_subset
 
 __all__ = ["SCALES", "SamplerCheck", "check_samplers"]
 

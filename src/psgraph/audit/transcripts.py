@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from psgraph._runtime.arrays import Integers
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.graph import Snapshot
 from psgraph.methods import timestamp
 from psgraph.methods.base import Method
@@ -332,7 +332,7 @@ def measured_stream(
     method: Method[Any, Any],
     stream: Sequence[Snapshot],
     guarantee: WEventPrivacy,
-    engine: Engine,
+    engine: Runner,
     recorder: Recorder,
     *,
     seed: int = 1,

@@ -19,7 +19,7 @@ from psgraph.errors import exact_decimal
 
 if TYPE_CHECKING:
     from psgraph.publication.ledger import Ledger
-    from psgraph.publication.promise import Promise, Spending
+    from psgraph.publication.terms import Promise, Spending
 
 __all__ = ["command"]
 
@@ -49,7 +49,7 @@ def command(ledger: Path, as_json: bool) -> None:
     """
     from psgraph.publication.ledger import Ledger
     from psgraph.publication.locations import ledger_at
-    from psgraph.publication.promise import Promise, Spending
+    from psgraph.publication.terms import Promise, Spending
 
     path = ledger_at(ledger)
     with Ledger(path, writing=False) as opened:

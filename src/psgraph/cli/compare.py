@@ -107,7 +107,7 @@ def command(
     seen: Iterable[Snapshot] = originals
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
     if report is not None:
-        from psgraph.reports.witness import Witness
+        from psgraph.reports.curator import Witness
 
         witness = Witness(timestamps)
         seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)
@@ -202,13 +202,13 @@ def _show(comparison: Comparison) -> None:
 
 
 def _expected_data(comparison: Comparison, expected: ExpectedErrors | None) -> dict[str, Any]:
-    from psgraph.reports.predicted import predicted_data
+    from psgraph.reports.curator import predicted_data
 
     return {} if expected is None else {"expected": predicted_data(comparison, expected)}
 
 
 def _show_expected(comparison: Comparison, expected: ExpectedErrors | None) -> None:
-    from psgraph.reports.predicted import COLUMNS, predicted_rows
+    from psgraph.reports.curator import COLUMNS, predicted_rows
 
     if expected is None:
         return

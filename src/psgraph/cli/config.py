@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from psgraph._runtime.durable import write_whole
-from psgraph.streams.input_option import InputOption
-from psgraph.streams.options import OPTIONS
+from psgraph.streams.options import OPTIONS, InputOption
 
 __all__ = [
     "DEFAULT_NAME",

@@ -17,7 +17,7 @@ from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 
 if TYPE_CHECKING:
-    from psgraph.engines.base import Engine
+    from psgraph.engines.runner import Runner
     from psgraph.methods.base import Method
 
 __all__ = [
@@ -215,7 +215,7 @@ class EngineChoice:
             raise click.UsageError("--scheduler is for --engine dask\nGive both, or neither.")
 
     @contextmanager
-    def open(self, source: str | None) -> Iterator[Engine]:
+    def open(self, source: str | None) -> Iterator[Runner]:
         """Start or connect to the engine, and stop or leave it at the end.
 
         Parameters
@@ -266,8 +266,8 @@ def _check_access(engine: Any, source: str | None) -> None:
 
     The check does not depend on the size of the input, which is private.
     """
-    from psgraph._runtime.scratch import scratch_directory
-    from psgraph.stores.places import as_place
+    from psgraph._runtime.resources import scratch_directory
+    from psgraph.stores.part_files import as_place
     from psgraph.stores.store import MANIFEST
 
     if source is not None:

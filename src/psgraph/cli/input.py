@@ -18,8 +18,7 @@ from psgraph._runtime.numbers import count
 from psgraph.cli.flags import Checked, decorated
 from psgraph.cli.screen import note
 from psgraph.errors import InvalidArgument
-from psgraph.streams.input_option import InputOption, SourceKind
-from psgraph.streams.options import OPTIONS, InputOptions
+from psgraph.streams.options import OPTIONS, InputOption, InputOptions, SourceKind
 
 if TYPE_CHECKING:
     from psgraph.streams import Stream

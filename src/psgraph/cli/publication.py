@@ -248,8 +248,7 @@ def publish_source(
     begin
         Opens the publisher. Called after the input was checked, since it may write.
     """
-    from psgraph._runtime.memory import keep_freed_memory
-    from psgraph._runtime.timing import phase, stopwatch
+    from psgraph._runtime.resources import keep_freed_memory, phase, stopwatch
     from psgraph.streams.overflow import Overflow
 
     keep_freed_memory()

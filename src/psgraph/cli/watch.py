@@ -97,8 +97,8 @@ def command(
     refuse_private_files(source, publication.out, inbox)
 
     from psgraph.methods.memory import memory_note
-    from psgraph.publication.promise import Promise
     from psgraph.publication.publisher import Publisher
+    from psgraph.publication.terms import Promise
     from psgraph.publication.watching import Inbox, Waiting, watch
     from psgraph.streams.input import nodes_of
     from psgraph.streams.rows import Reading

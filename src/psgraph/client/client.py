@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from psgraph._runtime.paths import as_path
+from psgraph._runtime.durable import as_path
 from psgraph.client.http import Http
 from psgraph.client.mirror import Pulled, pull
 from psgraph.errors import InvalidArgument, ServiceError

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psgraph._runtime.durable import make_directory, put_in_place, write_whole
-from psgraph._runtime.folder import new_folder
+from psgraph._runtime.durable import make_directory, new_folder, put_in_place, write_whole
 from psgraph.client.http import Http
 from psgraph.errors import OutputError, VerificationFailed
 

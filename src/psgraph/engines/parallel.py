@@ -1,7 +1,7 @@
-"""Work on the parts of a graph with a few threads; what comes out does not depend on them.
+"""Threads that work on the parts of a graph; results do not depend on their number.
 
-Kernels don't hold the interpreter lock, and reading a file doesn't either, so threads use all
-cores. A sum of integers is the same in any order, and a map is returned in the order of its parts.
+Neither kernels nor reading files hold the interpreter lock, so threads use all cores. A sum of
+integers is the same in any order, and a map is returned in the order of its parts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def summed(
 ) -> Sums:
     """Call ``add(part, *sums)`` for every part and return the sums.
 
-    Each thread adds to arrays of its own, made by `begin`; at the end they are added up.
+    Each thread adds to its own arrays, made by `begin`; they are added up at the end.
 
     >>> def count(part, total):
     ...     total += len(part)

@@ -7,7 +7,7 @@ and each is kept with its own probability divided by p. The jumps visit a pair a
 the edges are independent Bernoulli exactly and there are no duplicates to remove. A pair that
 is certain (p ≥ 1) needs no special case: the jump is then one step.
 
-Every block has a stream of random numbers of its own, a function of the key and the block. A block
+Every block has its own stream of random numbers, a function of the key and the block. A block
 of many edges is cut into pieces, rows of its grids, each with its own stream; the pieces depend on
 the model only.
 
@@ -17,28 +17,43 @@ repeated edges dropped, the usual shortcut, loses several per cent of the edges.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Floats, Integers, Positions, Words
+from psgraph._runtime.arrays import Floats, Integers, Labels, Positions, Words
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import group_nodes
-from psgraph.engines.base import Blocks
+from psgraph._runtime.kernels import group_nodes
 from psgraph.engines.counter_based import exponential, start_stream, uniform
 from psgraph.engines.runner import Job
 from psgraph.graph.kind import UNDIRECTED, pack_pair, pack_unordered, triangle, triangle_row
 
-__all__ = ["TASK_EDGES", "block_job", "cuts", "weight_classes"]
+__all__ = ["TASK_EDGES", "Blocks", "block_job", "cuts", "weight_classes"]
 
 TASK_EDGES = 1 << 20
-"""Edges to expect of one task."""
+"""Expected edges of one task."""
 PIECE_EDGES = 1 << 20
-"""Edges to expect of one stream of random numbers: a different number would draw other graphs."""
+"""Expected edges of one stream of random numbers: changing it changes the graphs drawn."""
 
 Whole = int | np.integer[Any]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A random graph of rank-one blocks: x in block a and y in block b are joined with
+    probability min(1, rate·weight_x·weight_y), independently, for every (a, b, rate) listed.
+
+    Pairs not listed have no edges. A pair (a, a) means the unordered pairs inside block a.
+    """
+
+    weights: Floats
+    labels: Labels
+    heads: Labels
+    tails: Labels
+    rates: Floats
 
 
 class Pieces(NamedTuple):

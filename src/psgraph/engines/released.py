@@ -13,8 +13,8 @@ from typing import BinaryIO
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.scratch import scratch_directory
-from psgraph.engines.shuffle import sorted_edges
+from psgraph._runtime.resources import scratch_directory
+from psgraph.engines.runner import sorted_edges
 from psgraph.errors import OutputError
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows

@@ -1,4 +1,4 @@
-"""The protocol of engines: a runner runs tasks, and says where; and finding an engine by its name.
+"""The protocol of engines: a runner runs tasks on parts; engines by name; how keys are sorted.
 
 Queries and samplers are functions over a `Runner`. They hand it functions that stand at the top of
 a module; these, their items and what they share can be pickled.
@@ -13,13 +13,27 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from psgraph._runtime.arrays import Integers
+import numpy as np
+
+from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.jit import kernel
+from psgraph._runtime.kernels import bucket_keys, sort_keys
 from psgraph.errors import InvalidArgument
+from psgraph.graph.kind import first_end, first_key, pack_pair, second_end
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
 
-__all__ = ["ENGINES", "Job", "Runner", "engine_names", "find_engine", "open_engine"]
+__all__ = [
+    "ENGINES",
+    "Job",
+    "Runner",
+    "engine_names",
+    "find_engine",
+    "open_engine",
+    "sorted_edges",
+    "split_keys",
+]
 
 GROUP = "psgraph.engines"
 
@@ -27,7 +41,7 @@ ENGINES = {
     "local": "psgraph.engines.threads:LocalEngine",
     "dask": "psgraph.engines.dask:DaskEngine",
 }
-"""The engines of this package. Others come by the entry-point group ``psgraph.engines``."""
+"""The engines of this package. Others come from the entry-point group ``psgraph.engines``."""
 
 
 class Job(NamedTuple):
@@ -65,9 +79,9 @@ class Runner(Protocol):
         ...
 
     def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
-        """Combine the results. `combine` takes a list of results and returns one of their kind.
+        """Combine the results. `combine` takes a list of results and returns one result.
 
-        Neither the order of the list nor combining in steps may change what comes out.
+        The result must not depend on the order of the list, nor on combining in steps.
         """
         ...
 
@@ -91,7 +105,7 @@ def engine_names() -> list[str]:
 def find_engine(name: str) -> Callable[..., Any]:
     """Return an engine by its name: a class, or a function that makes a `Runner`.
 
-    Nothing is started or imported that another engine needs.
+    Nothing that only another engine needs is imported or started.
 
     >>> find_engine("local").__name__
     'LocalEngine'
@@ -129,3 +143,51 @@ def open_engine(name: str, *, scheduler: str | None = None) -> Iterator[Any]:
     engine = make() if scheduler is None else make(scheduler=scheduler)
     with ExitStack() as stack:
         yield stack.enter_context(engine) if hasattr(engine, "__enter__") else engine
+
+
+# ---- for engines: sorted edges from keys that tasks draw in any order ----
+
+
+def split_keys(keys: Integers, *, part_nodes: int, parts: int) -> list[Integers]:
+    """Cut keys by the range of their first end.
+
+    >>> from psgraph.graph.kind import pack, unpack
+    >>> pieces = split_keys(pack([3, 1, 2], [4, 4, 4]), part_nodes=2, parts=2)
+    >>> [unpack(piece)[0].tolist() for piece in pieces]
+    [[1], [3, 2]]
+    """
+    if parts == 1:
+        return [keys]
+    grouped, begins = bucket_keys(keys, first_key(part_nodes), parts)
+    return np.split(grouped, begins[1:-1])
+
+
+def sorted_edges(keys: Integers, *, first: int, nodes: int) -> tuple[Positions, Positions]:
+    """Sort the keys of one range, which starts at node `first`, and take them apart.
+
+    >>> from psgraph.graph.kind import pack
+    >>> u, v = sorted_edges(pack([2, 1], [5, 7]), first=1, nodes=8)
+    >>> u.tolist(), v.tolist()
+    ([1, 2], [7, 5])
+    """
+    bits = max(nodes - 1, 1).bit_length()
+    packed = _packed(keys, first, bits)
+    largest = int(packed.max(initial=0))  # fewer digits than the keys have
+    return _taken_apart(sort_keys(packed, largest=largest), first, bits)
+
+
+@kernel
+def _packed(keys: Integers, first: int, bits: int) -> Integers:
+    packed = np.empty_like(keys)
+    for at in range(keys.size):
+        packed[at] = pack_pair(first_end(keys[at]) - first, second_end(keys[at]), bits)
+    return packed
+
+
+@kernel
+def _taken_apart(packed: Integers, first: int, bits: int) -> tuple[Positions, Positions]:
+    u, v = np.empty(packed.size, dtype=np.int32), np.empty(packed.size, dtype=np.int32)
+    for at in range(packed.size):
+        u[at] = first_end(packed[at], bits) + first
+        v[at] = second_end(packed[at], bits)
+    return u, v

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.hash_set import add_key, key_set
+from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import group_nodes
-from psgraph.engines.base import Blocks, Model, PairCounts
+from psgraph._runtime.kernels import add_key, group_nodes, key_set
 from psgraph.engines.counter_based import derived_key, start_stream, uniform
-from psgraph.engines.rank_one import TASK_EDGES, block_job, cuts
+from psgraph.engines.rank_one import TASK_EDGES, Blocks, block_job, cuts
 from psgraph.engines.runner import Job, Runner
 from psgraph.graph.kind import pack_pair, pack_unordered
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
 
-__all__ = ["pair_job", "sample"]
+__all__ = ["Model", "PairCounts", "pair_job", "sample"]
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Exactly `counts` distinct edges, uniformly chosen, between each pair of different blocks.
+
+    A count is at most the number of pairs of nodes between the two blocks, and no pair of blocks
+    is listed twice.
+    """
+
+    labels: Labels
+    heads: Labels
+    tails: Labels
+    counts: Integers
+
+
+Model = Blocks | PairCounts
+"""A random graph that `sample` can draw."""
 
 
 def sample(runner: Runner, *models: Model, seed: int) -> EdgeParts:
@@ -41,8 +58,8 @@ def pair_job(model: PairCounts, *, key: int, task_edges: int = TASK_EDGES) -> Jo
 
     The pairs of nodes between two blocks are numbered row by row, and Floyd's algorithm chooses
     `count` of the numbers: it takes one draw per pair, however few or many of them are wanted. A
-    hash set holds what has been chosen, keyed by the two nodes. Every pair of blocks has a stream
-    of random numbers of its own.
+    hash set holds what has been chosen, keyed by the two nodes. Every pair of blocks has its own
+    stream of random numbers.
 
     Reference: Bentley and Floyd, "Programming Pearls: A Sample of Brilliance", CACM 1987.
 

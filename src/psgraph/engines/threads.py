@@ -16,13 +16,12 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.parallel import mapped, summed, thread_count
 from psgraph.engines.released import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
-from psgraph.engines.runner import Job
-from psgraph.engines.shuffle import sorted_edges, split_keys
+from psgraph.engines.runner import Job, sorted_edges, split_keys
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
 
 __all__ = ["LocalEngine"]
 
-_LARGE = 1 << 27  # integers; every thread needs sums of its own, so larger ones get one thread
+_LARGE = 1 << 27  # integers; every thread needs its own sums, so larger ones get one thread
 
 
 class LocalEngine:

@@ -1,4 +1,4 @@
-"""Kinds of graphs: which pairs of nodes can be edges, and how a pair is written down.
+"""Kinds of graphs: which pairs of nodes can be edges, and how pairs are represented.
 
 ========== ======= ======================= ================ ==================================
 kind       rosters pairs that can be edges how many         sides of an edge
@@ -30,6 +30,7 @@ __all__ = [
     "KINDS",
     "UNDIRECTED",
     "Dropped",
+    "Edges",
     "Kind",
     "find_kind",
     "first_end",
@@ -65,6 +66,14 @@ class Dropped:
 
     def __add__(self, other: Dropped) -> Dropped:
         return Dropped(self.self_loops + other.self_loops, self.duplicates + other.duplicates)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Undirected edges in memory: positions ``u < v`` in ascending order of (u, v)."""
+
+    u: Positions
+    v: Positions
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from psgraph._runtime.adjacency import adjacency
-from psgraph._runtime.arrays import Integers, Positions
-from psgraph.graph.frozen import Frozen
+from psgraph._runtime.arrays import Frozen, Integers, Positions
+from psgraph._runtime.kernels import adjacency
 from psgraph.graph.kind import UNDIRECTED, Kind
 
 __all__ = ["PART_NODES", "EdgeParts", "MemoryParts", "Pairs", "Rows", "degrees", "ranges"]

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import InvalidArgument, MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
@@ -318,7 +318,7 @@ class Method(ABC, Generic[Measurement, State]):
         state: State,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         """Draw a graph.
 

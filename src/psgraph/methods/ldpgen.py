@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph.engines import counting
-from psgraph.engines.base import Blocks, Engine
-from psgraph.engines.runner import Job
+from psgraph.engines.rank_one import Blocks
+from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.parts import Pairs
@@ -238,7 +238,7 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
         state: LDPGenState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del previous
         with phase("reconstruction"):

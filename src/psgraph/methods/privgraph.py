@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Labels
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine, PairCounts
-from psgraph.engines.sampling import sample
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
+from psgraph.engines.sampling import PairCounts, sample
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
@@ -173,7 +173,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         state: PrivGraphState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del previous
         with phase("reconstruction"):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import adjacency as neighbour_lists
+from psgraph._runtime.kernels import sort_keys
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
 from psgraph.graph.kind import UNDIRECTED
@@ -300,7 +301,7 @@ def adjacency(edges: PrivateEdges) -> tuple[Integers, Positions]:
 
     Takes all edges in the memory of one machine.
     """
-    return edges.once("adjacency", lambda: counting.adjacency(*edges.parts.whole(), edges.nodes))
+    return edges.once("adjacency", lambda: neighbour_lists(*edges.parts.whole(), edges.nodes))
 
 
 @dataclass(frozen=True, eq=False)

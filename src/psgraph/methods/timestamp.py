@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
@@ -64,7 +64,7 @@ def measure_timestamp(
     state: Any,
     spending: Accountant,
     sampler: Sampler,
-    engine: Engine,
+    engine: Runner,
     *,
     previous: Previous | None = None,
     measured: Callable[[], object] = lambda: None,
@@ -117,7 +117,7 @@ def measure_stream(
     method: Method[Any, Any],
     stream: Iterable[Snapshot],
     guarantee: WEventPrivacy,
-    engine: Engine,
+    engine: Runner,
     *,
     samplers: Callable[[int], Sampler],
 ) -> Iterator[Timestamp]:
@@ -144,7 +144,7 @@ def draw_graph(
     state: Any,
     before: SyntheticGraph | None,
     seed: int,
-    engine: Engine,
+    engine: Runner,
 ) -> SyntheticGraph:
     """Draw the graph of a timestamp from the state after it, and from the release before.
 

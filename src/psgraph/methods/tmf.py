@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
@@ -250,7 +250,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         state: TmFMeasurement,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del previous, rng, engine  # the cells kept are the edges
         with phase("reconstruction"):

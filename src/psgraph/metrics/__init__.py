@@ -30,10 +30,9 @@ from psgraph.metrics.degrees import (
     node_degrees,
     smoothed_degree_divergence,
 )
-from psgraph.metrics.facts import GraphFacts, Pair
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
 from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, find_metric, metric_groups
-from psgraph.metrics.metric import GAMMA, Group, Limits, Metric, relative_error
+from psgraph.metrics.metric import GAMMA, GraphFacts, Group, Limits, Metric, Pair, relative_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 

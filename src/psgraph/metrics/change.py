@@ -13,8 +13,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.facts import Pair
-from psgraph.metrics.metric import Group, Metric
+from psgraph.metrics.metric import Group, Metric, Pair
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psgraph._runtime.arrays import Integers
-from psgraph.engines.triangles import node_triangles
+from psgraph.engines.counting import node_triangles
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.metric import Metric, relative_error

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.facts import GraphFacts, Pair
-from psgraph.metrics.metric import Group, Metric, relative_error
+from psgraph.metrics.metric import GraphFacts, Group, Metric, Pair, relative_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph

@@ -19,7 +19,6 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
-from psgraph.metrics.facts import GraphFacts
 from psgraph.metrics.fidelity import (
     ALWAYS,
     Fidelity,
@@ -28,11 +27,11 @@ from psgraph.metrics.fidelity import (
     mean_and_deviation,
 )
 from psgraph.metrics.groups import GROUPS, find_metric
-from psgraph.metrics.metric import Metric, check_kinds
+from psgraph.metrics.metric import GraphFacts, Metric, check_kinds
 from psgraph.publication.certificate import Release
 from psgraph.publication.checks import check_stream
 from psgraph.publication.releases import read_releases
-from psgraph.streams.iterables import read_item
+from psgraph.streams.stream import read_item
 
 if TYPE_CHECKING:
     import pandas

@@ -12,8 +12,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.parts import degrees
-from psgraph.metrics.facts import Pair
-from psgraph.metrics.metric import Limits, Metric, relative_error
+from psgraph.metrics.metric import Limits, Metric, Pair, relative_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph

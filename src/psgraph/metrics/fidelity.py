@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph.errors import DataError
-from psgraph.metrics.facts import GraphFacts, Pair
 from psgraph.metrics.groups import PAPER_METRICS, VARIANTS, chosen_groups
-from psgraph.metrics.metric import Metric, check_kinds
+from psgraph.metrics.metric import GraphFacts, Metric, Pair, check_kinds
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph, Roster
@@ -115,7 +114,7 @@ class MoreMetrics:
     Examples
     --------
     >>> from psgraph.graph import Roster, Snapshot, SyntheticGraph
-    >>> from psgraph.metrics.facts import GraphFacts
+    >>> from psgraph.metrics.metric import GraphFacts
     >>> star = Snapshot(Roster.range(4), [0, 0, 0], [1, 2, 3])
     >>> copy = SyntheticGraph(star.roster, star.u, star.v)
     >>> more = MoreMetrics(["structure", "stream"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph.engines.counting import adjacency
+from psgraph._runtime.kernels import adjacency
 from psgraph.metrics.metric import Group, Limits, Metric, relative_error
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.jit import kernel
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.facts import Pair
-from psgraph.metrics.metric import Metric
+from psgraph.metrics.metric import Metric, Pair
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph

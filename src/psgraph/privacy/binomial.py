@@ -10,7 +10,7 @@ floating-point probabilities would only approximate the distribution; here it is
 * Bin(n, p) looks at the coins' uniform numbers bit by bit beside the binary digits of p: at each
   digit half of the undecided coins are settled, so about log₂ n fair binomials are enough.
 * The digits of p = exp(−a/b) come from an integer Taylor series with an enclosure, as many as
-  are asked for.
+  are needed.
 """
 
 from __future__ import annotations

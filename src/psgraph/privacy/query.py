@@ -55,7 +55,7 @@ class Query(ABC, Generic[Output]):
     kinds
         Names of the kinds of graphs it is defined on.
     reads_previous
-        Whether it reads the snapshot of the timestamp before as well. That timestamp has to pay
+        Whether it also reads the snapshot of the timestamp before. That timestamp has to pay
         for it in advance: `psgraph.methods.private.PrivateSnapshot.reserve`.
     """
 

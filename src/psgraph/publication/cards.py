@@ -14,8 +14,8 @@ from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, significant
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import Plan
-    from psgraph.publication.promise import Promise, Spending
     from psgraph.publication.releases import Releases
+    from psgraph.publication.terms import Promise, Spending
 
 __all__ = ["certificate_card", "plan_card", "release_card", "releases_card", "spending_card"]
 

@@ -15,7 +15,7 @@ from psgraph.graph import SyntheticGraph
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
-from psgraph.publication.promise import Promise
+from psgraph.publication.terms import Promise
 
 __all__ = ["Certificate", "Release"]
 
@@ -182,7 +182,9 @@ class Certificate:
         ):
             unchanged = False
         if not unchanged:
-            raise VerificationFailed("a certificate was changed, or is not one of psgraph's")
+            raise VerificationFailed(
+                "a certificate was changed, or is not one of psgraph's", code="changed"
+            )
         return certificate
 
 

@@ -11,7 +11,7 @@ from psgraph.graph import Graph, Snapshot
 from psgraph.graph.kind import Kind
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.promise import check_guarantee, check_unit
+from psgraph.publication.terms import check_guarantee, check_unit
 from psgraph.streams.time_source import TimeSource
 
 __all__ = [
@@ -37,17 +37,20 @@ def check_arguments(
     if progress is not None and not callable(progress):
         raise InvalidArgument(
             f"progress is a function, not {type(progress).__name__}\n"
-            "It is called with the number of snapshots done and their total."
+            "It is called with the number of snapshots done and their total.",
+            code="progress",
         )
     if isinstance(method, type) and issubclass(method, Method):
         raise InvalidArgument(
             f"{method.__name__} is a class and a publisher takes an object\n"
-            f"Write {method.__name__}()."
+            f"Write {method.__name__}().",
+            code="method_class",
         )
     if not isinstance(method, Method):
         raise InvalidArgument(
             f"a publisher takes a method, not {type(method).__name__}\n"
-            "Give an object such as psgraph.PSGraph()."
+            "Give an object such as psgraph.PSGraph().",
+            code="method",
         )
     check_guarantee(guarantee)
     check_unit(method, guarantee)
@@ -59,7 +62,8 @@ def check_stream(stream: Iterable[Snapshot]) -> None:
     if one or not isinstance(stream, Iterable):
         raise InvalidArgument(
             f"a stream is a sequence of snapshots, not one {type(stream).__name__}\n"
-            "Read one with psgraph.read_stream(...), or give a list."
+            "Read one with psgraph.read_stream(...), or give a list.",
+            code="stream",
         )
 
 
@@ -84,11 +88,13 @@ def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str |
     if not isinstance(snapshot, Snapshot):
         raise InvalidArgument(
             f"publish takes a Snapshot, not {type(snapshot).__name__}\n"
-            "Build one with Snapshot.from_edges(...), or read a stream with read_stream(...)."
+            "Build one with Snapshot.from_edges(...), or read a stream with read_stream(...).",
+            code="snapshot",
         )
     if snapshot.time is not None and not _is_text(snapshot.time):
         raise DataError(
-            "the time of a snapshot is not plain Unicode text\nRename the file it comes from."
+            "the time of a snapshot is not plain Unicode text\nRename the file it comes from.",
+            code="time_text",
         )
     check_kind(method, snapshot)
     found = snapshot.roster.declared
@@ -128,7 +134,7 @@ def as_timestamp(timestamp: int) -> int:
 
 
 def _is_text(time: str) -> bool:
-    """Whether UTF-8 can hold it; a file name need not be text."""
+    """Whether it can be encoded as UTF-8; a file name need not be text."""
     try:
         time.encode()
     except UnicodeEncodeError:

@@ -18,14 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from psgraph._runtime.durable import write_flushed
-from psgraph._runtime.folder import hidden_folder
+from psgraph._runtime.durable import hidden_folder, write_flushed
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, OutputError, OutsideRoster, VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.edges import edge_bytes, edge_table, encode_part, read_pairs
+from psgraph.graph.formats.columns import as_numpy
+from psgraph.graph.formats.parquet import edge_bytes, edge_table, encode_part, read_pairs
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows, ranges
 from psgraph.publication.certificate import Certificate
@@ -46,7 +45,7 @@ __all__ = [
 ]
 
 RESTORE = (
-    "Restore it from a copy. Or remove it and publish the same input again: it is made again from "
+    "Restore it from a copy. Or remove it and publish the same input again: it is recreated from "
     "the ledger if it comes out as it was."
 )
 
@@ -80,7 +79,9 @@ class PublishedFile:
         """Read the file; refuse it if it was changed."""
         content = read_bytes(self.path)
         if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise VerificationFailed(f"{self.path} was changed after it was published\n{RESTORE}")
+            raise VerificationFailed(
+                f"{self.path} was changed after it was published\n{RESTORE}", code="changed"
+            )
         return content
 
 
@@ -100,7 +101,8 @@ def parts_of(directory: Path, parts: int, sha256: str | None) -> tuple[Published
     if digest_of_parts([str(file.sha256) for file in files]) != sha256:
         raise VerificationFailed(
             f"{directory}: a part was changed after it was published, or has the name of another\n"
-            f"{RESTORE}"
+            f"{RESTORE}",
+            code="changed",
         )
     return files
 
@@ -111,7 +113,7 @@ def _names(directory: Path) -> list[str]:
         with os.scandir(directory) as entries:
             return sorted(entry.name for entry in entries if not entry.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
-        raise VerificationFailed(f"{directory} is missing") from None
+        raise VerificationFailed(f"{directory} is missing", code="missing") from None
     except OSError as error:
         raise OutputError(f"{directory} can't be read: {error.strerror}") from None
 
@@ -132,7 +134,7 @@ def _digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
-        raise VerificationFailed(f"{path} is missing") from None
+        raise VerificationFailed(f"{path} is missing", code="missing") from None
     except OSError as error:
         raise OutputError(f"{path} can't be read: {error.strerror}") from None
 
@@ -142,7 +144,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise VerificationFailed(f"{path} is missing") from None
+        raise VerificationFailed(f"{path} is missing", code="missing") from None
     except OSError as error:
         raise OutputError(f"{path} can't be read: {error.strerror}") from None
 
@@ -235,7 +237,8 @@ def _read_file(file: PublishedFile, certificate: Certificate, roster: Roster) ->
     except OutsideRoster:
         raise DataError(
             f"{file.path} has an edge outside the roster\n"
-            "Give the roster of the stream that the releases were made from."
+            "Give the roster of the stream that the releases were made from.",
+            code="other_roster",
         ) from None
     except DataError as error:
         raise DataError(f"{file.path}: {error}") from None

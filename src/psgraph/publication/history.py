@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, Self
 
-from psgraph._runtime.paths import as_path
+from psgraph._runtime.durable import as_path
 from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method, find_method
@@ -16,9 +16,8 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, ledger_of, name_in_terms, releases_of
 from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
-from psgraph.publication.promise import check_unit, refuse_without_promise
 from psgraph.publication.release_directory import ReleaseDirectory
-from psgraph.publication.terms import Terms
+from psgraph.publication.terms import Terms, check_unit, refuse_without_promise
 from psgraph.streams.time_source import TimeSource
 
 __all__ = [
@@ -173,7 +172,8 @@ class MemoryHistory:
     def _refuse(self, timestamp: int) -> NoReturn:
         raise OutOfOrder(
             f"timestamp {timestamp} is already published\n"
-            "Give the publisher a ledger to have earlier releases handed back."
+            "Give the publisher a ledger to have earlier releases handed back.",
+            code="already_published",
         )
 
 
@@ -326,7 +326,8 @@ def _method_of(terms: Terms, ledger: Path) -> Method[Any, Any]:
     except TypeError:
         raise TermsChanged(
             f"method {terms.method!r} does not know all parameters that {ledger} was started with\n"
-            "Install the version of the method that began it."
+            "Install the version of the method that it was started with.",
+            code="unknown_parameters",
         ) from None
 
 
@@ -340,7 +341,8 @@ def _close_unless_current(ledger: Ledger, directory: ReleaseDirectory | None) ->
                 f"the ledger has sealed {sealed} timestamps, but timestamp {newest[0]} is already "
                 "published\n"
                 "It looks like an older copy of the ledger. Restore the newest copy; continuing "
-                "would spend the budget of those timestamps twice."
+                "would spend the budget of those timestamps twice.",
+                code="older_copy",
             )
     except BaseException:
         ledger.close()

@@ -84,9 +84,19 @@ def terms_as_written_now(stored: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
+_STATEMENTS_0_1 = {
+    False: "The roster was given from outside and does not depend on the edges.",
+    True: (
+        "The roster was read off the edges: which nodes have an edge at each timestamp is public "
+        "and not protected."
+    ),
+}
+"""By whether the roster came from edges. Certificates of 0.1.0 are recomputed byte by byte."""
+
+
 def roster_statement(roster: Roster, noise: str | None) -> str:
     """What a certificate says about the roster, in the words of the version that sealed it."""
-    return roster.statement if noise else roster.statement_0_1
+    return roster.statement if noise else _STATEMENTS_0_1[roster.from_edges]
 
 
 # ---- releases without node lists ----
@@ -110,12 +120,14 @@ def next_roster(
     if source is None:
         raise DataError(
             "these releases have no node lists: psgraph 0.1.0 wrote them\n"
-            "Give the public roster, or the stream, as roster=…."
+            "Give the public roster, or the stream, as roster=….",
+            code="roster_needed",
         )
     roster = next(rosters, None)
     if roster is None:
         raise DataError(
-            f"there are more releases than snapshots: {releases} against {timestamp}\n"
-            "Read the releases with the stream they were made from."
+            f"there are {releases} releases but only {timestamp} snapshots\n"
+            "Read the releases with the stream they were made from.",
+            code="too_few_snapshots",
         )
     return roster

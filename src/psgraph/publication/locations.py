@@ -43,7 +43,8 @@ def ledger_of(directory: Path) -> Path:
     if _exists(beside):
         raise LedgerError(
             f"{directory} has two ledgers, {inside} and {beside}\n"
-            "Name the one its releases were published with (--ledger), and move the other away."
+            "Name the one its releases were published with (--ledger), and move the other away.",
+            code="two_ledgers",
         )
     return inside
 
@@ -106,7 +107,8 @@ def releases_of(ledger: Path, name: str | None) -> Path | None:
     if not directory.name.endswith(_ENDING):
         raise LedgerError(
             f"the releases of {ledger} can't be found: its directory was OUT{_ENDING} beside OUT\n"
-            "Restore its name, or give the directory of the releases."
+            "Restore its name, or give the directory of the releases.",
+            code="releases_lost",
         )
     return _without_ending(directory)
 

@@ -1,4 +1,4 @@
-"""Measuring the timestamps of a publication: who draws the noise, and from which random words."""
+"""Measure the timestamps of a publication, and what is sealed of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from psgraph._version import __version__
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Snapshot
 from psgraph.methods.base import Method, check_caveat
@@ -19,7 +19,7 @@ from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import OpenDPSampler, Sampler
 from psgraph.streams.time_source import TimeSource
 
-__all__ = ["Measured", "Measuring", "Seal", "check_noise", "seal_of"]
+__all__ = ["Measured", "Measurer", "Seal", "check_noise", "seal_of"]
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,14 @@ def check_noise(noise: str, seed: int | None) -> None:
     """Refuse a sampler that does not exist, or that can't be seeded."""
     if noise not in _SAMPLERS:
         known = " or ".join(map(repr, _SAMPLERS))
-        raise InvalidArgument(f"noise must be {known}, not {noise!r}")
+        raise InvalidArgument(f"noise must be {known}, not {noise!r}", code="noise")
     if noise == "opendp" and seed is not None:
-        raise InvalidArgument("OpenDP draws from the operating system and can't be seeded")
+        raise InvalidArgument(
+            "OpenDP draws from the operating system and can't be seeded", code="noise_seed"
+        )
 
 
-class Measuring:
+class Measurer:
     """Measures one timestamp after the other with one method, engine and source of noise.
 
     Parameters
@@ -117,7 +119,7 @@ class Measuring:
     """
 
     def __init__(
-        self, method: Method[Any, Any], engine: Engine, *, seed: int | None, noise: str
+        self, method: Method[Any, Any], engine: Runner, *, seed: int | None, noise: str
     ) -> None:
         check_noise(noise, seed)
         self._method, self._engine = method, engine

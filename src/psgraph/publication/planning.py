@@ -14,7 +14,7 @@ from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.choosing import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import Counted
-from psgraph.publication.promise import Promise, check_guarantee, check_unit
+from psgraph.publication.terms import Promise, check_guarantee, check_unit
 
 __all__ = ["Effects", "Plan", "Range", "effects_of", "nearby", "plan"]
 
@@ -110,7 +110,9 @@ def plan(
     nodes = _checked("nodes", nodes)
     edges = None if edges is None else _checked("edges", edges)
     if edges is not None and edges > UNDIRECTED.pairs(nodes):
-        raise InvalidArgument(f"{edges:,} edges are more than {nodes:,} nodes can have")
+        raise InvalidArgument(
+            f"{edges:,} edges are more than {nodes:,} nodes can have", code="too_many_edges"
+        )
     chosen = choose_method(method)
     check_unit(chosen, guarantee)
     rows = tuple(chosen.plan(guarantee, nodes=nodes))
@@ -138,7 +140,9 @@ def _effects(
 
 def _checked(name: str, number: int) -> int:
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-        raise InvalidArgument(f"{name} must be an integer of at least 0, not {number!r}")
+        raise InvalidArgument(
+            f"{name} must be an integer of at least 0, not {number!r}", code="not_a_count"
+        )
     return number
 
 

@@ -15,9 +15,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from psgraph._runtime.paths import as_path
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph._runtime.durable import as_path
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot
@@ -30,10 +30,10 @@ from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication import checks
 from psgraph.publication.certificate import Release
 from psgraph.publication.history import OpenStream, open_stream, reopen_stream
-from psgraph.publication.measurement import Measuring, Seal, check_noise
-from psgraph.publication.promise import Spending, refuse_without_promise
+from psgraph.publication.measurement import Measurer, Seal, check_noise
 from psgraph.publication.releases import Releases, read_releases
-from psgraph.publication.synthesis import HandingBack, Synthesis
+from psgraph.publication.synthesis import EarlierReleases, Synthesis
+from psgraph.publication.terms import Spending, refuse_without_promise
 from psgraph.streams.input import read_stream
 from psgraph.streams.overflow import Overflow
 from psgraph.streams.time_source import TimeSource, as_time_source
@@ -98,7 +98,7 @@ class Publisher:
         noise: str = "exact",
         not_private: bool = False,
         large_epsilon: bool = False,
-        engine: Engine | None = None,
+        engine: Runner | None = None,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
         checks.check_arguments(method, guarantee, progress)
@@ -122,7 +122,7 @@ class Publisher:
     def _start(
         self,
         opened: OpenStream,
-        engine: Engine,
+        engine: Runner,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
         """Start where an opened stream stopped; finish a release that was interrupted."""
@@ -134,7 +134,7 @@ class Publisher:
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
         try:
-            self._measuring = Measuring(method, engine, seed=opened.seed, noise=opened.noise)
+            self._measuring = Measurer(method, engine, seed=opened.seed, noise=opened.noise)
             self._accountant = self._history.accountant()
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
@@ -153,7 +153,7 @@ class Publisher:
                 encode=self._history.durable,
                 directory=self._directory,
             )
-            self._earlier = HandingBack(method, self._history, self._directory, self._synthesis)
+            self._earlier = EarlierReleases(method, self._history, self._directory, self._synthesis)
             self._finish()
         except BaseException:
             self.close()
@@ -166,7 +166,7 @@ class Publisher:
         *,
         out: str | Path | None = None,
         replay: bool = False,
-        engine: Engine | None = None,
+        engine: Runner | None = None,
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
@@ -351,7 +351,7 @@ def publish(
     seed: int | None = None,
     not_private: bool = False,
     large_epsilon: bool = False,
-    engine: Engine | None = None,
+    engine: Runner | None = None,
     progress: Callable[[int, int | None], object] | None = None,
     **reading: Any,
 ) -> Releases:

@@ -70,7 +70,7 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
     if isinstance(value, np.ndarray):
         little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
         if little.dtype.str not in _ARRAY_TYPES:
-            raise DataError(f"arrays of {value.dtype} can't be stored")
+            raise DataError(f"arrays of {value.dtype} can't be stored", code="unstorable")
         compact = _compact(little)
         kind = {"type": little.dtype.str, "as": compact.dtype.str, "shape": list(value.shape)}
         content = compact.tobytes()
@@ -84,7 +84,7 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
             name: _pack(getattr(value, name), arrays, rosters) for name in _field_names(type(value))
         }
         return {"record": type(value).__name__, "fields": fields}
-    raise DataError(f"a {type(value).__name__} can't be stored")
+    raise DataError(f"a {type(value).__name__} can't be stored", code="unstorable")
 
 
 @lru_cache(maxsize=256)
@@ -126,7 +126,9 @@ def decode(data: bytes, *, classes: Iterable[type], rosters: Callable[[str], Ros
         ValueError,
         ZeroDivisionError,
     ):
-        raise DataError("a stored record is damaged or of another version") from None
+        raise DataError(
+            "a stored record is damaged or of another version", code="damaged"
+        ) from None
 
 
 class _Reader:

@@ -38,7 +38,7 @@ class ReleaseDirectory:
     Parameters
     ----------
     path
-        Made with the first release if it does not exist. It must be empty, unless it holds the
+        Created with the first release if it does not exist. It must be empty, or contain the
         releases and the ledger of the same run.
     """
 
@@ -64,19 +64,22 @@ class ReleaseDirectory:
     # ---- writing ----
 
     def check_usable(self, *, ledger: Path) -> None:
-        """Refuse a directory that holds something else, before anything is measured.
+        """Refuse a directory with other content, before anything is measured.
 
         If its `ledger` exists, the content of the directory is checked with that.
         """
         try:
             if self.path.exists() and not self.path.is_dir():
-                raise OutputError(f"{self.path} is not a directory\nChoose another for --out.")
+                raise OutputError(
+                    f"{self.path} is not a directory\nChoose another for --out.",
+                    code="not_a_directory",
+                )
             # A run that was interrupted at its start leaves its ledger's lock, and hidden files.
             taken = self.path.is_dir() and any(
                 entry.suffix != ".lock" and not entry.name.startswith(".")
                 for entry in self.path.iterdir()
             )
-            started = ledger.exists()  # after listing: another process may begin it right now
+            started = ledger.exists()  # after listing: another process may be starting it
             parent = self.path
             while not parent.exists():
                 parent = parent.parent
@@ -86,26 +89,33 @@ class ReleaseDirectory:
         except OSError as error:
             raise OutputError(f"{self.path} can't be read: {error.strerror}") from None
         except ValueError:
-            raise OutputError("the path of the output can't be used\nCheck it.") from None
+            raise OutputError(
+                "the path of the output can't be used\nCheck it.", code="unusable_path"
+            ) from None
         if taken and not started:
             raise OutputError(
-                f"the output directory {self.path} is not empty and its ledger is not there: "
-                f"there is no {ledger}\n"
+                f"the output directory {self.path} is not empty, but its ledger "
+                f"{ledger} does not exist\n"
                 "Publishing the same data twice spends the budget twice. Name the ledger of these "
                 "releases, choose another directory, or remove this one if its releases were "
-                "never shown to anyone."
+                "never shown to anyone.",
+                code="ledger_missing",
             )
         if not writable:
-            raise OutputError(f"{parent} is not writable\nChoose another directory for --out.")
+            raise OutputError(
+                f"{parent} is not writable\nChoose another directory for --out.",
+                code="not_writable",
+            )
 
     def refuse_unsealed(self, sealed: int) -> None:
-        """Refuse to measure a timestamp of which a file is already there."""
+        """Refuse to measure a timestamp that already has a file."""
         for path in (*self._graph_places(sealed), self.certificate_path(sealed)):
             if path.exists():
                 raise VerificationFailed(
-                    f"{path} is already there, but the ledger has not sealed timestamp {sealed}\n"
-                    "Another ledger, or a newer copy of this one, made it: continue with that. "
-                    "Nothing was measured."
+                    f"{path} already exists, but the ledger has not sealed timestamp {sealed}\n"
+                    "Another ledger, or a newer copy of this one, wrote it: continue with that "
+                    "one. Nothing was measured.",
+                    code="unsealed_file",
                 )
 
     def write(self, graph: EncodedGraph, nodes: memoryview, certificate: Certificate) -> None:
@@ -130,7 +140,7 @@ class ReleaseDirectory:
         write_all_whole(files)
 
     def _holds_graph(self, certificate: Certificate) -> bool:
-        """Whether a graph is there already; refuse another one, which may have been seen."""
+        """Whether the graph exists; refuse a different one, which may have been seen."""
         for path in self._graph_places(certificate.timestamp):
             if path.exists():
                 try:
@@ -141,26 +151,26 @@ class ReleaseDirectory:
         return False
 
     def _in_the_way(self, path: Path, certificate: Certificate) -> VerificationFailed:
-        return VerificationFailed(
-            f"{path} is already there and holds something else\n{self._remedy(certificate)}"
-        )
-
-    def _remedy(self, certificate: Certificate) -> str:
-        """What to do about a file that is in the way of a release."""
+        """The error about a file where a release is to be written, and its remedy."""
         try:
             there = self.certificate(certificate.timestamp)
         except PsgraphError:
             there = None
+        fact = f"{path} already exists with different content"
         if there is not None and certificate.is_another_draw(there):
-            return (
+            return VerificationFailed(
+                f"{fact}\n"
                 "It is another draw of the same timestamp, made by another ledger or a copy of "
-                "this one. Never remove it: whoever saw it must not see this draw as well. Find "
-                "the ledger that made it, and continue with that one only."
+                "this one. Never remove it: whoever saw it must not see this draw as well. "
+                "Find the ledger that made it, and continue with that one only.",
+                code="other_draw",
             )
-        return (
+        return VerificationFailed(
+            f"{fact}\n"
             "It was changed, or was written with other versions of the libraries. Remove it and "
-            "publish again only if no other ledger, and no copy of this one, ever published to "
-            "this directory; otherwise it may be another draw, which must stay."
+            "publish again only if no other ledger, and no copy of this one, ever published "
+            "to this directory; otherwise it may be another draw, which must stay.",
+            code="other_file",
         )
 
     # ---- reading ----
@@ -170,11 +180,12 @@ class ReleaseDirectory:
         if (self.path / _STORE).exists():
             raise VerificationFailed(
                 f"{self.path} is a store that psgraph prepare wrote: private edges, not releases\n"
-                "Give the directory of the releases."
+                "Give the directory of the releases.",
+                code="store",
             )
 
     def has(self, timestamp: int) -> bool:
-        """Whether graph and certificate of a timestamp are there."""
+        """Whether the graph and the certificate of a timestamp exist."""
         return self.certificate_path(timestamp).exists() and any(
             path.exists() for path in self._graph_places(timestamp)
         )
@@ -188,7 +199,8 @@ class ReleaseDirectory:
             if not path.exists():
                 raise
             raise VerificationFailed(
-                f"{path} was changed after it was published\n{RESTORE}"
+                f"{path} was changed after it was published\n{RESTORE}",
+                code="changed",
             ) from error
         if certificate.timestamp != timestamp:
             raise VerificationFailed(f"{path} is the certificate of another timestamp")
@@ -204,7 +216,8 @@ class ReleaseDirectory:
         if other.exists():
             raise VerificationFailed(
                 f"{other} is not the graph its certificate states, which is beside it\n"
-                "Find out who put it there, and move it away."
+                "Find out who put it there, and move it away.",
+                code="misplaced",
             )
         if certificate.graph_parts is None:
             return (PublishedFile(one, certificate.graph_sha256),)
@@ -225,7 +238,7 @@ class ReleaseDirectory:
         return None if digest is None else PublishedFile(self.nodes_path(digest), digest).read()
 
     def timestamps(self) -> list[int]:
-        """The timestamps of which at least one file is there, in order."""
+        """The timestamps with at least one file, in order."""
         try:
             with os.scandir(self.path) as entries:  # there may be many, and only names matter
                 names = [entry.name for entry in entries]

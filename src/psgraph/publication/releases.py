@@ -1,7 +1,9 @@
-"""Reading releases back, for anyone who has the directory. Needs no ledger and no original."""
+"""Releases read back from their directory. Needs no ledger and no original."""
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -9,19 +11,19 @@ from typing import Any, overload
 
 import pyarrow as pa
 
-from psgraph._runtime.paths import as_path
+from psgraph._runtime.durable import as_path
 from psgraph.errors import DataError, VerificationFailed
 from psgraph.graph import Roster
-from psgraph.graph.formats.edges import edge_table
-from psgraph.graph.formats.node_lists import read_nodes
+from psgraph.graph.formats.parquet import edge_table, read_nodes
 from psgraph.publication.certificate import Certificate, Release
-from psgraph.publication.graph_files import (
-    read_graph,
-)
+from psgraph.publication.graph_files import PublishedFile, read_graph
 from psgraph.publication.legacy import RosterSource, given_rosters, next_roster
 from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["Releases", "read_releases"]
+
+FileState = tuple[int, int, int]
+"""When a file was modified, its size and its inode."""
 
 
 def read_releases(
@@ -40,14 +42,14 @@ def read_releases(
     Returns
     -------
     Releases
-        A sequence of `Release`. Certificates are read at once, graphs when they are asked for.
+        A sequence of `Release`. Certificates are read at once, graphs on access.
 
     Raises
     ------
     DataError
         If there is no release, or the nodes are not known.
     VerificationFailed
-        If a file was changed or is missing; for a graph when it is asked for.
+        If a file was changed or is missing; for a graph on access.
 
     Examples
     --------
@@ -60,11 +62,20 @@ def read_releases(
     ...     len(releases), releases[0].graph.roster
     (1, Roster(300 nodes))
     """
-    return Releases(ReleaseDirectory(as_path(directory, "the directory of the releases")), roster)
+    files = ReleaseDirectory(as_path(directory, "the directory of the releases"))
+    return Releases(files, roster, certificates=_certificates(files))
 
 
 class Releases(Sequence[Release]):
-    """The releases of a directory, in order, one in memory at a time.
+    """The releases of a directory, in order, one graph in memory at a time.
+
+    Published files never change, so certificates, digests and the last node list are kept. Threads
+    can share it.
+
+    Parameters
+    ----------
+    certificates
+        Those that were read already; `refresh` reads the others.
 
     Attributes
     ----------
@@ -72,10 +83,19 @@ class Releases(Sequence[Release]):
         Of all releases.
     """
 
-    def __init__(self, directory: ReleaseDirectory, roster: RosterSource | None = None) -> None:
+    def __init__(
+        self,
+        directory: ReleaseDirectory,
+        roster: RosterSource | None = None,
+        *,
+        certificates: tuple[Certificate, ...] = (),
+    ) -> None:
         self._directory, self._roster = directory, roster
+        self.certificates = certificates
         self._nodes: tuple[str, Roster] | None = None
-        self.certificates = _certificates(directory)
+        self._checked: dict[Path, FileState] = {}
+        self._parts: dict[int, tuple[PublishedFile, ...]] = {}
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.certificates)
@@ -109,6 +129,55 @@ class Releases(Sequence[Release]):
         """The directory."""
         return self._directory.path
 
+    def refresh(self) -> tuple[Certificate, ...]:
+        """Read the certificates of new releases; return those of all."""
+        with self._lock:
+            while self._directory.has(following := len(self.certificates)):
+                certificate = self._directory.certificate(following)
+                before = self.certificates[-1].digest if following else None
+                if certificate.previous != before:
+                    raise VerificationFailed(
+                        f"timestamp {following}: the previous certificate's digest does not match\n"
+                        "psgraph verify lists everything that is wrong.",
+                        code="chain",
+                    )
+                self.certificates = (*self.certificates, certificate)
+            return self.certificates
+
+    def graph_files(self, timestamp: int) -> list[Path]:
+        """The file of a graph, or its parts in order, checked against the certificate."""
+        certificate = self.certificates[timestamp]
+        if certificate.graph_parts is None:
+            path = self._directory.graph_path(timestamp)
+            return [self._unchanged(path, certificate.graph_sha256)]
+        if timestamp not in self._parts:
+            self._parts[timestamp] = self._directory.graph(certificate)
+        return [self._unchanged(file.path, file.sha256) for file in self._parts[timestamp]]
+
+    def nodes_file(self, timestamp: int) -> Path | None:
+        """The file of a node list, checked against the certificate; None if it names none."""
+        digest = self.certificates[timestamp].nodes_sha256
+        if digest is None:
+            return None
+        return self._unchanged(self._directory.nodes_path(digest), digest)
+
+    def _unchanged(self, path: Path, sha256: str | None) -> Path:
+        """Check the digest of a file, and again only if the file was modified since."""
+        try:
+            status = path.stat()
+            state = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if self._checked.get(path) != state:
+                with path.open("rb") as file:
+                    found = hashlib.file_digest(file, "sha256").hexdigest()
+                if found != sha256:
+                    raise VerificationFailed(
+                        f"{path} was changed after it was published", code="changed"
+                    )
+                self._checked[path] = state
+        except OSError:
+            raise VerificationFailed(f"{path} is missing", code="missing") from None
+        return path
+
     def roster(self, timestamp: int) -> Roster | None:
         """The published node list of a timestamp; None if it has none, or is not published."""
         if timestamp >= len(self) or self.certificates[timestamp].nodes_sha256 is None:
@@ -130,7 +199,8 @@ class Releases(Sequence[Release]):
         if len(roster) != certificate.nodes:
             raise DataError(
                 f"timestamp {certificate.timestamp} has {certificate.nodes} nodes and its roster "
-                f"{len(roster)}\nGive the roster of the stream that the releases were made from."
+                f"{len(roster)}\nGive the roster of the stream that the releases were made from.",
+                code="other_roster",
             )
         return Release(graph, certificate)
 
@@ -141,27 +211,35 @@ class Releases(Sequence[Release]):
             return next_roster(
                 self._roster, rosters, timestamp=certificate.timestamp, releases=len(self)
             )
-        if self._nodes is None or self._nodes[0] != digest:
+        kept = self._nodes
+        if kept is None or kept[0] != digest:
             content = self._directory.nodes(certificate)
             assert content is not None
-            self._nodes = digest, read_nodes(content, self._directory.nodes_path(digest))
-        return self._nodes[1]
+            kept = digest, read_nodes(content, self._directory.nodes_path(digest))
+            self._nodes = kept
+        return kept[1]
 
 
 def _certificates(directory: ReleaseDirectory) -> tuple[Certificate, ...]:
     """Read all certificates; a last graph without one is still being published."""
     if not directory.path.is_dir():
-        raise DataError(f"{directory.path} is not a directory\nGive the directory of the releases.")
+        raise DataError(
+            f"{directory.path} is not a directory\nGive the directory of the releases.",
+            code="not_a_directory",
+        )
     directory.refuse_store()
     timestamps = directory.timestamps()
     if not timestamps:
-        raise DataError(f"{directory.path} holds no releases (000000.parquet, 000000.json, …)")
+        raise DataError(
+            f"{directory.path} contains no releases (000000.parquet, 000000.json, …)",
+            code="no_releases",
+        )
     problems: list[str] = []
     finished = len(timestamps) - 1
     certificates = tuple(directory.certificates(problems, finished=finished, files=False))
     if problems or not certificates:
         raise VerificationFailed(
-            f"the releases in {directory.path} can't be relied on: "
+            f"the releases in {directory.path} can't be trusted: "
             f"{problems[0] if problems else 'there is no certificate'}\n"
             "psgraph verify lists everything that is wrong."
         )

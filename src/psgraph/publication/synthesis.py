@@ -1,4 +1,4 @@
-"""From a sealed timestamp to its release: post-processing that gives the same bytes every time."""
+"""From a sealed timestamp to its release: post-processing with the same bytes every time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from psgraph._runtime.timing import phase
+from psgraph._runtime.resources import phase
 from psgraph._version import __version__
-from psgraph.engines.base import Engine
+from psgraph.engines.runner import Runner
 from psgraph.errors import LedgerError, MethodError, VerificationFailed
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import nodes_bytes
 from psgraph.methods.base import Method
 from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -20,10 +20,10 @@ from psgraph.publication.graph_files import encoded, read_graph
 from psgraph.publication.history import History
 from psgraph.publication.legacy import roster_statement
 from psgraph.publication.measurement import Seal
-from psgraph.publication.promise import Promise
 from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.terms import Promise
 
-__all__ = ["HandingBack", "Synthesis"]
+__all__ = ["EarlierReleases", "Synthesis"]
 
 
 class Synthesis:
@@ -43,7 +43,7 @@ class Synthesis:
         self,
         method: Method[Any, Any],
         guarantee: WEventPrivacy,
-        engine: Engine,
+        engine: Runner,
         *,
         private: bool,
         encode: bool,
@@ -61,7 +61,7 @@ class Synthesis:
         before: SyntheticGraph | None,
         check: Callable[[Certificate], None] = lambda _: None,
     ) -> Release:
-        """The release of a sealed timestamp, written unless it is there already.
+        """Make the release of a sealed timestamp, and write it unless it exists.
 
         Privacy: a function of sealed values, the sealed seed and public facts.
         proofs/seal-and-replay.md, invariant C.
@@ -79,7 +79,7 @@ class Synthesis:
         """
         graph = draw_graph(self._method, state, before, seal.seed, self._engine)
         if graph.roster.digest != seal.roster:
-            raise MethodError(f"method {self._method.name!r} changed the roster")
+            raise MethodError(f"method {self._method.name!r} changed the roster", code="roster")
         if not self._encode:
             certificate = self._certificate(seal, state, graph, previous)
             check(certificate)
@@ -136,15 +136,15 @@ class Synthesis:
         )
 
     def _encoded_nodes(self, roster: Roster) -> tuple[memoryview, str]:
-        """The node list, encoded once for as long as it stays the same."""
+        """The encoded node list; encoded again only when the roster changes."""
         if self._nodes is None or self._nodes[0] != roster:
             content = nodes_bytes(roster)
             self._nodes = roster, content, hashlib.sha256(content).hexdigest()
         return self._nodes[1:]
 
 
-class HandingBack:
-    """Hands back what is sealed, without measuring or spending anything."""
+class EarlierReleases:
+    """Releases of sealed timestamps, handed back without measuring or spending anything."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class HandingBack:
         self._kept: tuple[int, SyntheticGraph] | None = None
 
     def release(self, timestamp: int, snapshot: Snapshot) -> Release:
-        """The release of a sealed timestamp, given the snapshot as it was sealed."""
+        """Return the release of a sealed timestamp, given the snapshot as it was sealed."""
         if self._directory is not None and self._directory.has(timestamp):
             release = self._read(self._directory, timestamp, snapshot.roster)
             if self._node_list_is_there(self._directory, release.certificate):
@@ -171,7 +171,7 @@ class HandingBack:
     def graph_before(self, timestamp: int) -> SyntheticGraph | None:
         """The release before a timestamp, if the method grows from it.
 
-        It was kept, is read from its files, or is made again if they are lost.
+        It is kept in memory, read from its files, or recreated if they are lost.
 
         Privacy: a release, or a function of sealed values. Reads no private edge.
         """
@@ -211,10 +211,10 @@ class HandingBack:
         return digest is None or directory.nodes_path(digest).exists()
 
     def _make_again(self, timestamp: int) -> Release:
-        """Synthesise a release again; write it if it came out as it was.
+        """Recreate a release; write it if its certificate is the recorded one.
 
-        If the method grows from the release before, a chain of lost ones is made again in order,
-        from the last one that is still there or from the start.
+        If the method grows from the release before, lost releases are recreated in order, starting
+        after the last one that still exists.
         """
         if not self._method.grows_from_release:
             return self._remake(timestamp, None)
@@ -241,9 +241,9 @@ class HandingBack:
         if not known and certificate.version != __version__:
             raise VerificationFailed(
                 f"files of timestamp {certificate.timestamp} are missing, and this version of "
-                f"psgraph ({__version__}) would make others than version {certificate.version}, "
-                "which published it\nRestore them from a backup, or let that version make them "
-                "again. Nothing was measured."
+                f"psgraph ({__version__}) can't reproduce those of version {certificate.version}\n"
+                "Restore them from a backup, or recreate them with that version. Nothing was "
+                "measured."
             )
         self._check(certificate)
 
@@ -252,7 +252,7 @@ class HandingBack:
             raise VerificationFailed(
                 f"the release of timestamp {certificate.timestamp} is not the one in the ledger\n"
                 "Its files or the ledger were changed, or the installed versions of psgraph and "
-                "its libraries write other bytes than those it was made with. psgraph verify "
+                "its libraries write different bytes from those it was made with. psgraph verify "
                 "tells which."
             )
 

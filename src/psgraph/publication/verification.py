@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from psgraph._runtime.durable import as_path
 from psgraph._runtime.numbers import joined
-from psgraph._runtime.paths import as_path
 from psgraph.errors import (
     LedgerError,
     PsgraphError,
@@ -22,11 +22,11 @@ from psgraph.graph import Snapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
-from psgraph.publication.ledger.rosters import RosterGrowth
+from psgraph.publication.ledger.reader import RosterGrowth
 from psgraph.publication.locations import find_ledger, ledger_at, releases_of
-from psgraph.publication.promise import Promise
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import Releases
+from psgraph.publication.terms import Promise
 
 __all__ = ["Originals", "Verification", "check_originals", "verify"]
 
@@ -69,7 +69,7 @@ class Verification:
 def verify(path: str | Path) -> Verification:
     """Check a release directory, a ledger, or both where they belong together.
 
-    Every certificate, graph and ledger row is compared with the digests that others hold of it,
+    Every certificate, graph and ledger row is compared with the digests recorded elsewhere,
     and every window is added up. Raises `VerificationFailed` with what is wrong.
 
     Without a ledger two things can't be detected: that the *last* releases were removed, and that
@@ -108,11 +108,13 @@ def _find(path: Path) -> tuple[ReleaseDirectory | None, Path | None]:
         directory.refuse_store()
         found = find_ledger(path)
         if found is None and not directory.timestamps():
-            raise LedgerError(f"{path} holds neither a ledger nor releases")
+            raise LedgerError(f"{path} contains neither a ledger nor releases")
         inside = found is not None and found.parent == path
         return (None if inside and not directory.timestamps() else directory), found
     except (OSError, ValueError):
-        raise LedgerError("the path can't be used\nCheck it and its permissions.") from None
+        raise LedgerError(
+            "the path can't be used\nCheck it and its permissions.", code="unusable_path"
+        ) from None
 
 
 def _directory_of(ledger_path: Path) -> ReleaseDirectory | None:
@@ -306,7 +308,7 @@ class Originals:
                 try:
                     yield growth.reduced(snapshot, published.digest, timestamp)
                 except RosterChanged:
-                    yield snapshot  # whoever compares says that the nodes differ
+                    yield snapshot  # the comparison reports that the nodes differ
 
     def _refuse_other(self, ledger: Ledger) -> None:
         """Refuse the ledger of another publication."""
@@ -314,5 +316,6 @@ class Originals:
         if last.timestamp >= ledger.sealed or ledger.certificate_of(last.timestamp) != last.digest:
             raise VerificationFailed(
                 f"{self.ledger} is not the ledger of these releases\n"
-                "Name the right one, or move it away to compare without checking the input."
+                "Name the right one, or move it away to compare without checking the input.",
+                code="other_ledger",
             )

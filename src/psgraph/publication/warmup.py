@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.memory import keep_freed_memory
-from psgraph._runtime.sorting import sort_keys, sorting_order
+from psgraph._runtime.kernels import sort_keys, sorting_order
+from psgraph._runtime.resources import keep_freed_memory
 from psgraph.engines.runner import Job
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
@@ -40,7 +40,7 @@ _MANY = 1 << 12  # keys that are not sorted by comparison any more
 def warm_up(method: Method[Any, Any] | None = None) -> None:
     """Compile, or load from the cache, all that publishing needs. Looks at no data.
 
-    From here on the process keeps the memory it frees (see `psgraph._runtime.memory`).
+    From here on the process keeps the memory it frees (see `psgraph._runtime.resources`).
 
     Parameters
     ----------

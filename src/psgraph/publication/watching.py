@@ -131,13 +131,15 @@ class Inbox:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "I/O error"
             raise DataError(
-                f"the inbox {self.path} can't be listed: {reason}\nCheck the path."
+                f"the inbox {self.path} can't be listed: {reason}\nCheck the path.",
+                code="inbox",
             ) from None
         names = [stem(file) for file in looks]
         if len(set(names)) < len(names):
             raise DataError(
                 f"{self.path}: two files have the same name but different endings\n"
-                "A timestamp can occur only once. Remove one of them."
+                "A timestamp can occur only once. Remove one of them.",
+                code="same_name",
             )
         return looks
 
@@ -217,7 +219,8 @@ def watch(
     if publisher.out is not None and publisher.out.resolve() == box.path.resolve():
         raise InvalidArgument(
             "releases would be written into the inbox and published again\n"
-            "Choose another directory for one of them."
+            "Choose another directory for one of them.",
+            code="out_is_inbox",
         )
     stated = None if publisher.stated_times is None else publisher.stated_times.period
     period = stated if every is None else Period.parse(every, timezone)
@@ -294,14 +297,16 @@ def _published(publisher: Publisher) -> dict[str, int]:
     """The timestamps of the files in the ledger, by name."""
     if publisher.ledger is None:
         raise InvalidArgument(
-            "watching needs a publisher with a ledger\nGive it ledger=… or out=…."
+            "watching needs a publisher with a ledger\nGive it ledger=… or out=….",
+            code="ledger_needed",
         )
     published: dict[str, int] = {}
     for timestamp, name in enumerate(publisher.times()):
         if name is None:
             raise LedgerError(
                 f"the timestamps in {publisher.ledger} have no names\n"
-                "So it can't be told which files are already published. Start a new ledger."
+                "Which files are already published is therefore unknown. Start a new ledger.",
+                code="unnamed_timestamps",
             )
         published[name] = timestamp
     return published
@@ -315,7 +320,7 @@ def _refuse_late(file: Path, published: dict[str, int]) -> None:
     latest = next(reversed(published))
     if name_order(name) <= name_order(latest):
         raise OutOfOrder(
-            f"{file.name} comes, by its name, before {latest!r}, which is already published\n"
+            f"{file.name} sorts before {latest!r}, which is already published\n"
             "Nothing was measured. Remove the file, or give it a name that sorts later."
         )
 

@@ -7,13 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from psgraph._runtime.durable import check_target
 from psgraph._runtime.extras import require_report
-from psgraph._runtime.folder import check_target
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.publication.export import Contents, check_format, write_folder
 from psgraph.publication.locations import releases_at
-from psgraph.publication.promise import Promise
 from psgraph.publication.releases import read_releases
+from psgraph.publication.terms import Promise
 from psgraph.publication.verification import Verification, verify
 from psgraph.trust.expected import TRUST_SECONDS, expected_within
 
@@ -100,7 +100,8 @@ def export_releases(
     directory, folder = releases_at(Path(releases)), Path(to)
     if folder.resolve().is_relative_to(directory.resolve()):
         raise InvalidArgument(
-            "the folder would be among the releases\nChoose one outside their directory."
+            "the folder would be among the releases\nChoose one outside their directory.",
+            code="inside_releases",
         )
     check_target(folder)
     found = verify(directory)

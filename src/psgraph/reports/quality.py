@@ -23,8 +23,8 @@ from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
 from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
+from psgraph.reports.curator import add_predicted
 from psgraph.reports.page import TONES, Page
-from psgraph.reports.predicted import add_predicted
 from psgraph.reports.sections import (
     MOST_MARKERS,
     add_spend,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from psgraph.metrics.comparison import Comparison
     from psgraph.publication.certificate import Certificate
-    from psgraph.reports.witness import Witness
+    from psgraph.reports.curator import Witness
     from psgraph.trust.expected import ExpectedErrors
 
 __all__ = ["BANNER", "quality_page"]
@@ -86,7 +86,7 @@ def quality_page(
     >>> from psgraph.streams.demo import demo_stream
     >>> from psgraph.graph import SyntheticGraph
     >>> from psgraph.metrics.comparison import compare
-    >>> from psgraph.reports.witness import Witness
+    >>> from psgraph.reports.curator import Witness
     >>> stream = demo_stream(nodes=300, timestamps=2)
     >>> copies = [SyntheticGraph(each.roster, each.u, each.v) for each in stream]
     >>> witness = Witness(2)

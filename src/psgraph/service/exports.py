@@ -53,7 +53,7 @@ def report_page(service: Service, stream: Stream) -> Response:
 
 def _made(service: Service, stream: Stream, name: str, make: Callable[[Path], None]) -> Path:
     """Return a cached file for the current state of a stream; make it if it is missing."""
-    released = len(stream.shelf.certificates())
+    released = len(stream.releases.refresh())
     if not released:
         raise Refusal(
             404, "not_released", "Nothing is released yet.", "Wait for the first release."

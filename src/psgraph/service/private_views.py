@@ -17,7 +17,6 @@ from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.metrics.comparison import compare
 from psgraph.publication.certificate import Release
-from psgraph.publication.releases import Releases
 from psgraph.service.audit_log import LogName
 from psgraph.service.exports import DRAWING, SANDBOX
 from psgraph.service.permissions import Identity
@@ -140,8 +139,8 @@ def comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResu
 def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLResponse:
     """Return the comparison as a page."""
     require_drawing()
+    from psgraph.reports.curator import Witness
     from psgraph.reports.quality import quality_page
-    from psgraph.reports.witness import Witness
 
     timestamps, releases = _kept(stream)
     service.audit.add(by, "compare", stream=stream.name)
@@ -155,7 +154,7 @@ def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLRespon
 
 
 def _kept(stream: Stream) -> tuple[list[int], list[Release]]:
-    released = len(stream.shelf.certificates())
+    released = len(stream.releases.refresh())
     timestamps = [each for each in stream.inbox.originals() if each < released]
     if not timestamps:
         raise Refusal(
@@ -165,8 +164,7 @@ def _kept(stream: Stream) -> tuple[list[int], list[Release]]:
             "Originals are deleted after their release, unless the stream was created with "
             "keep_originals_days. Compare with your own copy: psgraph compare.",
         )
-    releases = Releases(stream.shelf.directory)
-    return timestamps, [releases[each] for each in timestamps]
+    return timestamps, [stream.releases[each] for each in timestamps]
 
 
 def _originals(stream: Stream, releases: list[Release]) -> Iterator[Snapshot]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from psgraph._runtime.durable import write_whole
 from psgraph.errors import PsgraphError
 from psgraph.graph import Roster
-from psgraph.graph.formats.node_lists import nodes_bytes, read_nodes
+from psgraph.graph.formats.parquet import nodes_bytes, read_nodes
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import RosterView

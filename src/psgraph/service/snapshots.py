@@ -116,7 +116,7 @@ def accept_snapshot(
             if file is not None and before is not None and before.file is not None:
                 stream.inbox.remove(before.file)  # the budget refused it
     service.worker.wake()
-    released = known and timestamp < len(stream.shelf.certificates())
+    released = known and timestamp < len(stream.releases.refresh())
     state: Literal["accepted", "released"] = "released" if released else "accepted"
     return Accepted(state=state, stream=stream.name, timestamp=timestamp)
 
@@ -219,7 +219,7 @@ def _refuse_disorder(service: Service, stream: Stream, timestamp: int, name: str
         )
     if refused is not None and refused.time == name:
         return  # posted again after the budget refused it
-    published = {each.time for each in stream.shelf.certificates()}
+    published = {each.time for each in stream.releases.refresh()}
     if name in published or name in {entry.time for entry in waiting.values()}:
         raise Refusal(
             409,

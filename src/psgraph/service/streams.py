@@ -28,12 +28,13 @@ from psgraph.methods.choosing import build_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
-from psgraph.publication.promise import Promise, refuse_without_promise
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.release_directory import ReleaseDirectory
+from psgraph.publication.releases import Releases
+from psgraph.publication.terms import Promise, refuse_without_promise
 from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.clock import now_text
 from psgraph.service.database import Database
-from psgraph.service.downloads import Shelf
 from psgraph.service.inbox import Inbox
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
@@ -79,7 +80,7 @@ class Stream:
         self.terms, self.home, self.out = terms, home, out
         self.created, self.adopted = created, adopted
         self.lock = threading.RLock()
-        self.shelf = Shelf(out)
+        self.releases = Releases(ReleaseDirectory(out))
         self.roster = StoredRoster(home / "roster.parquet")
         self.inbox = Inbox(home)
         self.measuring: int | None = None
@@ -94,7 +95,7 @@ class Stream:
         except PsgraphError as error:
             self.trouble = f"The ledger can't be read ({type(error).__name__})."
             unknown = Caveat(None, "its ledger can't be read.")
-            return len(self.shelf.certificates()), Promise(self.guarantee, unknown)
+            return len(self.releases.refresh()), Promise(self.guarantee, unknown)
 
     @property
     def name(self) -> str:

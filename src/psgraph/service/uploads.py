@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from psgraph.graph.formats.lines import COMPRESSED
+from psgraph.graph.formats.text import COMPRESSED
 from psgraph.service.problems import Refusal, refusal_of
 from psgraph.service.settings import Limits
 

@@ -12,7 +12,7 @@ from psgraph.errors import PsgraphError, VerificationFailed, exact_decimal
 from psgraph.privacy.accountant import Accountant
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.export import FORMATS
-from psgraph.publication.promise import Spending
+from psgraph.publication.terms import Spending
 from psgraph.publication.verification import verify
 from psgraph.service import clock
 from psgraph.service.permissions import Identity
@@ -38,7 +38,7 @@ _SINGLE = [name for name in FORMATS if name != "combined"]
 
 def stream_view(service: Service, stream: Stream) -> StreamView:
     """Return what everyone who may see a stream sees."""
-    terms, certificates = stream.terms, stream.shelf.certificates()
+    terms, certificates = stream.terms, stream.releases.refresh()
     latest = certificates[-1] if certificates else None
     due = service.worker.due_at(stream, len(certificates))
     health, reason = _health(service, stream)
@@ -76,7 +76,7 @@ def _health(
     """Return whether a stream can continue, and if not, why."""
     if stream.trouble is not None:
         return "blocked", stream.trouble
-    following = len(stream.shelf.certificates())
+    following = len(stream.releases.refresh())
     entry = service.queue.find(stream.name, following)
     if entry is not None and entry.state == "refused":
         return "blocked", entry.reason
@@ -119,7 +119,7 @@ def timestamp_view(service: Service, stream: Stream, timestamp: int) -> Timestam
     refused
         The budget refused it; nothing was measured.
     """
-    certificates = stream.shelf.certificates()
+    certificates = stream.releases.refresh()
     entry = service.queue.find(stream.name, timestamp)
     at = service.worker.due_at(stream, timestamp)
     time = None if entry is None else entry.time
@@ -154,7 +154,7 @@ def timestamp_view(service: Service, stream: Stream, timestamp: int) -> Timestam
 
 def budget_of(stream: Stream) -> Budget:
     """Return what every released timestamp spent, according to the certificates."""
-    certificates = stream.shelf.certificates()
+    certificates = stream.releases.refresh()
     accountant = Accountant(stream.guarantee)
     for certificate in certificates:
         accountant = accountant.record(certificate.spent)

@@ -180,7 +180,7 @@ class Publishers:
         return True
 
     def _has_work(self, stream: Stream) -> bool:
-        unfinished = stream.sealed > len(stream.shelf.certificates())
+        unfinished = stream.sealed > len(stream.releases.refresh())
         queued = self._service.queue.queued(stream.name)
         return unfinished or bool(queued) or self._due(stream, stream.sealed)
 

@@ -1,6 +1,6 @@
 """A store: its manifest, its snapshots, and copying it to an object store.
 
-The edges of a snapshot stay on disk until an engine asks for a part.
+The edges of a snapshot stay on disk until an engine reads a part.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 
 from psgraph.errors import DataError, OutputError
 from psgraph.graph import Dropped, Roster, Snapshot
-from psgraph.graph.formats.node_lists import read_nodes
+from psgraph.graph.formats.parquet import read_nodes
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
-from psgraph.stores.parts import AGAIN, PartFile, StoredParts
-from psgraph.stores.places import Address, Place, existing_files
+from psgraph.stores.part_files import AGAIN, Address, PartFile, Place, StoredParts, existing_files
 
 __all__ = [
     "MANIFEST",
@@ -159,7 +158,7 @@ def refuse_unfinished(path: Path) -> None:
 
 
 def open_store(path: Place) -> Store:
-    """Read the manifest of a store and check that all its files are there."""
+    """Read the manifest of a store and check that all its files exist."""
     manifest = Manifest.read(path)
     names = [file.name for entry in manifest.snapshots for file in (*entry.edges, *entry.lower)]
     try:
@@ -209,7 +208,7 @@ class Store:
         return self._roster
 
     def snapshot(self, entry: StoredEntry) -> Snapshot:
-        """Return a snapshot; its edges are read when an engine asks for a part."""
+        """Return a snapshot; its edges are read when an engine needs a part."""
         # Workers of a cluster may have another working directory.
         place = self.path.absolute() if isinstance(self.path, Path) else self.path
         manifest = self.manifest

@@ -1,4 +1,4 @@
-"""Writing a store: snapshot after snapshot, out of core; complete or not there at all."""
+"""Writing a store: snapshot after snapshot, out of core; it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.folder import new_folder
-from psgraph._runtime.scratch import check_space
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.durable import new_folder
+from psgraph._runtime.kernels import sort_keys
+from psgraph._runtime.resources import check_space
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Dropped, Roster, Snapshot
-from psgraph.graph.formats.node_lists import nodes_bytes
+from psgraph.graph.formats.parquet import nodes_bytes
 from psgraph.graph.kind import UNDIRECTED, Kind, first_key, pack, unpack
 from psgraph.graph.parts import PART_NODES, ranges
-from psgraph.stores.parts import EDGES, LOWER, PartFile, StoredParts, write_part
+from psgraph.stores.part_files import EDGES, LOWER, PartFile, StoredParts, write_part
 from psgraph.stores.store import MANIFEST, Manifest, StoredEntry
 
 __all__ = ["RUN_KEYS", "ExternalSort", "SnapshotWriter", "StoreWriter", "new_store"]
@@ -94,7 +94,7 @@ class StoreWriter:
         self.entries.append(entry)
 
     def write_nodes(self, roster: Roster) -> str:
-        """Write a node list, unless it is there; returns the SHA-256 of its file."""
+        """Write a node list unless it exists; returns the SHA-256 of its file."""
         if roster.digest not in self._nodes:
             content = nodes_bytes(roster)
             sha256 = hashlib.sha256(content).hexdigest()

@@ -190,7 +190,8 @@ def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> 
     if (nodes.everyone.positions(first) >= 0).all():
         raise DataError(
             f"{table.name}: the first line may be column names or an edge, since nodes have the "
-            "same names\nUse other column names, such as source,target."
+            "same names\nUse other column names, such as source,target.",
+            code="header_or_edge",
         )
 
 

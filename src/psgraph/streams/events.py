@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.scratch import check_space, scratch_directory, scratch_place
+from psgraph._runtime.resources import check_space, scratch_directory, scratch_place
 from psgraph.errors import DataError, OutputError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns

@@ -15,26 +15,24 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from psgraph._runtime.folder import check_target
-from psgraph._runtime.paths import as_path
-from psgraph._runtime.scratch import scratch_directory, scratch_place
+from psgraph._runtime.durable import as_path, check_target
+from psgraph._runtime.resources import scratch_directory, scratch_place
 from psgraph.errors import DataError, InvalidArgument, OutputError, RosterError
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import Store, is_store, new_store, open_store, refuse_unfinished
-from psgraph.stores.places import Address, Place, as_place
+from psgraph.stores.part_files import Address, Place, as_place
 from psgraph.stores.store import check_free, copy_store
 from psgraph.streams.directories import directory_stream, glob_stream
 from psgraph.streams.events import event_stream
-from psgraph.streams.iterables import iterable_stream
 from psgraph.streams.nodes import Nodes, RosterLike
 from psgraph.streams.options import OPTIONS, InputOptions
 from psgraph.streams.overflow import SnapshotStore
 from psgraph.streams.periods import Period, Span
 from psgraph.streams.rosters import read_roster
 from psgraph.streams.rows import Reading
-from psgraph.streams.stream import Stream
+from psgraph.streams.stream import Stream, iterable_stream
 from psgraph.streams.tables import table_stream
 from psgraph.streams.time_source import as_time_source
 from psgraph.streams.times import Time

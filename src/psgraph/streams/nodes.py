@@ -16,8 +16,7 @@ from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterErro
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
-from psgraph.graph.ids import ID_TYPES, IdType
-from psgraph.graph.roster import Declared, as_roster, declare
+from psgraph.graph.roster import ID_TYPES, Declared, IdType, as_roster, declare
 from psgraph.streams.overflow import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
 from psgraph.streams.rows import write_curator_file
@@ -213,7 +212,8 @@ class Nodes:
             raise DataError(
                 f"{table.name}: node ids mix types in the first row\n"
                 "Use integers throughout or strings throughout. If some names look like "
-                "numbers, read all as text: ids='text' (--ids text)."
+                "numbers, read all as text: ids='text' (--ids text).",
+                code="mixed_ids",
             )
         return pa.int64() if (all(integers) if text is None else not text) else pa.string()
 

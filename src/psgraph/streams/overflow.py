@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from psgraph._runtime.arrays import Positions
-from psgraph._runtime.scratch import scratch_directory, writing_scratch
+from psgraph._runtime.resources import scratch_directory, writing_scratch
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.tables import column_positions
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
-from psgraph.stores.parts import StoredParts
+from psgraph.stores.part_files import StoredParts
 from psgraph.stores.store import StoredEntry
 from psgraph.stores.writer import RUN_KEYS
 

@@ -19,7 +19,7 @@ from psgraph.graph import Roster
 from psgraph.graph.formats.columns import HEADER_WORDS
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.text import TextFile
-from psgraph.graph.ids import Ids, as_ids
+from psgraph.graph.roster import Ids, as_ids
 from psgraph.streams.times import Time, as_integer, instant
 
 __all__ = ["TimedRoster", "read_roster"]

@@ -158,7 +158,8 @@ class FileSequence:
             raise TermsChanged(
                 f"{name!r} and {before[-1]!r} are less than a period of {step} apart\n"
                 "A window is counted in timestamps, so shorter steps would shorten it. Deliver one "
-                "file per period, or start a new ledger."
+                "file per period, or start a new ledger.",
+                code="shorter_step",
             )
         if final - first > MOST_EMPTY:
             raise TermsChanged(
@@ -173,7 +174,8 @@ class FileSequence:
         if self.every is not None and found is not None and str(found) != str(self.every):
             raise TermsChanged(
                 f"the files published so far are {found.words()} apart, not {self.every.words()}\n"
-                "That changes how long a window is. Continue as before, or start a new ledger."
+                "That changes how long a window is. Continue as before, or start a new ledger.",
+                code="other_step",
             )
 
     def step(self, before: Sequence[str], name: str) -> Period:
@@ -183,7 +185,8 @@ class FileSequence:
             raise TermsChanged(
                 f"the step from {before[-1]!r} to {name!r} is not a day, a week, a month or a "
                 "year\nDeclare the period of the files: every='2d' (--every 2d), or say that "
-                "names need not be regular: missing='skip' (--missing skip)."
+                "names need not be regular: missing='skip' (--missing skip).",
+                code="irregular_step",
             )
         return found
 

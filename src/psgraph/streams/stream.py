@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
 from psgraph._runtime.arrays import Positions
-from psgraph.graph import Roster, Snapshot
-from psgraph.graph.ids import distinct_ids
+from psgraph.errors import DataError, InvalidArgument, RosterError
+from psgraph.graph import Graph, Roster, Snapshot
+from psgraph.graph.roster import distinct_ids
+from psgraph.streams.nodes import Nodes
 from psgraph.streams.rows import BadRows
 from psgraph.streams.time_source import TimeSource
+from psgraph.streams.times import time_text
+from psgraph.streams.timestamps import DeclaredTimes, read_times
 
-__all__ = ["Stream", "accumulated", "held_back_note"]
+__all__ = [
+    "Stream",
+    "accumulated",
+    "held_back_note",
+    "iterable_stream",
+    "read_item",
+]
 
 
 class Stream:
@@ -153,3 +165,155 @@ def _joined(past: Roster, now: Roster) -> Roster:
         return now if len(now) else past
     ids = distinct_ids(past.ids, now.ids)
     return past if len(ids) == len(past) else Roster(ids, declared="edges")
+
+
+# ---- streams from Python objects ----
+
+
+_GRAPH_LIBRARIES = ("networkx", "igraph", "scipy", "torch_geometric")
+_LIBRARIES = (*_GRAPH_LIBRARIES, "pandas", "polars", "pyarrow")
+
+
+def iterable_stream(
+    items: Iterable[Any] | Mapping[Any, Any], nodes: Nodes, *, times: DeclaredTimes | None = None
+) -> Stream:
+    """Turn each item into a snapshot while iterating.
+
+    An item is a `Snapshot`, a networkx, igraph or PyTorch Geometric graph, a sparse matrix, a
+    table with columns u and v, an array of two columns, a list of pairs of ids, or a tuple of two
+    arrays of ids. Its time is its declared one (the key of a mapping, or from `times`), otherwise
+    its number, counted from 0; a snapshot keeps its own.
+    """
+    single = isinstance(items, Graph | bytes) or (
+        isinstance(items, np.ndarray) and items.ndim < 3 and items.dtype != object
+    )
+    if not isinstance(items, Iterable) or single or _library(items):
+        raise InvalidArgument(
+            f"a stream can't be read from one {type(items).__name__}\n"
+            "Give a path, a table, or a list with one graph per timestamp."
+        )
+    if isinstance(items, Mapping):
+        items, times = _declared(items, times)
+    if times is not None and (count := _count(items)) is not None and count != len(times.times):
+        raise InvalidArgument(
+            f"{len(times.times)} times were declared for {count} graphs\nGive one time for each."
+        )
+    if isinstance(items, Sequence):
+        for item in items:
+            _check_declared(item, nodes)
+    started = False
+
+    def snapshots() -> Iterator[Snapshot]:
+        nonlocal started
+        if started and isinstance(items, Iterator):
+            raise DataError(
+                "this stream was made from an iterator and has been read already\n"
+                "Make it from a list or a file to read it again."
+            )
+        started = True
+        if times is None:
+            return (_snapshot(item, nodes, number) for number, item in enumerate(items))
+        return _at_declared_times(items, nodes, times)
+
+    return Stream(
+        snapshots,
+        length=lambda: _count(items),
+        description=f"{type(items).__name__} of snapshots",
+        times=_source(items, times),
+    )
+
+
+def _source(items: Iterable[Any], times: DeclaredTimes | None) -> TimeSource | None:
+    if times is not None:
+        return times.source
+    return items.times if isinstance(items, Stream) else TimeSource("items")
+
+
+def _declared(
+    items: Mapping[Any, Any], times: DeclaredTimes | None
+) -> tuple[list[Any], DeclaredTimes]:
+    """Split a mapping from time to graph."""
+    if times is not None:
+        raise InvalidArgument(
+            "times was given, but the keys of the mapping are the times\nLeave one of them out."
+        )
+    return list(items.values()), read_times(list(items))
+
+
+def _at_declared_times(
+    items: Iterable[Any], nodes: Nodes, times: DeclaredTimes
+) -> Iterator[Snapshot]:
+    names = times.labels or [time_text(time) for time in times.times]
+    for number, (item, name) in enumerate(zip_longest(items, names)):
+        if item is None or name is None:
+            side = "fewer" if item is None else "more"
+            raise DataError(
+                f"there are {side} graphs than declared times ({len(names)})\n"
+                "Give one time for each graph."
+            )
+        yield _snapshot(item, nodes, number, time=name)
+
+
+def _count(items: Iterable[Any]) -> int | None:
+    if isinstance(items, Stream):
+        return items.length
+    return len(items) if isinstance(items, Sized) else None
+
+
+def _library(item: Any) -> str:
+    """Return the library that the type of an object comes from, without importing it."""
+    found = {parent.__module__.partition(".")[0] for parent in type(item).__mro__}
+    return next((name for name in _LIBRARIES if name in found), "")
+
+
+def _check_declared(item: Any, nodes: Nodes) -> None:
+    """Refuse an item whose nodes were not declared; a `Graph` carries a declared roster."""
+    if isinstance(item, Graph):
+        return
+    if _library(item) in _GRAPH_LIBRARIES:
+        nodes.require_declaration()
+    else:
+        nodes.require(of="an item of the stream")
+
+
+def read_item(item: Any, roster: Roster, number: int, *, time: str | None = None) -> Snapshot:
+    """Read one item of a stream over a given roster; its time is its number unless given."""
+    return _snapshot(item, Nodes(roster, "given"), number, time=time)
+
+
+def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) -> Snapshot:
+    if isinstance(item, Snapshot) and nodes.roster is None and time is None:
+        return item
+    time = time or (item.time if isinstance(item, Graph) else None) or str(number)
+    _check_declared(item, nodes)
+    try:
+        graph = _read(item, nodes, time)
+    except DataError as error:
+        raise type(error)(f"the snapshot at {time!r}: {error}") from None
+    return Snapshot(graph.roster, graph.u, graph.v, time=time, dropped=graph.dropped)
+
+
+def _read(item: Any, nodes: Nodes, time: str) -> Graph:
+    roster, library = nodes.at(time), _library(item)
+    if isinstance(item, Graph):
+        if roster is not None and item.roster != roster:
+            raise RosterError("its roster differs from the one given\nLeave one of the two out.")
+        return item
+    if library in _GRAPH_LIBRARIES:
+        short = "pyg" if library == "torch_geometric" else library
+        read: Callable[..., Snapshot] = getattr(Snapshot, f"from_{short}")
+        return read(
+            item,
+            roster=roster,
+            nodes_are_public=nodes.declared == "nodes",
+            roster_from_edges=nodes.from_edges,
+        )
+    if library:
+        return Snapshot.from_table(item, roster=roster, roster_from_edges=nodes.from_edges)
+    if isinstance(item, np.ndarray):
+        if item.ndim != 2 or item.shape[1] < 2:
+            raise DataError("an array of edges needs two columns")
+        item = item[:, 0], item[:, 1]
+    if isinstance(item, str | bytes) or not isinstance(item, Iterable):
+        raise DataError(f"expected a graph or a list of edges, not {type(item).__name__}")
+    return Snapshot.from_edges(item, roster=roster, roster_from_edges=nodes.from_edges)

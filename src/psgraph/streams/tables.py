@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns, find_column
+from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns, as_numpy, find_column
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError
-from psgraph.graph.formats.arrays import as_numpy
+from psgraph.graph.formats.columns import as_numpy
 from psgraph.graph.formats.tables import is_text
 
 __all__ = [

@@ -140,11 +140,15 @@ class DeclaredTimes:
             kind = "integers" if pa.types.is_integer(type_) else "ISO dates"
             raise DataError(
                 f"the column 't' holds {kind}, but a declared time is different\n"
-                "Declare the times in the form that the table has."
+                "Declare the times in the form that the table has.",
+                code="times_type",
             )
         ordered = pa.types.is_integer(type_) or _is_date(type_)
         if len(set(keys)) < len(keys) or (ordered and sorted(keys) != keys):
-            raise DataError("the declared times must be distinct and in order\nSort the list.")
+            raise DataError(
+                "the declared times must be distinct and in order\nSort the list.",
+                code="times_order",
+            )
         names = self.labels or [time_text(time) for time in self.times]
         return _Listed(dict(zip(keys, range(len(keys)), strict=True)), names, type_)
 
@@ -218,13 +222,16 @@ def read_times(times: TimesLike) -> DeclaredTimes:
     else:
         listed = list(times)
     if not listed:
-        raise InvalidArgument("times lists no timestamp\nGive 0..11, or a file with one per line.")
+        raise InvalidArgument(
+            "times lists no timestamp\nGive 0..11, or a file with one per line.", code="no_times"
+        )
     if len(listed) > MOST_EMPTY:
         raise InvalidArgument(
-            f"times lists {len(listed):,} timestamps; at most {MOST_EMPTY:,} can be declared"
+            f"times lists {len(listed):,} timestamps; at most {MOST_EMPTY:,} can be declared",
+            code="too_many_times",
         )
     if not all(isinstance(time, Time) for time in listed):
-        raise InvalidArgument("times must be integers, dates or text")
+        raise InvalidArgument("times must be integers, dates or text", code="not_a_time")
     return DeclaredTimes(listed, labels)
 
 
@@ -237,7 +244,8 @@ def _read_file(path: Path) -> tuple[list[Time], list[str] | None]:
     if t is None:
         raise DataError(
             f"{table.name}: a list of times needs one column, or a column 't'\n"
-            "Give one time per line, and its public name in a column 'label' if it has one."
+            "Give one time per line, and its public name in a column 'label' if it has one.",
+            code="times_columns",
         )
     indices = {"t": t} if label is None else {"t": t, "label": label}
     columns = {

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
 from psgraph.methods.timestamp import Timestamp, draw_graph, measure_timestamp
@@ -20,8 +21,20 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph.privacy.unit import Edge, Unit
 
-__all__ = ["Step", "leaves", "measure", "neighbours", "rerun", "run", "spending", "streams"]
+__all__ = [
+    "Step",
+    "all_graphs",
+    "leaves",
+    "measure",
+    "neighbouring_pairs",
+    "neighbours",
+    "rerun",
+    "run",
+    "spending",
+    "streams",
+]
 
 ENGINE = LocalEngine()
 ALLOWANCE = Fraction(1, 5)
@@ -98,6 +111,28 @@ def neighbours() -> dict[str, tuple[Snapshot, Snapshot]]:
             _snapshot(roster, _complete(12)[1:]),
         ),
     }
+
+
+def all_graphs(nodes: int, kind: Kind = UNDIRECTED) -> list[Snapshot]:
+    """Return every graph on 0, …, nodes − 1; graph number g has pair i if bit i of g is set."""
+    roster = Roster.range(nodes)
+    u, v = kind.all_pairs(nodes)
+    held = (np.arange(1 << u.size)[:, None] >> np.arange(u.size)) & 1 == 1
+    return [Snapshot(roster, u[row], v[row], kind=kind) for row in held]
+
+
+def neighbouring_pairs(
+    nodes: int, kind: Kind = UNDIRECTED, unit: Unit | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of all pairs of graphs that differ by one step of the unit (one edge)."""
+    bits, most = kind.pairs(nodes), (unit or Edge()).edges
+    steps = [
+        sum(1 << bit for bit in chosen)
+        for count in range(1, most + 1)
+        for chosen in combinations(range(bits), count)
+    ]
+    for number in range(1 << bits):
+        yield from ((number, number | step) for step in steps if not number & step)
 
 
 def _fresh(snapshot: Snapshot) -> Snapshot:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph.engines.base import Blocks, PairCounts
+from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Job, Runner
-from psgraph.engines.sampling import sample
+from psgraph.engines.sampling import PairCounts, sample
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import pack

@@ -11,8 +11,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
 from psgraph.graph.parts import MemoryParts
-from psgraph.metrics.facts import Pair
-from psgraph.metrics.metric import Metric
+from psgraph.metrics.metric import Metric, Pair
 from psgraph.testing.conformance import Conformance
 
 __all__ = ["check_metric"]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Snapshot
 from psgraph.graph.kind import Kind, find_kind
 from psgraph.graph.parts import MemoryParts
 from psgraph.methods.private import PrivateEdges
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import Query
 from psgraph.privacy.unit import Edge, Unit
+from psgraph.testing.cases import all_graphs, neighbouring_pairs
 
 __all__ = ["QueryConformance", "check_query"]
 
@@ -123,30 +121,6 @@ def _check_statement(query: Query[Any]) -> None:
     assert query.kinds, f"{name} supports no kind of graph"
 
 
-def _all_graphs(kind: Kind, nodes: int) -> list[Snapshot]:
-    """Every graph; number g holds pair i when bit i of g is set."""
-    pairs = kind.pairs(nodes)
-    u, v = kind.pair_of(np.arange(pairs), nodes, inside=False)
-    roster = Roster.range(nodes)
-    held = (np.arange(1 << pairs)[:, None] >> np.arange(pairs)) & 1
-    return [Snapshot(roster, u[row == 1], v[row == 1]) for row in held]
-
-
-def _neighbours(bits: int, unit: Unit) -> Iterator[tuple[int, int]]:
-    """Numbers of graphs that differ by one step of the unit: more edges, up to its bound."""
-    steps = [
-        sum(1 << bit for bit in chosen)
-        for count in range(1, unit.edges + 1)
-        for chosen in combinations(range(bits), count)
-    ]
-    return (
-        (number, number | step)
-        for number in range(1 << bits)
-        for step in steps
-        if not number & step
-    )
-
-
 def _mechanism(
     query: Query[Any], snapshot: Snapshot, previous: Snapshot | None = None
 ) -> Mechanism[Any]:
@@ -162,11 +136,11 @@ def _largest_distance(query: Query[Any], kind: Kind, nodes: int, unit: Unit) -> 
     stated = query.sensitivity_for(unit)
     if query.reads_previous and nodes > WITH_PREVIOUS:
         return 0.0, 0
-    graphs = _all_graphs(kind, nodes)
+    graphs = all_graphs(nodes, kind)
     befores = graphs if query.reads_previous else [None]
     answers = [[_mechanism(query, now, before) for before in befores] for now in graphs]
     largest = compared = 0
-    for one, other in _neighbours(kind.pairs(nodes), unit):
+    for one, other in neighbouring_pairs(nodes, kind, unit):
         sides = list(zip(answers[one], answers[other], strict=True))
         if query.reads_previous:
             sides += [(row[one], row[other]) for row in answers]
@@ -184,7 +158,7 @@ def _check_parts(query: Query[Any], kind: Kind, nodes: int) -> None:
     """Answers must not depend on how the edges are divided into parts."""
     if nodes < 2 or nodes > WITH_PREVIOUS:
         return
-    for snapshot in _all_graphs(kind, nodes):
+    for snapshot in all_graphs(nodes, kind):
         before = snapshot if query.reads_previous else None
         whole = _mechanism(query, snapshot, before)
         for parts in (2, 3):

@@ -18,10 +18,9 @@ from psgraph.metrics.change import edge_overlap
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.communities import find_communities, modularity
 from psgraph.metrics.degrees import assortativity, node_degrees
-from psgraph.metrics.facts import GraphFacts, Pair
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.groups import GROUPS, METRICS
-from psgraph.metrics.metric import UNDEFINED, Group, Metric
+from psgraph.metrics.metric import UNDEFINED, GraphFacts, Group, Metric, Pair
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
@@ -113,7 +112,7 @@ class Errors:
     Examples
     --------
     >>> from psgraph.graph import Roster, SyntheticGraph
-    >>> from psgraph.metrics.facts import GraphFacts
+    >>> from psgraph.metrics.metric import GraphFacts
     >>> star = GraphFacts(SyntheticGraph(Roster.range(4), [0, 0, 0], [1, 2, 3]))
     >>> found = Errors().compute(star, star)
     >>> found["density_error"], found["hubs_found"], found["degree_error_from_1"]

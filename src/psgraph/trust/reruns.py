@@ -23,7 +23,7 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method, find_method
 from psgraph.methods.timestamp import draw_graph, measure_stream
-from psgraph.metrics.facts import GraphFacts
+from psgraph.metrics.metric import GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler

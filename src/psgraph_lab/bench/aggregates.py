@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph._runtime.memory import peak_bytes
+from psgraph._runtime.resources import peak_bytes
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Snapshot
 from psgraph.graph.kind import UNDIRECTED
@@ -28,7 +28,7 @@ from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount
 from psgraph.privacy.query import Query
 from psgraph.stores import open_store
-from psgraph.stores.parts import Kept, StoredParts
+from psgraph.stores.part_files import Kept, StoredParts
 
 __all__ = ["BLOCKS", "LIBRARIES", "Question", "missing_library", "time_aggregates"]
 

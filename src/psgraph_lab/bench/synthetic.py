@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from psgraph._runtime.sorting import sort_keys
+from psgraph._runtime.kernels import sort_keys
 from psgraph.graph import Roster
 from psgraph.graph.kind import first_key, unpack
 from psgraph.stores import is_store, new_store
 from psgraph.stores.writer import ExternalSort
-from psgraph.streams.planted import Keys, PlantedGraph, pareto_weights
+from psgraph.streams.demo import Keys, PlantedGraph, pareto_weights
 
 __all__ = [
     "INSIDE",

@@ -24,9 +24,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from psgraph._runtime.durable import write_all_whole
-from psgraph._runtime.memory import peak_bytes, restart_peak
-from psgraph._runtime.timing import phase, stopwatch
-from psgraph.engines.base import Engine
+from psgraph._runtime.resources import peak_bytes, phase, restart_peak, stopwatch
+from psgraph.engines.runner import Runner
 from psgraph.graph import Roster
 from psgraph.methods.base import Method, find_method
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -128,7 +127,7 @@ _MOST_SECONDS = 15.0  # of passes of one method before the last begins
 
 
 def time_case(
-    case: Case, source: Path, scratch: Path, *, engine: Engine | None = None
+    case: Case, source: Path, scratch: Path, *, engine: Runner | None = None
 ) -> dict[str, Any]:
     """Time publishing and its floor, alternately; returns the fastest pass of each.
 
@@ -201,7 +200,7 @@ def _publish(
     case: Case,
     source: Path,
     out: Path,
-    engine: Engine | None = None,
+    engine: Runner | None = None,
 ) -> dict[str, Any]:
     """Publish once; the clock starts after the untimed timestamps."""
     done = edges = nodes = 0

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, cast
+from typing import Any
 
-from psgraph._runtime.memory import peak_bytes
-from psgraph.engines.base import Engine
-from psgraph.engines.runner import Job
+from psgraph._runtime.arrays import Integers
+from psgraph._runtime.resources import peak_bytes
+from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
+from psgraph.graph.parts import EdgeParts
 from psgraph.stores import open_store
 from psgraph_lab.bench.cases import Case
 from psgraph_lab.bench.timing import time_case
@@ -42,7 +44,7 @@ def time_store(
     entry = open_store(store).manifest.snapshots[0]
     with _opened(engine, workers) as opened:
         timed = TimedEngine(opened)
-        found = time_case(case, store, scratch, engine=cast("Engine", timed))
+        found = time_case(case, store, scratch, engine=timed)
         cluster = _cluster_facts(opened) if engine == "dask" else {}
     return {
         **found,
@@ -79,46 +81,53 @@ def _opened(engine: str, workers: int | None) -> Iterator[Any]:
 
 
 class TimedEngine:
-    """Passes every call on to an engine and adds up how long the driver waits for each verb.
+    """A runner that passes every job on to another one and adds up how long the driver waits.
 
-    A job of the engine's runner counts under the name of its work. Processor time is that of all
-    threads of this process meanwhile.
-
-    What a verb returns to be read later, part by part, is counted while it is read. Private
-    values pass through unchanged and unseen.
+    A job counts under the name of its work, and a shuffle as ``shuffle``. What `map` returns, to be
+    read later, is counted while it is read. Private values pass through unchanged and unseen.
 
     Attributes
     ----------
     seconds, cpu_seconds
-        Elapsed and processor time by verb.
+        Elapsed time by verb, and the processor time of all threads of this process meanwhile.
     """
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Runner) -> None:
         self._engine = engine
+        self.part_nodes = engine.part_nodes
         self.seconds: dict[str, float] = {}
         self.cpu_seconds: dict[str, float] = {}
 
-    def __getattr__(self, verb: str) -> Any:
-        attribute = getattr(self._engine, verb)
-        if verb == "runner":
-            runner = TimedEngine(attribute)
-            runner.seconds, runner.cpu_seconds = self.seconds, self.cpu_seconds
-            return runner
-        if verb.startswith("_") or not callable(attribute):
-            return attribute
+    def map(self, job: Job) -> Iterator[Any]:
+        name = _work_name(job)
+        with self._waiting(name):
+            results = iter(self._engine.map(job))
+        while True:
+            try:
+                with self._waiting(name):
+                    result = next(results)
+            except StopIteration:
+                return
+            yield result
 
-        def timed(*arguments: Any, **options: Any) -> Any:
-            name = _work_name(*arguments) or verb
-            with self.waiting(name):
-                result = attribute(*arguments, **options)
-            if isinstance(result, Iterator):
-                return iter(_Watched(result, self, name))
-            return _Watched(result, self, name) if name == "community_scores" else result
+    def sum(self, job: Job, *, sizes: Sequence[int]) -> tuple[Integers, ...]:
+        with self._waiting(_work_name(job)):
+            return self._engine.sum(job, sizes=sizes)
 
-        return timed
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        with self._waiting(_work_name(job)):
+            return self._engine.reduce(job, combine)
+
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+        with self._waiting("shuffle"):
+            return self._engine.shuffle(jobs, nodes=nodes)
+
+    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+        with self._waiting(_work_name(job)):
+            return self._engine.store(job, nodes=nodes)
 
     @contextmanager
-    def waiting(self, verb: str) -> Iterator[None]:
+    def _waiting(self, verb: str) -> Iterator[None]:
         """Add the time of the block to a verb."""
         begin, cpu = perf_counter(), process_time()
         try:
@@ -128,23 +137,7 @@ class TimedEngine:
             self.cpu_seconds[verb] = self.cpu_seconds.get(verb, 0.0) + process_time() - cpu
 
 
-def _work_name(job: Any = None, *_: Any) -> str:
-    """The name of what a job does, such as "block_counts"; "" for other arguments."""
-    return job.work.__name__.lstrip("_").removeprefix("add_") if isinstance(job, Job) else ""
-
-
-class _Watched:
-    """An iterable whose items are counted while they are waited for."""
-
-    def __init__(self, items: Any, engine: TimedEngine, verb: str) -> None:
-        self._items, self._engine, self._verb = items, engine, verb
-
-    def __iter__(self) -> Iterator[Any]:
-        items = iter(self._items)
-        while True:
-            try:
-                with self._engine.waiting(self._verb):
-                    item = next(items)
-            except StopIteration:
-                return
-            yield item
+def _work_name(job: Job) -> str:
+    """The name of what a job does, such as "block_counts"."""
+    work = job.work.func if isinstance(job.work, partial) else job.work
+    return work.__name__.lstrip("_").removeprefix("add_")

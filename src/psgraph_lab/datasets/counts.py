@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Snapshot
-from psgraph.graph.ids import Ids
+from psgraph.graph.roster import Ids
 from psgraph_lab.datasets.catalogue import Counts, Dataset
 
 __all__ = ["Counter", "Line", "compare_with_paper", "count", "distance"]

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import find_method
-from psgraph.metrics.facts import GraphFacts
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
-from psgraph.metrics.metric import UNDEFINED
+from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 

@@ -17,7 +17,7 @@ from time import monotonic, perf_counter
 
 import numpy as np
 
-from psgraph._runtime.memory import peak_bytes, restart_peak
+from psgraph._runtime.resources import peak_bytes, restart_peak
 from psgraph._version import __version__
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot

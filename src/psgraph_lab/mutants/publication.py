@@ -13,7 +13,7 @@ from psgraph_lab.mutants.mutant import Edit, Mutant, Swap
 
 __all__ = ["PUBLICATION"]
 
-MEASURE = "psgraph.publication.measurement:Measuring.measure"
+MEASURE = "psgraph.publication.measurement:Measurer.measure"
 PUBLISHER = "psgraph.publication.publisher:Publisher"
 RELEASES = "psgraph.publication.release_directory:ReleaseDirectory"
 SYNTHESIS = "psgraph.publication.synthesis"

@@ -13,7 +13,7 @@ import pytest
 
 from psgraph.errors import DataError, UnknownKind
 from psgraph.graph import Kind, Roster
-from psgraph.graph.formats.edges import edge_bytes, edge_table, read_pairs
+from psgraph.graph.formats.parquet import edge_bytes, edge_table, read_pairs
 from psgraph.graph.parts import Pairs
 
 ROSTER, PATH = Roster.range(4), Path("edges.parquet")
@@ -46,7 +46,7 @@ def test_decoding_leaves_no_thread_behind_that_could_abort_the_end_of_a_command(
     code = """
 import os
 from psgraph.graph import Roster
-from psgraph.graph.formats.node_lists import nodes_bytes, read_nodes
+from psgraph.graph.formats.parquet import nodes_bytes, read_nodes
 content = bytes(nodes_bytes(Roster.range(300_000)))
 before = len(os.listdir("/proc/self/task"))
 read_nodes(content, "nodes")

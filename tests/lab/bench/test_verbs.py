@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import pytest
 
-from psgraph.engines.runner import Job
+from psgraph.engines.runner import Job, Runner
 from psgraph_lab.bench import verbs
 from psgraph_lab.bench.verbs import TimedEngine
 
@@ -22,36 +22,33 @@ class Clock:
 
 
 class Slow:
-    threads = 3
+    """A runner that takes its time."""
+
+    part_nodes = 7
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-
-    @property
-    def runner(self) -> Runner:
-        return Runner(self.clock)
-
-    def edge_count(self, size: int) -> int:
-        self.clock.now += 1
-        return size
-
-    def community_scores(self) -> Iterable[int]:
-        return Scores(self.clock)
-
-    def encode(self) -> Iterator[int]:
-        return iter(Scores(self.clock))
-
-
-class Runner:
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-
-    def sum(self, job: Job, *, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        self.clock.now += 3
-        return sizes
 
     def map(self, job: Job) -> Iterator[int]:
-        return iter(Scores(self.clock))
+        for number in range(2):
+            self.clock.now += 2
+            yield number
+
+    def sum(self, job: Job, *, sizes: Sequence[int]) -> Any:
+        self.clock.now += 3
+        return tuple(sizes)
+
+    def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
+        self.clock.now += 5
+        return combine([1, 2])
+
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> Any:
+        self.clock.now += 7
+        return nodes
+
+    def store(self, job: Job, *, nodes: int) -> Any:
+        self.clock.now += 11
+        return nodes
 
 
 def _add_degrees() -> None: ...
@@ -60,40 +57,27 @@ def _add_degrees() -> None: ...
 def _scores() -> None: ...
 
 
-class Scores:
-    """Can be read more than once."""
-
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-
-    def __iter__(self) -> Iterator[int]:
-        for number in range(2):
-            self.clock.now += 2
-            yield number
-
-
-def test_every_verb_is_timed_also_what_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> TimedEngine:
     clock = Clock()
     monkeypatch.setattr(verbs, "perf_counter", clock)
-    engine = TimedEngine(Slow(clock))
-    assert engine.threads == 3
-    assert engine.edge_count(5) == 5
-    scores = engine.community_scores()
-    for expected, found in zip([0, 1, 0, 1], chain(scores, scores), strict=True):
-        assert found == expected
-        clock.now += 100  # what the driver does with a result is not the engine's time
-    encoded = engine.encode()
-    assert (next(encoded), next(encoded), next(encoded, None)) == (0, 1, None)
-    assert engine.seconds == {"edge_count": 1, "community_scores": 8, "encode": 4}
+    return TimedEngine(Slow(clock))
+
+
+def test_every_verb_is_timed_and_passes_its_result_on(engine: TimedEngine) -> None:
+    assert isinstance(engine, Runner)
+    assert engine.part_nodes == 7
+    assert engine.sum(Job(_add_degrees, ()), sizes=(1, 2)) == (1, 2)
+    assert engine.reduce(Job(_scores, ()), sum) == 3
+    assert engine.shuffle([], nodes=4) == 4
+    assert engine.store(Job(_add_degrees, ()), nodes=4) == 4
+    assert engine.seconds == {"degrees": 14, "scores": 5, "shuffle": 7}
     assert set(engine.cpu_seconds) == set(engine.seconds)
 
 
-def test_jobs_of_the_runner_count_under_the_name_of_their_work(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(verbs, "perf_counter", clock)
-    engine = TimedEngine(Slow(clock))
-    assert engine.runner.sum(Job(_add_degrees, ()), sizes=(1, 2)) == (1, 2)
-    assert list(engine.runner.map(Job(_scores, ()))) == [0, 1]
-    assert engine.seconds == {"degrees": 3, "scores": 4}
+def test_only_the_wait_for_a_result_is_counted(engine: TimedEngine) -> None:
+    clock = verbs.perf_counter
+    for expected, found in enumerate(engine.map(Job(_scores, ()))):
+        assert found == expected
+        clock.now += 100  # what the driver does with a result is not the engine's time
+    assert engine.seconds == {"scores": 4}

@@ -19,7 +19,7 @@ from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
-from psgraph.streams.planted import PlantedGraph, pareto_weights
+from psgraph.streams.demo import PlantedGraph, pareto_weights
 
 ENGINE = LocalEngine()
 

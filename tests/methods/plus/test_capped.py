@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Edges
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus import capped_triangles
 from psgraph.methods.plus.capped_triangles import kept_by_both
 from psgraph.methods.plus.queries import CappedTriangleCount, measure_structure

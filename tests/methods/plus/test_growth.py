@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from psgraph.audit.neighbours import all_graphs, neighbouring_pairs
 from psgraph.errors import MethodError
 from psgraph.methods.plus import growth, labelling
 from psgraph.methods.plus.growth import GrowthPass
@@ -19,6 +18,7 @@ from psgraph.methods.queries import adjacency
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph.testing.cases import all_graphs, neighbouring_pairs
 from psgraph_lab.mutants.mutant import mutated
 
 from .snapshots import ENGINE, Silent, planted, silent_budget

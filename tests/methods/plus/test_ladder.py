@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Edges
 from psgraph.errors import MethodError
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus import ladder
 from psgraph.methods.plus.clustering import ladder_log_likelihood
 from psgraph.methods.plus.ladder import Interval, Ladder, Rungs

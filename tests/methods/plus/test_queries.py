@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from psgraph.engines.base import Edges
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Edges
 from psgraph.methods.plus.hubs import NoisyHubs
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (

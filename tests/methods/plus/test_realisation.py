@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psgraph.engines.base import Edges
 from psgraph.errors import InvalidArgument
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus import realisation, stubs
 from psgraph.methods.plus.realisation import Target, realise
 

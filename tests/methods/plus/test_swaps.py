@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psgraph.engines.base import Edges
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.neighbours import (
     adjacent,
     common_neighbours,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psgraph.engines import triangles
-from psgraph.engines.base import Edges
+from psgraph.engines import counting
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.triangles import (
     count_triangles,
     largest_common_neighbours,
@@ -53,8 +53,8 @@ def test_threads_find_the_same_triangles(
     edges: Edges, nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = count_triangles(edges, nodes)
-    monkeypatch.setattr(triangles, "_LARGE", 0)
-    monkeypatch.setattr(triangles, "thread_count", lambda: 3)
+    monkeypatch.setattr(counting, "_LARGE", 0)
+    monkeypatch.setattr(counting, "thread_count", lambda: 3)
     assert count_triangles(edges, nodes) == alone
 
 

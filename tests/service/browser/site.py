@@ -80,7 +80,7 @@ class Site:
         """Wait until a stream has this many releases."""
         found = next(each for each in self.service.streams if each.name == stream)
         deadline = time.monotonic() + PATIENCE
-        while len(found.shelf.certificates()) < released:
+        while len(found.releases.refresh()) < released:
             assert time.monotonic() < deadline, f"{stream} was not released: {found.trouble}"
             time.sleep(0.02)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.extras import require_dask
-from psgraph._runtime.scratch import scratch_directory
+from psgraph._runtime.resources import scratch_directory
 from psgraph.engines.dask import tasks
 from psgraph.engines.parallel import thread_count
 from psgraph.errors import EngineError, PsgraphError

@@ -1,4 +1,4 @@
-"""The engine that runs tasks on the workers of a Dask cluster."""
+"""The engine that runs tasks on the workers of a Dask cluster, and the cost of its operations."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import pickle
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
 from secrets import token_hex
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.dask import tasks
 from psgraph.engines.dask.connection import check_access, connect, local_cluster, translated
-from psgraph.engines.dask.statistics import Statistics
-from psgraph.engines.dask.transport import Call, Remote, call, held_parts, packed_bytes, unpacked
+from psgraph.engines.dask.tasks import Call, Remote, call, held_parts, packed_bytes, unpacked
 from psgraph.engines.runner import Job
 from psgraph.errors import EngineError, InvalidArgument
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
@@ -29,22 +29,26 @@ from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, range
 if TYPE_CHECKING:
     from distributed import Future
 
-__all__ = ["DaskEngine"]
+__all__ = [
+    "Cost",
+    "DaskEngine",
+    "Statistics",
+]
 
 FAN_IN = 4
-"""Results that one task adds up."""
+"""How many results one task adds up."""
 SHARED_BYTES = 1 << 12
 """Larger values that tasks share are sent once."""
 KEPT_VALUES = 8
-"""Shared values that stay on the workers, in case the next operation needs them as well."""
+"""Shared values that stay on the workers, in case the next operation needs them too."""
 MOST_PIECES = 1 << 13
 """Pieces of drawn keys on their way to the parts they belong to."""
 LARGE_SUMS = 1 << 22
-"""Integers; above, no more than one task for every thread makes sums of its own."""
+"""Integers; above, at most one task per thread makes its own sums."""
 PATIENCE = 60.0
-"""Seconds without any worker after which a run is given up."""
+"""Seconds without a worker after which a run fails."""
 LOOK_SECONDS = 5.0
-"""How often it is looked whether there are workers, while a task is waited for."""
+"""How often to check for workers while waiting for a task."""
 
 
 class DaskEngine:
@@ -280,3 +284,87 @@ class DaskEngine:
                     "Nothing of this timestamp was published or charged. Start workers, and run "
                     "the same command again."
                 )
+
+
+Item = TypeVar("Item")
+
+
+@dataclass
+class Cost:
+    """The cost of one call of an operation: one of the runner's, or one made of them.
+
+    Attributes
+    ----------
+    seconds
+        Until its result is complete on the driver.
+    tasks
+        Tasks that were sent to the cluster; repeated ones count once.
+    bytes_to_driver, bytes_to_workers
+        Results that came back, and what tasks needed: each shared value once.
+    """
+
+    operation: str
+    seconds: float = 0.0
+    tasks: int = 0
+    bytes_to_driver: int = 0
+    bytes_to_workers: int = 0
+
+
+@dataclass
+class Statistics:
+    """The calls of all operations since the engine was made, in order.
+
+    Operations inside an operation count as a part of it.
+
+    >>> statistics = Statistics()
+    >>> with statistics.operation("sum"):
+    ...     statistics.now.tasks += 1
+    >>> [(each.operation, each.tasks) for each in statistics.calls]
+    [('sum', 1)]
+    """
+
+    calls: list[Cost] = field(default_factory=list)
+    now: Cost = field(default_factory=lambda: Cost("other"))
+
+    def clear(self) -> None:
+        """Forget the calls so far."""
+        self.calls.clear()
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[None]:
+        """Count what happens inside as one call."""
+        with self._counting(self._call(name)):
+            yield
+
+    def iterated(self, name: str, results: Iterable[Item]) -> Iterator[Item]:
+        """Yield results, and count the work on them as one call; not what is done in between."""
+        cost = self._call(name)
+        with self._counting(cost):
+            left = iter(results)
+        while True:
+            with self._counting(cost):
+                try:
+                    result = next(left)
+                except StopIteration:
+                    return
+            yield result
+
+    def _call(self, name: str) -> Cost:
+        if self.now.operation != "other":
+            return self.now
+        cost = Cost(name)
+        self.calls.append(cost)
+        return cost
+
+    @contextmanager
+    def _counting(self, cost: Cost) -> Iterator[None]:
+        if cost is self.now:
+            yield
+            return
+        outer, self.now = self.now, cost
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            cost.seconds += perf_counter() - start
+            self.now = outer

@@ -13,9 +13,8 @@ from pathlib import Path
 from psgraph.errors import DataError
 from psgraph.graph.formats.columns import BY_NAME, ColumnNames
 from psgraph.graph.formats.frames import FrameTable
-from psgraph.graph.formats.lines import COMPRESSED
 from psgraph.graph.formats.parquet import ParquetFile
-from psgraph.graph.formats.text import TextFile
+from psgraph.graph.formats.text import COMPRESSED, TextFile
 
 __all__ = ["SUFFIXES", "TableFile", "open_table", "stem", "uncompressed"]
 

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from psgraph.errors import DataError
-from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.columns import Batch, Columns, list_names
+from psgraph.graph.formats.columns import Batch, Columns, as_numpy, list_names
 from psgraph.graph.formats.tables import is_text
 
 __all__ = ["FrameTable", "is_frame"]

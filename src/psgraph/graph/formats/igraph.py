@@ -8,8 +8,7 @@ import numpy as np
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.ids import as_ids
-from psgraph.graph.roster import declare
+from psgraph.graph.roster import as_ids, declare
 
 if TYPE_CHECKING:
     import igraph

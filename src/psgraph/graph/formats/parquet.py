@@ -1,8 +1,12 @@
-"""Parquet files, read batch by batch."""
+"""Parquet files: tables read batch by batch, and the node lists and edges of releases.
+
+Edges are columns ``u`` and ``v`` of original ids. The kind is in the metadata of the file; a file
+without it holds an undirected graph.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,13 +16,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from psgraph.errors import DataError
-from psgraph.graph.formats.arrays import as_numpy
-from psgraph.graph.formats.columns import Batch, Columns, Report, list_names, missing_value
+from psgraph.errors import DataError, RosterError
+from psgraph.graph.formats.columns import (
+    Batch,
+    Columns,
+    Report,
+    as_numpy,
+    list_names,
+    missing_value,
+)
+from psgraph.graph.formats.tables import column_positions, edge_columns
+from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
+from psgraph.graph.parts import Pairs
+from psgraph.graph.roster import DECLARATIONS, Roster
 
-__all__ = ["ParquetFile"]
+__all__ = [
+    "ParquetFile",
+    "decode_table",
+    "edge_bytes",
+    "edge_table",
+    "encode_part",
+    "encode_table",
+    "nodes_bytes",
+    "read_nodes",
+    "read_pairs",
+]
 
 BATCH_ROWS = 1 << 18
+_DECLARED, _KIND = b"declared", b"kind"  # in the metadata of released files
 
 
 class ParquetFile:
@@ -129,3 +154,112 @@ def _decoded(array: pa.Array) -> pa.Array:
 
 def _row_text(first: int, row: int) -> str:
     return f"row {first + row}"
+
+
+# ---- node lists and edges of releases ----
+
+
+def nodes_bytes(roster: Roster) -> memoryview:
+    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared."""
+    table = pa.table({"id": roster.arrow_ids})
+    return encode_table(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
+
+
+def read_nodes(content: bytes, path: object) -> Roster:
+    """Decode a node list."""
+    table = decode_table(content, path)
+    declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
+    if table.column_names != ["id"]:
+        raise DataError(f"{path} is not a node list: it needs one column, id")
+    for known in DECLARATIONS:
+        if declared == known:
+            return Roster(as_numpy(table.column("id")), declared=known)
+    raise DataError(f"{path} does not say how its nodes were declared")
+
+
+def encode_table(table: Any) -> memoryview:
+    """Encode a table in the form that all published and stored files have."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False)
+    return memoryview(sink.getvalue())
+
+
+def decode_table(content: bytes | memoryview, path: object) -> Any:
+    """Decode a Parquet file; what Arrow says about its content is not passed on.
+
+    Without Arrow's threads and without `read_table`, which has its own: a thread that releases
+    `content` last, while Python is shutting down, aborts the process.
+    """
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            return file.read(use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} can't be read as Parquet ({type(error).__name__})") from None
+
+
+def edge_bytes(roster: Roster, pairs: Pairs, kind: Kind = UNDIRECTED) -> memoryview:
+    """Encode edges. The same edges give the same bytes.
+
+    >>> import numpy as np
+    >>> pairs = Pairs(np.array([0]), np.array([2]))
+    >>> edge_table(edge_bytes(Roster("abc"), pairs), Path("a.parquet")).to_pylist()
+    [{'u': 'a', 'v': 'c'}]
+    """
+    table = edge_columns(roster, *pairs)
+    if kind != UNDIRECTED:
+        table = table.replace_schema_metadata({_KIND: kind.name.encode()})
+    return encode_table(table)
+
+
+def encode_part(read: Callable[[], Pairs], roster: Roster, kind: Kind = UNDIRECTED) -> memoryview:
+    """Read a part and encode it; what engines run for every part of a released graph."""
+    return edge_bytes(roster, read(), kind)
+
+
+def edge_table(content: bytes | memoryview, path: Path) -> Any:
+    """Decode the columns ``u`` and ``v`` of a file. `path` is for messages.
+
+    Raises
+    ------
+    UnknownKind
+        If the graph is of a kind that this version can't read.
+    """
+    table = decode_table(content, path)
+    _kind_of(table)
+    if not {"u", "v"} <= set(table.column_names):
+        raise DataError(f"{path} has no columns u and v\nA release lists its edges in them.")
+    return table.select(["u", "v"])
+
+
+def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs:
+    """Decode edges that were written in ascending order, as a part of a release is.
+
+    Raises
+    ------
+    DataError
+        If an edge is outside the roster, or the edges are not in normal form.
+    """
+    table = edge_table(content, path)
+    try:
+        u, v = column_positions(table.column("u"), table.column("v"), roster)
+    except RosterError:
+        raise _outside(path) from None
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    if u.size and min(int(u.min()), int(v.min())) < 0:
+        raise _outside(path)
+    if not _kind_of(table).is_normal(u, v):
+        raise DataError(f"{path} lists its edges in a different order than a release does")
+    return Pairs(u, v)
+
+
+def _kind_of(table: Any) -> Kind:
+    metadata = table.schema.metadata or {}
+    return find_kind(metadata.get(_KIND, UNDIRECTED.name.encode()).decode(errors="replace"))
+
+
+def _outside(path: Path) -> DataError:
+    return DataError(
+        f"{path} has an edge outside the roster\n"
+        "Give the roster of the stream that the releases were made from."
+    )

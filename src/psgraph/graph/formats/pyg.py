@@ -9,8 +9,7 @@ import numpy as np
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
 from psgraph.graph.formats.tables import from_positions
-from psgraph.graph.ids import as_ids
-from psgraph.graph.roster import RosterOrIds, as_roster, declare
+from psgraph.graph.roster import RosterOrIds, as_ids, as_roster, declare
 
 if TYPE_CHECKING:
     import torch_geometric

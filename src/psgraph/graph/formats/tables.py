@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import UNDIRECTED, Dropped, Graph, Roster
-from psgraph.graph.formats.arrays import as_arrow, as_numpy
-from psgraph.graph.formats.columns import list_names
+from psgraph.graph.formats.columns import as_arrow, as_numpy, list_names
 from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:

@@ -22,16 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions, Words
-from psgraph._runtime.hash_set import KeySet, add_key, key_set
 from psgraph._runtime.jit import kernel
+from psgraph._runtime.kernels import KeySet, add_key, key_set
 from psgraph.errors import MethodError
 from psgraph.graph.kind import pack_pair
 from psgraph.methods.der.fisher import noncentral_hypergeometric
 from psgraph.methods.der.rectangles import Rectangles, Regions, trimmed
-from psgraph.privacy.bits import Cursor, bit_width, ran_out, uniform_below
 from psgraph.privacy.mechanism import Mechanism
-from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.subsets import random_subset
+from psgraph.privacy.randomness import Cursor, bit_width, ran_out, uniform_below
+from psgraph.privacy.samplers import Sampler, random_subset
 
 __all__ = ["EdgeArrangement", "arrange"]
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Words
 from psgraph._runtime.jit import kernel
-from psgraph.privacy.bits import Cursor, ran_out, random_bits
+from psgraph.privacy.randomness import Cursor, ran_out, random_bits
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["noncentral_hypergeometric"]

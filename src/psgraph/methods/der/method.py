@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED, unpack
 from psgraph.methods.audit_cases import AuditCases
@@ -156,7 +156,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         state: DERMeasurement,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del previous, rng, engine  # the arranged edges are the graph
         return SyntheticGraph(state.roster, state.u, state.v)

@@ -27,9 +27,9 @@ from psgraph._runtime.arrays import Integers, Positions, Words
 from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
 from psgraph.methods.der.rectangles import Rectangles, Regions, cells_in
-from psgraph.privacy.bits import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.randomness import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["NO_SPLIT", "SplitChoice", "choose_splits"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph.engines.base import Edges
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.triangles import ranked_adjacency
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 

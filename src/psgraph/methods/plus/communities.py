@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels
-from psgraph.engines.base import Edges
-from psgraph.engines.counting import adjacency
+from psgraph._runtime.kernels import adjacency
 from psgraph.graph import Roster
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Edges
 from psgraph.methods.plus.labelling import Evidence, Plan, Progress, Rows, follow, rehearse
 from psgraph.methods.plus.tracking import Track, laplace_variance
 

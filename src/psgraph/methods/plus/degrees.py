@@ -17,9 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Floats, Integers, Labels
-from psgraph._runtime.sorting import sorting_order
-from psgraph.graph.frozen import read_only
+from psgraph._runtime.arrays import Floats, Integers, Labels, read_only
+from psgraph._runtime.kernels import sorting_order
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.mixing import degree_classes

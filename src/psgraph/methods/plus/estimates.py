@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from psgraph._runtime.arrays import Labels
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Edges
+from psgraph._runtime.resources import phase
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.communities import (
     Communities,

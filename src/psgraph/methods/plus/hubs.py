@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psgraph._runtime.arrays import Floats, Integers, Labels, Singles
+from psgraph._runtime.arrays import Floats, Integers, Labels, Singles, read_only
 from psgraph._runtime.jit import kernel
-from psgraph.graph.frozen import read_only
 from psgraph.graph.kind import UNDIRECTED, triangle, triangular_cell
 from psgraph.methods.plus.mixing import CLASSES, Mixing, rake
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
@@ -284,7 +284,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         state: PlusState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         """Draw a graph that keeps edges of the release before."""
         del engine

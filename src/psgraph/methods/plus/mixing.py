@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel, lean_kernel
-from psgraph._runtime.sorting import sorting_order
+from psgraph._runtime.kernels import sorting_order
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.tracking import Track
 

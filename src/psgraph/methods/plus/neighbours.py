@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel, lean_kernel
-from psgraph.engines.base import Edges
-from psgraph.engines.counting import adjacency
+from psgraph._runtime.kernels import adjacency
+from psgraph.graph.kind import Edges
 
 __all__ = ["Lists", "adjacent", "common_neighbours", "neighbour_lists", "replace", "to_edges"]
 

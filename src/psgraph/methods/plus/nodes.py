@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers, Singles
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import distinct
+from psgraph._runtime.kernels import distinct
 from psgraph.graph import Roster
-from psgraph.graph.ids import Ids
+from psgraph.graph.roster import Ids
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside
 from psgraph.methods.plus.tracking import laplace_variance

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph.engines import counting
-from psgraph.engines.base import Edges
 from psgraph.engines.runner import Job
+from psgraph.graph.kind import Edges
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes

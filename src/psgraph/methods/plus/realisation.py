@@ -23,11 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.hash_set import KeySet, key_set
-from psgraph._runtime.sorting import sort_keys
-from psgraph.engines.base import Edges
+from psgraph._runtime.kernels import KeySet, key_set, sort_keys
 from psgraph.errors import InvalidArgument
-from psgraph.graph.kind import UNDIRECTED, first_key, key_bits, unpack
+from psgraph.graph.kind import UNDIRECTED, Edges, first_key, key_bits, unpack
 from psgraph.methods.plus.stubs import (
     fill_blocks,
     keep,

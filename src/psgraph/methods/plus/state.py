@@ -13,9 +13,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Integers, Labels
+from psgraph._runtime.arrays import Integers, Labels, read_only
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.frozen import read_only
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import Communities, CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve

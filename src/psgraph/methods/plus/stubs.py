@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Positions
-from psgraph._runtime.hash_set import KeySet, add_key, first_slot, has_key, key_set, remove_key
 from psgraph._runtime.jit import kernel, lean_kernel
+from psgraph._runtime.kernels import KeySet, add_key, first_slot, has_key, key_set, remove_key
 from psgraph.graph.kind import pack_unordered
 
 __all__ = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.jit import lean_kernel
-from psgraph.engines.base import Edges
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.neighbours import (
     Lists,
     adjacent,

@@ -11,9 +11,9 @@ import numpy as np
 
 from psgraph._runtime.arrays import Labels
 from psgraph._runtime.jit import kernel, lean_kernel
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Edges
+from psgraph._runtime.resources import phase
 from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import Edges
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.degrees import kept_share, steadiness
 from psgraph.methods.plus.hubs import with_hubs

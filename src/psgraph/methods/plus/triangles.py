@@ -20,10 +20,9 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph.engines.base import Edges
-from psgraph.engines.counting import adjacency
-from psgraph.engines.triangles import degree_ranks, triangle_count
-from psgraph.graph.kind import UNDIRECTED
+from psgraph._runtime.kernels import adjacency
+from psgraph.engines.counting import degree_ranks, triangle_count
+from psgraph.graph.kind import UNDIRECTED, Edges
 
 __all__ = [
     "Cap",

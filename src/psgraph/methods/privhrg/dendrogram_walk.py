@@ -42,8 +42,8 @@ from psgraph.methods.privhrg.dendrogram import (
     edges_across,
     edges_between,
 )
-from psgraph.privacy.bits import Cursor, bit_width, ran_out, random_bits, uniform_below
 from psgraph.privacy.mechanism import Mechanism, changed_edges
+from psgraph.privacy.randomness import Cursor, bit_width, ran_out, random_bits, uniform_below
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["DendrogramWalk", "likelihood_sensitivity", "log_likelihood", "walk_dendrogram"]

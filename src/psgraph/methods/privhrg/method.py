@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
@@ -228,7 +228,7 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
         state: PrivHRGState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del previous, engine
         with phase("reconstruction"):

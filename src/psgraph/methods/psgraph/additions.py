@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Positions
-from psgraph._runtime.hash_set import KeySet, add_key, has_key, key_set
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.sorting import group_nodes, sort_keys
+from psgraph._runtime.kernels import KeySet, add_key, group_nodes, has_key, key_set, sort_keys
 from psgraph.engines.runner import Job, Runner
 from psgraph.graph.kind import (
     UNDIRECTED,

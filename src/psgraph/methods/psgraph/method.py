@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
-from psgraph._runtime.timing import phase
-from psgraph.engines.base import Engine
-from psgraph.engines.runner import Job
+from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
@@ -282,7 +281,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         state: PSGraphState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
-        engine: Engine,
+        engine: Runner,
     ) -> SyntheticGraph:
         del previous
         with phase("reconstruction"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Labels
-from psgraph.engines.base import Blocks
+from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Runner
 from psgraph.engines.sampling import sample
 from psgraph.graph.kind import UNDIRECTED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Labels
-from psgraph.engines.base import Blocks
+from psgraph.engines.rank_one import Blocks
 from psgraph.graph.kind import UNDIRECTED
 
 if TYPE_CHECKING:

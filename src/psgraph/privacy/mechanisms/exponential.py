@@ -20,9 +20,9 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels, Words
 from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
-from psgraph.privacy.bits import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.guarantee import round_down
 from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.randomness import Cursor, bernoulli_exp, bit_width, ran_out, uniform_below
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["CommunityChoice", "Scores", "choose_communities"]

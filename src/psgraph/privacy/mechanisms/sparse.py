@@ -20,8 +20,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph.privacy.binomial import BinaryDigits, binomial, fair_binomial
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import check_integers
-from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.subsets import random_free_cells, random_subset
+from psgraph.privacy.samplers import Sampler, random_free_cells, random_subset
 
 __all__ = [
     "NoisyCounts",

@@ -18,8 +18,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph.privacy.mechanism import Mechanism, changed_cells
 from psgraph.privacy.mechanisms.sparse import COMMON, histogram, noise_histogram
-from psgraph.privacy.samplers import Sampler
-from psgraph.privacy.subsets import random_free_cells, random_subset
+from psgraph.privacy.samplers import Sampler, random_free_cells, random_subset
 
 __all__ = ["LargestCells", "largest_cells"]
 

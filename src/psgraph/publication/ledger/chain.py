@@ -1,4 +1,4 @@
-"""The chain of rows: whether every sealed row is as it was written, and no window overspent."""
+"""The rows of a ledger: their bytes, and the chain of digests that shows any later change."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from psgraph.errors import LedgerError
+from psgraph.graph import Roster
+from psgraph.graph.roster import Declared
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import exact_fraction
@@ -24,8 +29,10 @@ __all__ = [
     "Link",
     "chain_problems",
     "pack_charges",
+    "pack_roster",
     "row_digest",
     "unpack_charges",
+    "unpack_roster",
 ]
 
 SEALED = (
@@ -190,3 +197,38 @@ def unpack_charges(text: str) -> tuple[Charge, ...]:
     return tuple(
         Charge.from_dict(dict(zip(_CHARGE, row, strict=False))) for row in json.loads(text)
     )
+
+
+# ---- rosters ----
+
+_DECLARED: dict[Declared, bytes] = {"given": b"g", "nodes": b"n", "edges": b"e"}
+
+
+def pack_roster(roster: Roster) -> bytes:
+    """A roster as bytes: how it was obtained, the kind of ids, the ids."""
+    head = _DECLARED[roster.declared] + (b"s" if roster.strings else b"i")
+    if roster.strings:
+        return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
+    return head + roster.ids.astype("<i8").tobytes()
+
+
+def unpack_roster(content: object) -> Roster:
+    """The inverse of `pack_roster`; refuses what that would have written differently."""
+    try:
+        if not isinstance(content, bytes):
+            raise ValueError
+        ids: Any
+        if content[1:2] == b"s":
+            names = json.loads(content[2:])
+            ids = np.array(names, dtype=object if names else str)  # no names are still names
+        else:
+            ids = np.frombuffer(content[2:], dtype="<i8").astype(np.int64)
+        declared = {letter: name for name, letter in _DECLARED.items()}.get(content[:1])
+        if declared is None:
+            raise ValueError
+        roster = Roster(ids, declared=declared)
+        if pack_roster(roster) != content:
+            raise ValueError
+        return roster
+    except (RecursionError, TypeError, ValueError):
+        raise LedgerError("a stored roster is damaged") from None

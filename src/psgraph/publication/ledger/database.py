@@ -1,4 +1,7 @@
-"""The file of a ledger: one SQLite database with one writer and atomic changes."""
+"""The file of a ledger: one SQLite database with one writer and atomic changes.
+
+The format is here; older formats are in `psgraph.publication.legacy`.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,30 @@ from typing import Any
 from psgraph._runtime.durable import is_running, make_directory, put_in_place
 from psgraph.errors import LedgerBusy, LedgerError, OutputError
 from psgraph.publication import legacy
-from psgraph.publication.ledger import formats
 
-__all__ = ["Database"]
+__all__ = ["APPLICATION", "FORMAT", "TABLES", "Database"]
+
+APPLICATION = 0x50534752  # "PSGR"
+FORMAT = 2
+
+TABLES = {
+    "facts": "CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+    "rosters": (
+        "CREATE TABLE rosters (digest TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
+    ),
+    "seals": (
+        "CREATE TABLE seals (timestamp INTEGER PRIMARY KEY, time TEXT, spent TEXT NOT NULL, "
+        "charges TEXT NOT NULL, seed INTEGER NOT NULL, snapshot BLOB NOT NULL, "
+        "roster TEXT NOT NULL, measurement BLOB NOT NULL, state BLOB NOT NULL, "
+        "version TEXT NOT NULL, previous BLOB NOT NULL, noise TEXT, times TEXT, "
+        "digest BLOB NOT NULL, certificate BLOB, certificate_mark BLOB)"
+    ),
+    "state": (
+        "CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 0), content BLOB NOT NULL)"
+    ),
+}
+"""The tables of a ledger, exactly as SQLite keeps them. See docs/reference/ledger.md."""
+
 
 Change = Callable[[sqlite3.Connection], None]
 
@@ -27,7 +51,7 @@ _REASONS = {
     "SQLITE_READONLY": "it can't be written to",
     "SQLITE_NOTADB": "it is not a ledger",
     "SQLITE_CORRUPT": "it is damaged",
-    "SQLITE_BUSY": "another program holds it",
+    "SQLITE_BUSY": "another program has locked it",
     "SQLITE_CANTOPEN": "it can't be opened",
 }
 
@@ -40,7 +64,7 @@ class Database:
     path
         The file. SQLite's side files and a permanent lock file are beside it.
     fill
-        Writes the first rows of a new ledger; None refuses to begin one.
+        Writes the first rows of a new ledger; None refuses to create one.
     writing
         Whether to lock it for this process. A ledger of an older format is migrated then.
     """
@@ -72,7 +96,9 @@ class Database:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except (OSError, ValueError):
-            raise LedgerError("the path of the ledger can't be used\nCheck it.") from None
+            raise LedgerError(
+                "the path of the ledger can't be used\nCheck it.", code="unusable_path"
+            ) from None
         if not stat.S_ISREG(status.st_mode):
             raise LedgerError(f"{self.path} is not a file\nName a file for the ledger.")
         return status.st_size > 0
@@ -99,7 +125,7 @@ class Database:
             ) from None
 
     def _clear_away(self) -> None:
-        """Remove what processes left that ended while they were beginning a ledger."""
+        """Remove files of processes that died while creating a ledger."""
         own = re.compile(rf"\.{re.escape(self.path.name)}\.(?:(\d+)-\w+\.)?part.*", re.ASCII)
         with suppress(OSError):
             for left in self.path.parent.iterdir():
@@ -120,11 +146,11 @@ class Database:
             os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             self._connection = self._connect(part, writing=True)
             with self.transaction() as connection:
-                for statement in formats.TABLES.values():
+                for statement in TABLES.values():
                     connection.execute(statement)
                 fill(connection)
-                connection.execute(f"PRAGMA application_id = {formats.APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {formats.FORMAT}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._run("PRAGMA journal_mode = WAL")
             self._connection.close()
             put_in_place(part, self.path, replace=False)
@@ -169,19 +195,23 @@ class Database:
 
     def _open(self, writing: bool) -> None:
         if not writing:
-            self._run("BEGIN")  # everything read is of one moment, whoever writes meanwhile
-        if self._pragma("application_id") != formats.APPLICATION:
+            self._run("BEGIN")  # one consistent snapshot, even while another process writes
+        if self._pragma("application_id") != APPLICATION:
             empty = not self._run("SELECT name FROM sqlite_master")
             what = "empty and not a ledger" if empty else "a database of another program"
-            raise LedgerError(f"{self.path} is {what}\nName another file for the ledger.")
+            raise LedgerError(
+                f"{self.path} is {what}\nName another file for the ledger.", code="foreign_file"
+            )
         found = self._pragma("user_version")
         self._refuse_unknown(found)
         if writing:
             self._migrate(found)
-            found = formats.FORMAT
-        tables = formats.TABLES | legacy.OLD_TABLES.get(found, {})
+            found = FORMAT
+        tables = TABLES | legacy.OLD_TABLES.get(found, {})
         if dict(self._run("SELECT name, sql FROM sqlite_master")) != tables:
-            raise LedgerError(f"the tables of {self.path} are not those of a ledger")
+            raise LedgerError(
+                f"the tables of {self.path} are not those of a ledger", code="other_tables"
+            )
         if writing:
             with suppress(PermissionError):  # it may belong to another user of the group
                 self.path.chmod(0o600)
@@ -192,19 +222,22 @@ class Database:
             self._run("PRAGMA query_only = ON")
 
     def _refuse_unknown(self, found: int) -> None:
-        if found > formats.FORMAT:
+        if found > FORMAT:
             raise LedgerError(
                 f"{self.path} has format {found}; this version of psgraph reads formats up to "
-                f"{formats.FORMAT}\nUse the version of psgraph that wrote it, or a newer one."
+                f"{FORMAT}\nUse the version of psgraph that wrote it, or a newer one.",
+                code="newer_format",
             )
-        if found != formats.FORMAT and found not in legacy.MIGRATIONS:
-            raise LedgerError(f"{self.path} has format {found}, which can't be read any more")
+        if found != FORMAT and found not in legacy.MIGRATIONS:
+            raise LedgerError(
+                f"{self.path} has format {found}, which can't be read any more", code="older_format"
+            )
 
     def _migrate(self, found: int) -> None:
         """Bring an older ledger up to date, one transaction for each format."""
-        for older in range(found, formats.FORMAT):
+        for older in range(found, FORMAT):
             with self.transaction() as connection:
-                legacy.MIGRATIONS[older](connection, formats.TABLES)
+                legacy.MIGRATIONS[older](connection, TABLES)
                 connection.execute(f"PRAGMA user_version = {older + 1}")
 
     def close(self) -> None:
@@ -255,7 +288,7 @@ class Database:
     @property
     def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise LedgerError(f"{self.path} is closed\nOpen it again.")
+            raise LedgerError(f"{self.path} is closed\nOpen it again.", code="closed")
         return self._connection
 
     @contextmanager
@@ -267,7 +300,8 @@ class Database:
             family = "_".join(code.split("_")[:2])
             reason = _REASONS.get(family, "it can't be read or written")
             raise LedgerError(
-                f"the ledger {self.path} can't be used: {reason}\nNothing was published."
+                f"the ledger {self.path} can't be used: {reason}\nNothing was published.",
+                code=family.lower(),
             ) from None
         except (OverflowError, UnicodeDecodeError):  # values that no ledger holds
             raise LedgerError(f"the ledger {self.path} can't be used: it is damaged") from None

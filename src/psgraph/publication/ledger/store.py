@@ -2,10 +2,10 @@
 
 A timestamp is *sealed* when its noisy measurement, its spend, the next state and the seed of its
 synthesis are committed together. Only then can anything about it leave the process. Rows form a
-chain of digests, and each row holds the digest of the certificate before it, so that no byte can
+chain of digests, and each row has the digest of the certificate before it, so that no byte can
 change unnoticed. docs/reference/ledger.md describes the format.
 
-The ledger file is as sensitive as the data: it holds the key of the snapshots' fingerprints.
+The ledger file is as sensitive as the data: it contains the key of the snapshots' fingerprints.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from psgraph.publication.ledger.chain import (
     Link,
     chain_problems,
     pack_charges,
+    pack_roster,
     row_digest,
+    unpack_roster,
 )
 from psgraph.publication.ledger.database import Database
 from psgraph.publication.ledger.reader import LedgerReader
-from psgraph.publication.ledger.rosters import pack_roster, unpack_roster
 from psgraph.publication.measurement import Measured, Seal, seal_of
 from psgraph.publication.records import encode
 from psgraph.publication.terms import Terms
@@ -45,7 +46,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger(LedgerReader):
-    """Open, or begin, the record of a stream: a `psgraph.publication.history.History`.
+    """Open or create the record of a stream: a `psgraph.publication.history.History`.
 
     Parameters
     ----------
@@ -96,7 +97,8 @@ class Ledger(LedgerReader):
             raise VerificationFailed(
                 f"{self.path} is not as it was written: {problem}\n"
                 "psgraph verify checks all of it. Restore the newest backup, unless a newer "
-                "release was shown. Nothing was measured."
+                "release was shown. Nothing was measured.",
+                code="changed",
             )
 
     # ---- writing ----

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from psgraph.service.api.access import ActionRoute, OpenStream, TheService, Timestamp, allowed
-from psgraph.service.downloads import certificate_file, edges_file, nodes_file
+from psgraph.service.downloads import certificate_file, edges_file, nodes_file, released
 from psgraph.service.exports import export_file, report_page
 from psgraph.service.schemas import ReleaseView
 from psgraph.service.views import release_view
@@ -27,14 +27,14 @@ def list_releases(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> list[ReleaseView]:
     """List releases in order."""
-    certificates = stream.shelf.certificates()
+    certificates = stream.releases.refresh()
     return [release_view(each) for each in certificates[since : since + limit]]
 
 
 @router.get("/streams/{stream}/releases/{timestamp}", **allowed("certificates"))
 def get_release(stream: OpenStream, timestamp: Timestamp) -> ReleaseView:
     """Return one release by its certificate."""
-    return release_view(stream.shelf.certificate(timestamp))
+    return release_view(released(stream, timestamp))
 
 
 @router.get(

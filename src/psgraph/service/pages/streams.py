@@ -18,6 +18,7 @@ from psgraph.privacy.unit import Edge
 from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp
 from psgraph.service.api.administration import post_plan
 from psgraph.service.api.streams import create_stream, list_streams
+from psgraph.service.downloads import released
 from psgraph.service.pages.charts import change_words, chart_sections, drawable, drawing_png
 from psgraph.service.pages.templates import PERIODS, named_time, render, render_stream
 from psgraph.service.pages.visits import (
@@ -72,7 +73,7 @@ def show_stream(
 ) -> Response:
     """Show a stream: its promise, spending and releases."""
     view = stream_view(service, stream)
-    certificates = stream.shelf.certificates()
+    certificates = stream.releases.refresh()
     end = len(certificates) if before is None else min(before, len(certificates))
     start = max(0, end - _ROWS)
     context: dict[str, Any] = {}
@@ -103,7 +104,7 @@ def show_release(
     caller: Caller,
 ) -> Response:
     """Show a release: its graph, downloads, certificate and verification."""
-    certificate = stream.shelf.certificate(timestamp)
+    certificate = released(stream, timestamp)
     view = stream_view(service, stream)
     named = named_time(timestamp, certificate.time)
     time = f", {named}" if named else ""
@@ -114,7 +115,7 @@ def show_release(
         stream=view,
         release=release_view(certificate),
         certificate=certificate,
-        change=change_words(stream.out, stream.shelf.certificates(), timestamp),
+        change=change_words(stream.out, stream.releases.refresh(), timestamp),
         drawing=caller.may("download") and drawable(certificate),
         files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
         window_share=float(certificate.window_spent / certificate.guarantee.epsilon),
@@ -124,7 +125,7 @@ def show_release(
 @router.get("/streams/{stream}/releases/{timestamp}/drawing.png", **open_to("download"))
 def show_drawing(stream: OpenStream, timestamp: Timestamp) -> Response:
     """Return the drawing of a synthetic graph."""
-    certificate = stream.shelf.certificate(timestamp)
+    certificate = released(stream, timestamp)
     if not drawable(certificate):
         raise not_found()
     picture = drawing_png(stream.out, certificate)

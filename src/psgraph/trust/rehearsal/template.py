@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
-from psgraph.engines.triangles import triangle_count
+from psgraph.engines.counting import triangle_count
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import UNDIRECTED, unpack

@@ -21,11 +21,10 @@ from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.methods import COMPARED_METHODS
 from psgraph.methods.base import Method
 from psgraph.methods.choosing import MethodLike, choose_method
-from psgraph.metrics.facts import GraphFacts
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
-from psgraph.metrics.metric import UNDEFINED
+from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
-from psgraph.publication.promise import Promise
+from psgraph.publication.terms import Promise
 from psgraph.trust.rehearsal.size import check_memory, check_size, resize
 from psgraph.trust.rehearsal.template import PublicStream, Shape, Template, load_template, shape_of
 from psgraph.trust.reruns import rerun

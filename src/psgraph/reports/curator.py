@@ -5,18 +5,26 @@ It shows the curator how good the predictions are that analysts get, on the very
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import count
+from psgraph.reports.sections import chosen_timestamps
 
 if TYPE_CHECKING:
+    from psgraph.graph import Snapshot, SyntheticGraph
     from psgraph.metrics.comparison import Comparison
     from psgraph.reports.page import Page
     from psgraph.trust.expected import ExpectedErrors
     from psgraph.trust.prediction import Prediction
 
-__all__ = ["COLUMNS", "add_predicted", "predicted_data", "predicted_rows"]
+__all__ = [
+    "COLUMNS",
+    "Witness",
+    "add_predicted",
+    "predicted_data",
+    "predicted_rows",
+]
 
 COLUMNS = ("metric", "true", "predicted, with 90 % interval", "interval contains it")
 
@@ -80,3 +88,50 @@ def _pairs(comparison: Comparison, expected: ExpectedErrors) -> Iterator[tuple[P
         true = means.get(name)
         if true is not None:
             yield prediction, true
+
+
+# ---- the graphs a quality report shows ----
+
+
+class Witness:
+    """Keeps the first, the middle and the last pair, and all edge counts. For the curator only.
+
+    A stream may be larger than memory and is read once, so the report collects what it needs.
+
+    Parameters
+    ----------
+    timestamps
+        The number of timestamps.
+
+    Examples
+    --------
+    >>> from psgraph.streams.demo import demo_stream
+    >>> witness = Witness(4)
+    >>> for snapshot in witness.watch_originals(demo_stream(nodes=300, timestamps=4)):
+    ...     pass
+    >>> sorted(witness.originals), len(witness.original_edges)
+    ([0, 2, 3], 4)
+    """
+
+    def __init__(self, timestamps: int) -> None:
+        self.chosen = chosen_timestamps(timestamps)
+        self.originals: dict[int, Snapshot] = {}
+        self.synthetic: dict[int, SyntheticGraph] = {}
+        self.original_edges: list[int] = []
+        self.synthetic_edges: list[int] = []
+
+    def watch_originals(self, stream: Iterable[Snapshot]) -> Iterator[Snapshot]:
+        """Yield the snapshots unchanged while collecting from them."""
+        for ordinal, snapshot in enumerate(stream):
+            self.original_edges.append(int(snapshot.u.size))
+            if ordinal in self.chosen:
+                self.originals[ordinal] = snapshot
+            yield snapshot
+
+    def watch_releases(self, releases: Iterable[SyntheticGraph]) -> Iterator[SyntheticGraph]:
+        """Yield the synthetic graphs unchanged while collecting from them."""
+        for ordinal, graph in enumerate(releases):
+            self.synthetic_edges.append(int(graph.u.size))
+            if ordinal in self.chosen:
+                self.synthetic[ordinal] = graph
+            yield graph

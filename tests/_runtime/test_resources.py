@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from psgraph._runtime.memory import keep_freed_memory
+from psgraph._runtime.resources import keep_freed_memory
 
 FAULTS = """
 import resource
 import numpy as np
-from psgraph._runtime.memory import keep_freed_memory
+from psgraph._runtime.resources import keep_freed_memory
 {told}
 np.ones(4_000_000)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

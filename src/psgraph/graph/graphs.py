@@ -1,4 +1,4 @@
-"""Graph: a roster and sorted arrays of positions, with the ways in and out.
+"""Graphs: private snapshots and synthetic graphs, with the ways in and out.
 
 A graph is a roster (the public nodes), a kind, and two arrays u and v of *positions* in the roster
 in the normal form of the kind. An edge takes eight bytes; ids are used only on the way in and out.
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Frozen, Positions
+from psgraph._runtime.html import card, facts
+from psgraph._runtime.numbers import significant
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.frozen import Frozen
-from psgraph.graph.ids import Ids, as_ids, distinct_ids
 from psgraph.graph.kind import UNDIRECTED, Dropped, Kind
-from psgraph.graph.parts import EdgeParts, MemoryParts
-from psgraph.graph.roster import Roster, RosterOrIds, as_roster, declare
+from psgraph.graph.parts import EdgeParts, MemoryParts, degrees
+from psgraph.graph.roster import Ids, Roster, RosterOrIds, as_ids, as_roster, declare, distinct_ids
 
 if TYPE_CHECKING:
     import igraph
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     import scipy.sparse
     import torch_geometric
 
-__all__ = ["Graph"]
+__all__ = [
+    "Graph",
+    "Snapshot",
+    "SyntheticGraph",
+]
 
 
 class Graph(Frozen):
@@ -364,3 +368,67 @@ def _two_columns(edges: tuple[Any, ...]) -> tuple[ArrayLike, ArrayLike]:
             "a tuple must hold two lists or arrays of ids\nGive single edges as a list of pairs."
         )
     return edges[0], edges[1]
+
+
+class Snapshot(Graph):
+    """The roster and the **private** edges at one timestamp.
+
+    Its text form says nothing about the edges, not even how many there are.
+
+    >>> from psgraph.graph import Roster
+    >>> Snapshot(Roster.range(3), [0], [1])
+    Snapshot(3 nodes, edges private)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        when = f", time={self.time!r}" if self.time is not None else ""
+        return f"Snapshot({len(self.roster)} nodes, edges private{when})"
+
+    def _repr_html_(self) -> str | None:
+        return card(
+            "Snapshot",
+            facts(
+                [
+                    ("time", self.time or ""),
+                    ("nodes", f"{len(self.roster):,}"),
+                    ("edges", "private"),
+                    ("roster", self.roster.statement),
+                ]
+            ),
+        )
+
+
+class SyntheticGraph(Graph):
+    """A graph made of noisy values only: safe to publish.
+
+    >>> from psgraph.graph import Roster
+    >>> SyntheticGraph(Roster.range(3), [0, 2], [1, 1])
+    SyntheticGraph(3 nodes, 2 edges)
+    """
+
+    __slots__ = ()
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges."""
+        return self.parts.edge_count
+
+    def __repr__(self) -> str:
+        return f"SyntheticGraph({len(self.roster)} nodes, {self.edge_count} edges)"
+
+    def _repr_html_(self) -> str | None:
+        most = int(degrees(self.parts, len(self.roster)).max(initial=0))
+        mean = 2 * self.edge_count / max(len(self.roster), 1)
+        return card(
+            "Synthetic graph",
+            facts(
+                [
+                    ("time", self.time or ""),
+                    ("nodes", f"{len(self.roster):,}"),
+                    ("edges", f"{self.edge_count:,}"),
+                    ("degree", f"mean {significant(mean)}, maximum {most:,}"),
+                ]
+            ),
+        )

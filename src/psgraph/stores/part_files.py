@@ -1,27 +1,153 @@
-"""The parts of a stored snapshot: one Parquet file for every range of node positions."""
+"""The files of a store: where they are, and the parts of a stored snapshot in them.
+
+A part is one Parquet file for a range of node positions. A store is in a local directory, or at an
+address that fsspec knows (s3://, gs://, …).
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from psgraph._runtime.adjacency import rows_of_range
 from psgraph._runtime.arrays import Integers, Positions
-from psgraph.errors import DataError
-from psgraph.graph.formats.arrays import as_arrow, as_numpy
-from psgraph.graph.formats.node_lists import decode_table, encode_table
+from psgraph._runtime.kernels import rows_of_range
+from psgraph.errors import DataError, MissingExtra
+from psgraph.graph.formats.columns import as_arrow, as_numpy
+from psgraph.graph.formats.parquet import decode_table, encode_table
 from psgraph.graph.kind import UNDIRECTED, Kind, unpack
 from psgraph.graph.parts import Pairs, Rows, ranges
-from psgraph.stores.places import Place
 
-__all__ = ["AGAIN", "EDGES", "LOWER", "Kept", "PartFile", "StoredParts", "read_part", "write_part"]
+__all__ = [
+    "AGAIN",
+    "EDGES",
+    "LOWER",
+    "Address",
+    "Kept",
+    "PartFile",
+    "Place",
+    "StoredParts",
+    "as_place",
+    "existing_files",
+    "read_part",
+    "write_part",
+]
+
+# ---- places ----
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A directory or a file behind fsspec, with those methods of `Path` that stores need.
+
+    What fsspec can't do is an `OSError`, as with `Path`. Options of a file system (endpoints,
+    credentials) come from its own configuration, for example ``AWS_ENDPOINT_URL``.
+
+    >>> Address("s3://bucket/store") / "000000"
+    Address(text='s3://bucket/store/000000')
+    >>> str(Address("ftp://ann:secret@host/store"))
+    'ftp://host/store'
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return re.sub(r"://[^/@]*@", "://", self.text)
+
+    def __truediv__(self, name: str) -> Address:
+        return Address(f"{self.text.rstrip('/')}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.text.rstrip("/").rpartition("/")[2]
+
+    def is_file(self) -> bool:
+        """Whether there is a file."""
+        with _errors() as url_to_fs:
+            files, path = url_to_fs(self.text)
+            files.invalidate_cache()
+            return bool(files.isfile(path))
+
+    def read_bytes(self) -> bytes:
+        """Return what the file holds."""
+        with _errors() as url_to_fs:
+            files, path = url_to_fs(self.text)
+            return bytes(files.cat_file(path))
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write a file; on an object store it appears whole or not at all."""
+        with _errors() as url_to_fs:
+            files, path = url_to_fs(self.text)
+            files.makedirs(path.rpartition("/")[0], exist_ok=True)
+            files.pipe_file(path, content)
+
+    def file_names(self) -> set[str]:
+        """Return the names of all files below, relative to this directory."""
+        with _errors() as url_to_fs:
+            files, path = url_to_fs(self.text)
+            files.invalidate_cache()
+            root = path.rstrip("/") + "/"
+            return {found.removeprefix(root) for found in files.find(path)}
+
+
+Place = Path | Address
+
+
+def as_place(source: str | PathLike[str]) -> Place:
+    """Return a path, or the address that the text is.
+
+    >>> as_place("gs://bucket/store"), as_place("stores/march").name
+    (Address(text='gs://bucket/store'), 'march')
+    """
+    text = fspath(source)
+    if not _SCHEME.match(text):
+        return Path(source)
+    return Path(text.removeprefix("file://")) if text.startswith("file://") else Address(text)
+
+
+def existing_files(place: Place, names: list[str]) -> set[str]:
+    """Return which of these files exist; an address takes one request for all of them."""
+    if isinstance(place, Address):
+        return place.file_names().intersection(names)
+    return {name for name in names if (place / name).is_file()}
+
+
+@contextmanager
+def _errors() -> Iterator[Any]:
+    """Give what finds a file system, and turn the errors of file systems into `OSError`."""
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtra("fsspec", "dask") from None
+    try:
+        yield fsspec.url_to_fs
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "No such file") from None
+    except PermissionError:
+        raise PermissionError(errno.EACCES, "Permission denied") from None
+    except ImportError as error:
+        raise DataError(f"the address needs another package: {error}") from None
+    except ValueError as error:
+        raise DataError(f"the address can't be used: {error}") from None
+    except Exception as error:  # every file system has its own errors
+        raise OSError(errno.EIO, type(error).__name__) from None
+
+
+# ---- parts ----
 
 EDGES, LOWER = ("u", "v"), ("v", "u")
 KEPT_BYTES = 1 << 30
@@ -203,7 +329,7 @@ def _read_rows(
 ) -> Rows:
     first, last = between
     u, v = _read_edges(kept, store, edges)
-    if lower is None:  # one range holds all nodes, so the larger ends are in it as well
+    if lower is None:  # one range holds all nodes, so the larger ends are in it too
         order = np.argsort(v, kind="stable")
         above, below = v[order], u[order]
     else:
