@@ -6,13 +6,13 @@ READY  := $(VENV)/.ready
 
 # The code that privacy rests on: the kernel, and the mechanisms that stand beside their methods.
 KERNEL := src/psgraph/privacy/*
-KERNEL := $(KERNEL),src/psgraph/methods/der/arrangement.py,src/psgraph/methods/der/fisher.py
+KERNEL := $(KERNEL),src/psgraph/methods/der/arrangement.py
 KERNEL := $(KERNEL),src/psgraph/methods/der/rectangles.py,src/psgraph/methods/der/splits.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram.py
 KERNEL := $(KERNEL),src/psgraph/methods/privhrg/dendrogram_walk.py
 KERNEL := $(KERNEL),src/psgraph/methods/tmf.py
-KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/capped_triangles.py
-KERNEL := $(KERNEL),src/psgraph/methods/plus/labelling.py,src/psgraph/methods/plus/ladder.py
+KERNEL := $(KERNEL),src/psgraph/methods/plus/growth.py,src/psgraph/methods/plus/labelling.py
+KERNEL := $(KERNEL),src/psgraph/methods/plus/noisy_triangles.py
 
 .PHONY: audit check demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
 .PHONY: calibration notebooks setup clean

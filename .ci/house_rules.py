@@ -181,7 +181,7 @@ NO_PAIRS = (
     "psgraph/engines/counter_based.py",  # words of random bits
     "psgraph/_runtime/kernels.py",  # groups of nodes, not pairs
     "psgraph/methods/plus/clustering.py",  # sums of rungs
-    "psgraph/methods/plus/ladder.py",  # sums of rungs; bits of an interval
+    "psgraph/methods/plus/noisy_triangles.py",  # sums of rungs; bits of an interval
 )
 
 

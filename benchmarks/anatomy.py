@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from psgraph.graph import Graph
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.metrics import assortativity, clustering_coefficients, node_degrees, triangles
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher

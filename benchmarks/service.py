@@ -27,7 +27,7 @@ from tests.service.scenario import CSV, as_csv, edges, new_stream, roster
 from tests.service.server import API, Server
 
 import psgraph as pg
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 
 CLIENTS = (1, 20, 200)
 EDGES_PER_NODE = 2  # of the generated graphs: a ring and as many chords

@@ -57,7 +57,7 @@ def error_tree() -> str:
 
 def queries() -> str:
     """The queries of all methods as a table, from what each query states."""
-    from psgraph.methods.base import find_method, method_names
+    from psgraph.methods.registry import find_method, method_names
 
     asked: dict[type[Any], list[str]] = {}
     for name in method_names():

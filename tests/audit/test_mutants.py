@@ -12,7 +12,7 @@ from psgraph.audit.kernel_rules import broken_rules
 from psgraph.audit.neighbours import neighbouring_streams
 from psgraph.audit.phases import broken_phases
 from psgraph.audit.sampler_battery import check_samplers
-from psgraph.methods.base import find_method, method_names
+from psgraph.methods.registry import find_method, method_names
 from psgraph_lab.mutants import MUTANTS, Edit, PatchFailed, Swap
 
 

@@ -11,9 +11,9 @@ import pytest
 from psgraph.audit.neighbours import PATTERNS, PLACES, neighbouring_streams
 from psgraph.audit.replay import composed, replay_all
 from psgraph.audit.transcripts import Recorder
-from psgraph.methods.base import find_method, method_names
 from psgraph.methods.plus import PSGraphPlus, communities
 from psgraph.methods.plus.triangles import Cap
+from psgraph.methods.registry import find_method, method_names
 from psgraph.methods.tmf import TmFMeasurement
 from psgraph.privacy.budget import Budget, Charge
 from psgraph.privacy.mechanisms.laplace import LaplaceCount

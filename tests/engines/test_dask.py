@@ -24,9 +24,9 @@ from psgraph.engines.dask.connection import connect
 from psgraph.engines.dask.tasks import Call
 from psgraph.errors import EngineError
 from psgraph.graph import SyntheticGraph
-from psgraph.methods.choosing import choose_method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import CommunityChoices, InnerDegrees, block_counts
+from psgraph.methods.registry import choose_method
 from psgraph.privacy.randomness import RandomSource
 from tests.engines.cluster import (
     PART_NODES,

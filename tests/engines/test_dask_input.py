@@ -16,9 +16,9 @@ from psgraph.engines.dask import DaskEngine, connection
 from psgraph.engines.dask import engine as dask_module
 from psgraph.engines.dask.tasks import check_identity, identity
 from psgraph.errors import DataError, EngineError, InvalidArgument
-from psgraph.methods.choosing import choose_method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import Degrees
+from psgraph.methods.registry import choose_method
 from psgraph.stores import new_store, open_store
 from psgraph.stores.store import MANIFEST, manifest_digest
 from tests.engines.cluster import cluster_with_worker, random_snapshot

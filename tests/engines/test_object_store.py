@@ -11,7 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from psgraph import Publisher, WEventPrivacy, read_stream
 from psgraph.errors import DataError, MissingExtra, OutputError, RosterError
-from psgraph.methods.choosing import choose_method
+from psgraph.methods.registry import choose_method
 from psgraph.stores import open_store
 from psgraph.stores.part_files import Address
 from psgraph.stores.store import MANIFEST

@@ -18,9 +18,9 @@ from scipy import stats
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import InvalidArgument, MethodError
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.der import DER, fisher, splits
+from psgraph.methods.der import DER, arrangement, splits
 from psgraph.methods.der.arrangement import EdgeArrangement
-from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
+from psgraph.methods.der.method import explore, level_epsilons, tree_depth
 from psgraph.methods.der.rectangles import Regions, trimmed, valid_cells
 from psgraph.methods.der.splits import SplitChoice
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
@@ -109,12 +109,14 @@ def test_floats_and_decimals_find_the_same_place(data: st.DataObject) -> None:
     ones, drawn = data.draw(st.integers(0, cells)), data.draw(st.integers(0, cells))
     rate = data.draw(st.fractions(Fraction(1, 100), 30, max_denominator=100))
     uniform = data.draw(st.integers(0, 2**62 - 1))
-    odds = float(fisher._exp(rate, digits=40))
-    found = fisher._locate(cells, ones, drawn, odds, uniform, fisher._ERROR)
-    mode = fisher._mode(cells, ones, drawn, odds)
-    exact = fisher._locate_in_decimals(cells, ones, drawn, mode, rate, uniform, bits=62, digits=60)
-    assert found in (exact, fisher._DOUBTFUL)
-    assert fisher._locate(cells, ones, drawn, odds, uniform, 1.0) == fisher._DOUBTFUL
+    odds = float(arrangement._exp(rate, digits=40))
+    found = arrangement._locate(cells, ones, drawn, odds, uniform, arrangement._ERROR)
+    mode = arrangement._mode(cells, ones, drawn, odds)
+    exact = arrangement._locate_in_decimals(
+        cells, ones, drawn, mode, rate, uniform, bits=62, digits=60
+    )
+    assert found in (exact, arrangement._DOUBTFUL)
+    assert arrangement._locate(cells, ones, drawn, odds, uniform, 1.0) == arrangement._DOUBTFUL
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_floats_and_decimals_find_the_same_place(data: st.DataObject) -> None:
 def test_hits_follow_fisher(cells: int, ones: int, drawn: int, rate: Fraction) -> None:
     draws = 50_000
     size = (np.full(draws, value) for value in (cells, ones, drawn))
-    hits = fisher.noncentral_hypergeometric(sampler(), *size, rate=rate)
+    hits = arrangement.noncentral_hypergeometric(sampler(), *size, rate=rate)
     distribution = stats.nchypergeom_fisher(cells, ones, drawn, math.exp(rate))
     middle, spread = distribution.mean(), distribution.std() if ones else 0.0
     assert abs(hits.mean() - middle) <= 5 * spread / math.sqrt(draws)
@@ -150,11 +152,12 @@ def test_doubtful_draws_are_settled_by_more_bits() -> None:
     undecided = [
         number
         for number in range(boundary - 2000, boundary + 2000)
-        if fisher._locate_in_decimals(2, 1, 1, 1, Fraction(1), number, bits=62, digits=60) is None
+        if arrangement._locate_in_decimals(2, 1, 1, 1, Fraction(1), number, bits=62, digits=60)
+        is None
     ]
     assert len(undecided) == 1
     settled = {
-        fisher._settle(sampler(seed), undecided[0], 2, 1, 1, 1, rate=Fraction(1))
+        arrangement._settle(sampler(seed), undecided[0], 2, 1, 1, 1, rate=Fraction(1))
         for seed in range(40)
     }
     assert settled == {0, 1}
@@ -167,7 +170,7 @@ def hits_for(uniform: int, cells: int, ones: int, drawn: int, rate: Fraction) ->
     source._words = source._words.copy()
     source._words[0] = uniform
     sizes = (np.array([size]) for size in (cells, ones, drawn))
-    return int(fisher.noncentral_hypergeometric(Sampler(source), *sizes, rate=rate)[0])
+    return int(arrangement.noncentral_hypergeometric(Sampler(source), *sizes, rate=rate)[0])
 
 
 def test_every_value_comes_out_where_two_values_are_almost_equally_likely() -> None:
@@ -197,16 +200,18 @@ def test_every_value_comes_out_where_two_values_are_almost_equally_likely() -> N
 
 def test_doubt_does_not_change_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     size = [np.full(300, value) for value in (30, 12, 9)]
-    quick = fisher.noncentral_hypergeometric(sampler(), *size, rate=Fraction(3, 2))
-    honest = fisher._draw
+    quick = arrangement.noncentral_hypergeometric(sampler(), *size, rate=Fraction(3, 2))
+    honest = arrangement._draw
 
     def doubting(hits: np.ndarray, *rest: object) -> object:
         outcome = honest(hits, *rest)
-        hits[:] = fisher._DOUBTFUL
+        hits[:] = arrangement._DOUBTFUL
         return outcome
 
-    monkeypatch.setattr(fisher, "_draw", doubting)
-    assert (fisher.noncentral_hypergeometric(sampler(), *size, rate=Fraction(3, 2)) == quick).all()
+    monkeypatch.setattr(arrangement, "_draw", doubting)
+    assert (
+        arrangement.noncentral_hypergeometric(sampler(), *size, rate=Fraction(3, 2)) == quick
+    ).all()
 
 
 # ---- the arrangement ----

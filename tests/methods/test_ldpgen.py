@@ -13,9 +13,16 @@ from scipy.cluster.vq import kmeans2
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.ldpgen import GroupDegrees, LDPGen, LDPGenMeasurement, LDPGenState, _blocks
+from psgraph.methods.ldpgen import (
+    GroupDegrees,
+    LDPGen,
+    LDPGenMeasurement,
+    LDPGenState,
+    _blocks,
+    _move,
+    k_means,
+)
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
-from psgraph.methods.steps.kmeans import _move, k_means
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from psgraph.errors import InvalidArgument
-from psgraph.methods.base import find_method, method_names
 from psgraph.methods.der import DER
 from psgraph.methods.ldpgen import LDPGen
 from psgraph.methods.parameters import checked_integer, read_settings
 from psgraph.methods.privgraph import PrivGraph
 from psgraph.methods.privhrg import PrivHRG
 from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.registry import find_method, method_names
 from psgraph.methods.tmf import TmF
 
 

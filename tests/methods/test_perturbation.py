@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.private import PrivateEdges
-from psgraph.methods.psgraph.perturbation import (
+from psgraph.methods.psgraph.method import (
     capped_degrees,
     fuse,
     measure_structure,

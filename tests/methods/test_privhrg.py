@@ -21,7 +21,6 @@ from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.methods.privhrg import PrivHRG, dendrogram_walk
-from psgraph.methods.privhrg.blocks import find_blocks, pairs_in
 from psgraph.methods.privhrg.dendrogram import (
     DEGREE,
     EDGES,
@@ -33,6 +32,8 @@ from psgraph.methods.privhrg.dendrogram import (
     Dendrogram,
     Layout,
     edges_across,
+    find_blocks,
+    pairs_in,
     random_dendrogram,
 )
 from psgraph.methods.privhrg.dendrogram_walk import (
@@ -42,7 +43,7 @@ from psgraph.methods.privhrg.dendrogram_walk import (
     log_likelihood,
     walk_dendrogram,
 )
-from psgraph.methods.privhrg.generation import draw_edges
+from psgraph.methods.privhrg.method import draw_edges
 from psgraph.methods.queries import adjacency
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.psgraph import PSGraph, PSGraphMeasurement, PSGraphState
-from psgraph.methods.psgraph.perturbation import capped_degrees
+from psgraph.methods.psgraph.method import capped_degrees
 from psgraph.methods.queries import degrees
+from psgraph.methods.registry import find_method
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.sparse import NoisyCounts

@@ -15,7 +15,7 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.graph.kind import UNDIRECTED, Edges, pack
 from psgraph.graph.parts import EdgeParts, MemoryParts
 from psgraph.methods.psgraph.additions import free_keys
-from psgraph.methods.psgraph.repair import degrees_by_side, repaired, with_fewer
+from psgraph.methods.psgraph.reconstruction import degrees_by_side, repaired, with_fewer
 from tests.engines.drawing import NODES, RUNNERS, drawn, keys, models
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import psgraph
-from psgraph.methods.base import find_method, method_names
+from psgraph.methods.registry import find_method, method_names
 from psgraph.pictures.style import ALL_COLOURS, method_look
 
 SOURCE = Path(psgraph.__file__).parent

@@ -16,7 +16,7 @@ from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.der.splits import SplitChoice
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan
-from psgraph.methods.plus.ladder import Ladder
+from psgraph.methods.plus.noisy_triangles import Ladder
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.privhrg.dendrogram import Dendrogram
 from psgraph.methods.privhrg.dendrogram_walk import DendrogramWalk

@@ -30,8 +30,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState
 from psgraph.methods.psgraph import method as psgraph_method
-from psgraph.methods.psgraph.audit_cases import STRUCTURE
-from psgraph.methods.psgraph.perturbation import measure_structure
+from psgraph.methods.psgraph.method import STRUCTURE, measure_structure
 from psgraph.methods.queries import CommunityChoices, CommunityEdges, InnerDegrees, OuterDegrees
 from psgraph.methods.steps import communities
 from psgraph.methods.steps.communities import find_communities

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import find_method, method_names
+from psgraph.methods.registry import find_method, method_names
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 

@@ -17,9 +17,8 @@ import pytest
 from psgraph._runtime.kernels import adjacency
 from psgraph.audit.fit import p_value
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.der import fisher, splits
-from psgraph.methods.der.arrangement import arrange
-from psgraph.methods.der.fisher import noncentral_hypergeometric
+from psgraph.methods.der import arrangement, splits
+from psgraph.methods.der.arrangement import arrange, noncentral_hypergeometric
 from psgraph.methods.der.rectangles import Regions
 from psgraph.methods.der.splits import choose_splits
 from psgraph.methods.privhrg.dendrogram import Layout, random_dendrogram
@@ -51,7 +50,7 @@ def random_regions(sides: list[int], *, share: float) -> Regions:
     )
 
 
-def arrangement(sampler: Sampler) -> object:
+def arranged(sampler: Sampler) -> object:
     """Both ways of finding cells without an edge: by guessing, and from a list."""
     regions = random_regions([3, 12, 25, 8, 30], share=0.1)
     drawn = np.minimum(regions.cells, [3, 20, 40, 25, 60])
@@ -78,7 +77,7 @@ def walk(sampler: Sampler) -> object:
     return after.left.tolist(), after.right.tolist()
 
 
-@pytest.mark.parametrize("draw", [arrangement, split_points, hits, walk])
+@pytest.mark.parametrize("draw", [arranged, split_points, hits, walk])
 def test_words_handed_out_sparingly_change_nothing(draw, monkeypatch):
     """Nor does it change anything whether the kernels are compiled."""
     expected = draw(Sampler(RandomSource.seeded(9)))
@@ -132,14 +131,14 @@ def test_where_everything_is_in_doubt_decimals_give_the_same_numbers(case, monke
     expected = many(*case, draws=draws)
     interpret(monkeypatch)
     asked: list[int] = []
-    settle: Callable[..., int] = fisher._settle
+    settle: Callable[..., int] = arrangement._settle
 
     def counted(*arguments: object, **options: object) -> int:
         asked.append(1)
         return settle(*arguments, **options)
 
-    monkeypatch.setattr(fisher, "_ERROR", 1.0)
-    monkeypatch.setattr(fisher, "_settle", counted)
+    monkeypatch.setattr(arrangement, "_ERROR", 1.0)
+    monkeypatch.setattr(arrangement, "_settle", counted)
     settled = many(*case, draws=draws)
     assert len(asked) == draws
     assert settled == expected
@@ -157,16 +156,16 @@ def test_the_first_and_the_last_number(case, monkeypatch):
     interpret(monkeypatch)
 
     def locate(uniform: int) -> int:
-        return fisher._locate(*sizes, odds, uniform, fisher._ERROR)
+        return arrangement._locate(*sizes, odds, uniform, arrangement._ERROR)
 
     assert locate(0) == mode
-    assert fisher._mode(*sizes, odds) == mode
-    assert fisher._locate_in_decimals(*sizes, mode, rate, 0, bits=62, digits=60) == mode
+    assert arrangement._mode(*sizes, odds) == mode
+    assert arrangement._locate_in_decimals(*sizes, mode, rate, 0, bits=62, digits=60) == mode
     last = (1 << 62) - 1
-    assert locate(last) == fisher._DOUBTFUL
-    assert fisher._locate_in_decimals(*sizes, mode, rate, last, bits=62, digits=60) is None
+    assert locate(last) == arrangement._DOUBTFUL
+    assert arrangement._locate_in_decimals(*sizes, mode, rate, last, bits=62, digits=60) is None
     sampler = Sampler(RandomSource.seeded(2))
-    settled = {fisher._settle(sampler, last, *sizes, mode, rate=rate) for _ in range(20)}
+    settled = {arrangement._settle(sampler, last, *sizes, mode, rate=rate) for _ in range(20)}
     # All that is laid down after a value must weigh less than the last 2⁻⁶² of the whole.
     beyond = {
         x: sum(chance for y, chance in distribution.items() if y < x)
@@ -174,7 +173,7 @@ def test_the_first_and_the_last_number(case, monkeypatch):
         if x < mode
     }
     assert settled <= {x for x, weight in beyond.items() if weight < Decimal(2) ** -62}
-    assert locate((1 << 63) - 1) == fisher._DOUBTFUL
+    assert locate((1 << 63) - 1) == arrangement._DOUBTFUL
 
 
 # ---- numbers beyond a machine word, trees without leaves ----

@@ -9,7 +9,8 @@ import pytest
 
 import psgraph as pg
 from psgraph.errors import InvalidArgument
-from psgraph.methods.base import NoisePlan, method_names
+from psgraph.methods.base import NoisePlan
+from psgraph.methods.registry import method_names
 from psgraph.publication.planning import effects_of, plan
 from tests.refusals import refused
 

@@ -26,8 +26,8 @@ from psgraph.errors import (
     VerificationFailed,
 )
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import find_method, method_names
 from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.registry import find_method, method_names
 from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger

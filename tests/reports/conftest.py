@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.graph import Snapshot
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.demo import demo_stream

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from psgraph.errors import InvalidArgument, OutputError
-from psgraph.methods.base import Method, method_names
+from psgraph.methods.base import Method
 from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.registry import method_names
 from psgraph.pictures.style import method_look
 from psgraph.reports.charts import Drawing, blank_chart, finish, literal, name_times
 from psgraph.reports.page import Page, check_writable

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import find_method, method_names
 from psgraph.methods.der.areas import (
     Area,
     Arrangement,
@@ -34,8 +33,7 @@ from psgraph.methods.plus.queries import (
     TriangleCount,
 )
 from psgraph.methods.plus.triangles import Cap
-from psgraph.methods.privhrg.blocks import find_blocks
-from psgraph.methods.privhrg.dendrogram import random_dendrogram
+from psgraph.methods.privhrg.dendrogram import find_blocks, random_dendrogram
 from psgraph.methods.privhrg.method import DendrogramEdges, LikelyDendrogram
 from psgraph.methods.queries import (
     CommunityChoices,
@@ -47,6 +45,7 @@ from psgraph.methods.queries import (
     SuperGraphEdges,
     degrees,
 )
+from psgraph.methods.registry import find_method, method_names
 from psgraph.methods.tmf import FilteredPairs, LargestPairs
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts

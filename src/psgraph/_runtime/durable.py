@@ -183,7 +183,8 @@ def check_target(path: Path) -> None:
         raise OutputError("the path of the new folder can't be used\nCheck it.") from None
     if taken:
         raise OutputError(
-            f"{path} exists and is not empty\nChoose a new folder, or remove it first."
+            f"{path} exists and is not empty\nChoose a new folder, or remove it first.",
+            code="not_empty",
         )
 
 
@@ -265,6 +266,7 @@ def as_path(value: object, name: str) -> Path:
     """
     if not isinstance(value, str | PathLike):
         raise InvalidArgument(
-            f"{name} is a path, not {type(value).__name__}\nGive it as text or as a pathlib.Path."
+            f"{name} is a path, not {type(value).__name__}\nGive it as text or as a pathlib.Path.",
+            code="not_a_path",
         )
     return Path(value)

@@ -23,7 +23,8 @@ from psgraph.audit.neighbours import neighbouring_streams
 from psgraph.audit.phases import KERNEL, phase_loss
 from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
-from psgraph.methods.base import Method, method_names
+from psgraph.methods.base import Method
+from psgraph.methods.registry import method_names
 
 __all__ = ["FULL", "QUICK", "Attack", "Effort", "attacks", "deliberate_bugs"]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from psgraph.audit.attacks import QUICK, Attack, Effort, attacks, deliberate_bugs
 from psgraph.audit.findings import Audit, Check, Hunt
-from psgraph.methods.base import Method, find_method, method_names
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method, method_names
 
 __all__ = ["audit", "planned"]
 

@@ -21,7 +21,8 @@ from psgraph.audit.neighbours import neighbouring_streams
 from psgraph.audit.phases import broken_phases
 from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method
 
 __all__ = ["DETECTORS", "DeliberateBug", "hunt", "installed_bugs"]
 

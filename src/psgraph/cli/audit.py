@@ -67,7 +67,7 @@ def command(
     """
     from psgraph.audit.attacks import FULL, QUICK
     from psgraph.audit.auditor import audit, planned
-    from psgraph.methods.base import find_method
+    from psgraph.methods.registry import find_method
 
     for name in methods:
         find_method(name)

@@ -95,7 +95,7 @@ def _publish(
     advance: Callable[[], None],
 ) -> _Shown:
     """Publish the stream by one method, and compare every release as it is made."""
-    from psgraph.methods.base import find_method
+    from psgraph.methods.registry import find_method
     from psgraph.metrics.comparison import compare
     from psgraph.publication.publisher import Publisher
 

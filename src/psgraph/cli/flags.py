@@ -140,17 +140,16 @@ settings_option = click.option(
 
 def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Method[Any, Any]:
     """Build the method that the options describe; refuse an ε too small to draw noise for."""
-    from psgraph.methods import choosing
-    from psgraph.methods.base import find_method
+    from psgraph.methods import registry
 
-    find_method(name)
+    registry.find_method(name)
     chosen: dict[str, str] = {}
     for parameter, value in settings:
         if parameter in chosen:
             raise click.UsageError(f"--set {parameter} is given twice\nKeep one of them.")
         chosen[parameter] = value
     try:
-        return choosing.build_method(name, chosen, guarantee)
+        return registry.build_method(name, chosen, guarantee)
     except BudgetError:
         raise  # about ε, not about a setting
     except InvalidArgument as error:

@@ -287,7 +287,7 @@ def _checked(
 
     It is read once, however large it is. A store was checked when it was prepared.
     """
-    from psgraph.methods.memory import memory_note
+    from psgraph.methods.registry import memory_note
 
     stream = open_input(source, overflow)
     if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared):

@@ -96,7 +96,7 @@ def command(
     inbox = Path(source.source)
     refuse_private_files(source, publication.out, inbox)
 
-    from psgraph.methods.memory import memory_note
+    from psgraph.methods.registry import memory_note
     from psgraph.publication.publisher import Publisher
     from psgraph.publication.terms import Promise
     from psgraph.publication.watching import Inbox, Waiting, watch

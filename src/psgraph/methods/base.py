@@ -1,4 +1,4 @@
-"""The protocol every method follows, and how methods are found.
+"""The protocol every method follows.
 
 A method has three steps. No step holds a private edge: `measure` is handed something to ask, and
 what comes back is noisy. `update` and `synthesise` see what was released and can be repeated at
@@ -21,13 +21,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
 from psgraph.engines.runner import Runner
-from psgraph.errors import InvalidArgument, MethodError, exact_decimal
+from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
@@ -46,9 +45,6 @@ __all__ = [
     "Parameter",
     "SummaryChart",
     "check_caveat",
-    "find_method",
-    "method_names",
-    "register_method",
 ]
 
 Parameter = str | int | bool
@@ -364,42 +360,3 @@ def _parameter_names(kind: type) -> tuple[str, ...]:
 def _plain(value: Any) -> Parameter:
     """Return a parameter as it is written in a certificate: exact numbers as text."""
     return exact_decimal(value) if isinstance(value, Fraction) else value
-
-
-_REGISTERED: dict[str, type[Method[Any, Any]]] = {}
-
-
-def register_method(method: type[Method[Any, Any]]) -> None:
-    """Make a class known under its name in this process, as an installed plug-in is.
-
-    A ledger that was started with it can be resumed then. Refuses a name that is taken.
-    """
-    name = method.name
-    if name in method_names() and find_method(name) is not method:
-        raise InvalidArgument(
-            f"there is another method called {name!r}\nGive yours another `name`."
-        )
-    _REGISTERED[name] = method
-
-
-def method_names() -> list[str]:
-    """Return the names of the installed methods, psgraph's own and plug-ins.
-
-    >>> "psgraph" in method_names()
-    True
-    """
-    installed = {point.name for point in entry_points(group="psgraph.methods")}
-    return sorted(installed | set(_REGISTERED))
-
-
-def find_method(name: str) -> type[Method[Any, Any]]:
-    """Return the class of a method by its name."""
-    for point in entry_points(group="psgraph.methods"):
-        if point.name == name:
-            found: type[Method[Any, Any]] = point.load()
-            return found
-    if name in _REGISTERED:
-        return _REGISTERED[name]
-    raise InvalidArgument(
-        f"there is no method called {name!r}\nInstalled methods: {', '.join(method_names())}"
-    )

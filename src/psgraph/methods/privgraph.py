@@ -24,7 +24,12 @@ from psgraph.methods.queries import (
     InnerDegrees,
     SuperGraphEdges,
 )
-from psgraph.methods.steps.block_model import block_count, capped_community_edges, inside_blocks
+from psgraph.methods.steps.block_model import (
+    block_count,
+    capped_community_edges,
+    inside_blocks,
+    synthesis_seed,
+)
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
@@ -32,7 +37,6 @@ from psgraph.methods.steps.communities import (
     find_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub_within
-from psgraph.methods.steps.seeds import synthesis_seed
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 

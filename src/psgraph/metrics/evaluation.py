@@ -23,7 +23,7 @@ from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument, exact_decimal
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
-from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.registry import MethodLike, choose_method
 from psgraph.metrics.comparison import Comparison, chosen_metrics, compare, records_to_pandas
 from psgraph.metrics.groups import PAPER_METRICS, find_metric
 from psgraph.metrics.metric import UNDEFINED

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from psgraph.errors import InvalidArgument
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

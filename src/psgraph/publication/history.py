@@ -10,7 +10,8 @@ from typing import Any, NoReturn, Protocol, Self
 from psgraph._runtime.durable import as_path
 from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger

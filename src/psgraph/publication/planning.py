@@ -11,7 +11,7 @@ from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan
-from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.registry import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import Counted
 from psgraph.publication.terms import Promise, check_guarantee, check_unit

@@ -23,9 +23,8 @@ from psgraph.errors import OutOfOrder
 from psgraph.graph import Snapshot
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
-from psgraph.methods.choosing import MethodLike, choose_method
-from psgraph.methods.memory import memory_note
 from psgraph.methods.private import Previous
+from psgraph.methods.registry import MethodLike, choose_method, memory_note
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication import checks
 from psgraph.publication.certificate import Release

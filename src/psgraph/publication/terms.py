@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from psgraph.errors import InvalidArgument, UnitMismatch, exact_decimal
-from psgraph.methods.base import Caveat, Method, find_method
+from psgraph.methods.base import Caveat, Method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.unit import Edge

@@ -19,9 +19,10 @@ from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import pack
 from psgraph.methods import DEFAULT_METHOD
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import block_counts
+from psgraph.methods.registry import find_method
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy

@@ -10,7 +10,8 @@ import numpy as np
 from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.numbers import brief, count, exact_decimal, percent
 from psgraph.errors import InvalidArgument
-from psgraph.methods.base import SummaryChart, find_method
+from psgraph.methods.base import SummaryChart
+from psgraph.methods.registry import find_method
 from psgraph.pictures.style import INK, method_look
 from psgraph.reports.charts import Drawing, blank_chart, finish, literal, name_times
 

@@ -24,7 +24,7 @@ from psgraph.errors import (
 )
 from psgraph.graph import Roster
 from psgraph.methods.base import Caveat
-from psgraph.methods.choosing import build_method
+from psgraph.methods.registry import build_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of

@@ -21,7 +21,8 @@ from psgraph._runtime.arrays import Floats
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Graph, Snapshot, SyntheticGraph
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method
 from psgraph.methods.timestamp import draw_graph, measure_stream
 from psgraph.metrics.metric import GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy

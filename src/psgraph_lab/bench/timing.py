@@ -27,7 +27,8 @@ from psgraph._runtime.durable import write_all_whole
 from psgraph._runtime.resources import peak_bytes, phase, restart_peak, stopwatch
 from psgraph.engines.runner import Runner
 from psgraph.graph import Roster
-from psgraph.methods.base import Method, find_method
+from psgraph.methods.base import Method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler

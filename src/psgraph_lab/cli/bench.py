@@ -217,7 +217,7 @@ def _prepared(
 
 def _time_methods(case: Case, data: Path | None, *, quick: bool) -> list[dict[str, Any]]:
     """Time every installed method on one stream, PSGraph first: the others are relative to it."""
-    from psgraph.methods.base import method_names
+    from psgraph.methods.registry import method_names
 
     wanted = case.shrunk() if quick else case
     targets = {"psgraph": wanted.most_seconds, **dict(wanted.method_seconds)}

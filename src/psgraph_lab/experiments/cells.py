@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Roster, Snapshot
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy

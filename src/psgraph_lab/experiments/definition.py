@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
 __all__ = [

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.methods.base import register_method
-from psgraph.methods.choosing import method_class
+from psgraph.methods.registry import method_class, register_method
 from psgraph.metrics.groups import METRICS, PAPER_METRICS
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.streams import read_stream

@@ -21,7 +21,7 @@ from psgraph._runtime.resources import peak_bytes, restart_peak
 from psgraph._version import __version__
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph_lab.datasets import load_dataset

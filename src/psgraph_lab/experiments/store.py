@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Singles
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import DataError, OutputError
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.metrics.groups import GROUPS, VARIANTS
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, over_time_experiments

@@ -21,7 +21,7 @@ from psgraph_lab.mutants.mutant import Mutant, Swap
 __all__ = ["METHODS", "remembering", "then", "true_degrees", "true_snapshot"]
 
 PSGRAPH = "psgraph.methods.psgraph.method"
-STRUCTURE = "psgraph.methods.psgraph.perturbation"
+STRUCTURE = "psgraph.methods.psgraph.method"
 
 
 def true_snapshot(private: Any) -> Snapshot:

@@ -15,7 +15,7 @@ from psgraph_lab.mutants.mutant import Edit, Mutant, Swap
 __all__ = ["PLUS"]
 
 COMMUNITIES = "psgraph.methods.plus.communities"
-LADDER = "psgraph.methods.plus.ladder"
+LADDER = "psgraph.methods.plus.noisy_triangles"
 METHOD = "psgraph.methods.plus.method"
 PRIVATE = "psgraph.methods.private"
 QUERIES = "psgraph.methods.plus.queries"

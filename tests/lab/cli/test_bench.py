@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from psgraph.methods.base import method_names
+from psgraph.methods.registry import method_names
 from psgraph_lab.bench.cases import CASES, LARGE_CASES, MOST_GROWTH
 from psgraph_lab.cli import bench_steps
 from tests.cli.commands import psgraph, psgraph_here

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psgraph.graph import Graph
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.metrics import communities, edge_overlap
 from psgraph.metrics.comparison import compare
 from psgraph.privacy.guarantee import WEventPrivacy

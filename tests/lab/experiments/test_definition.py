@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from psgraph.errors import InvalidArgument
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.metrics import METRICS, PAPER_METRICS
 from psgraph_lab.datasets import dataset_names, find_dataset
 from psgraph_lab.experiments.definition import experiment_names, find_experiment

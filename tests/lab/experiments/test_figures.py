@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from psgraph.errors import DataError
-from psgraph.methods.base import method_names
+from psgraph.methods.registry import method_names
 from psgraph.pictures.style import method_look
 from psgraph_lab.experiments.definition import Experiment, experiment_names, find_experiment
 from psgraph_lab.experiments.figures import compose, draw, line_looks

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.errors import DataError, InvalidArgument, PsgraphError
-from psgraph.methods import base
+from psgraph.methods import registry
 from psgraph_lab.datasets import find_dataset, is_available, load_dataset
 from psgraph_lab.experiments.definition import Experiment, find_experiment
 from tests.cli.commands import psgraph
@@ -43,7 +43,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "my_own_method.py").write_text(METHOD)
     (tmp_path / "mine.toml").write_text(DEFINITION)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(base, "_REGISTERED", {})
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     yield tmp_path / "mine.toml"
     sys.modules.pop("my_own_method", None)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from psgraph.graph.kind import Edges
-from psgraph.methods.plus import capped_triangles
-from psgraph.methods.plus.capped_triangles import kept_by_both
+from psgraph.methods.plus import noisy_triangles
+from psgraph.methods.plus.noisy_triangles import kept_by_both
 from psgraph.methods.plus.queries import CappedTriangleCount, measure_structure
 from psgraph.methods.plus.triangles import Cap, best_cap, count_triangles, wedge_count
 
@@ -47,8 +47,8 @@ def test_the_kernel_does_the_same_uncompiled(rng, monkeypatch):
     snapshot = random_snapshot(rng, 40, 0.3)
     edges, order = Edges(snapshot.u, snapshot.v), rng.permutation(40)
     compiled = kept_by_both(edges, order, 4)
-    kernel = capped_triangles._kept
-    monkeypatch.setattr(capped_triangles, "_kept", getattr(kernel, "py_func", kernel))
+    kernel = noisy_triangles._kept
+    monkeypatch.setattr(noisy_triangles, "_kept", getattr(kernel, "py_func", kernel))
     assert as_set(kept_by_both(edges, order, 4)) == as_set(compiled)
 
 

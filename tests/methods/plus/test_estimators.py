@@ -10,11 +10,10 @@ import pytest
 
 from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering, Unclustered
-from psgraph.methods.plus.curve import fit_curve
+from psgraph.methods.plus.curve import cholesky, fit_curve, gram, solve
 from psgraph.methods.plus.degrees import degree_step, exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
-from psgraph.methods.plus.linear import cholesky, gram, solve
 from psgraph.methods.plus.mixing import (
     CELLS,
     CLASSES,

@@ -11,9 +11,9 @@ import pytest
 
 from psgraph.errors import MethodError
 from psgraph.graph.kind import Edges
-from psgraph.methods.plus import ladder
+from psgraph.methods.plus import noisy_triangles
 from psgraph.methods.plus.clustering import ladder_log_likelihood
-from psgraph.methods.plus.ladder import Interval, Ladder, Rungs
+from psgraph.methods.plus.noisy_triangles import Interval, Ladder, Rungs
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.randomness import RandomSource
@@ -127,10 +127,10 @@ def test_draws_have_the_probabilities_of_the_definition(count, reach, nodes):
 
 def test_a_rung_is_decided_bit_by_bit(monkeypatch):
     """From one bit at first, so that nearly every draw has to ask for more."""
-    monkeypatch.setattr(ladder, "FIRST_BITS", 1)
+    monkeypatch.setattr(noisy_triangles, "FIRST_BITS", 1)
     sampler = Sampler(RandomSource.seeded(8))
     rungs = Rungs(reach=1, widest=1, rate=Fraction(1, 2))  # P(0) = (1 − q)/(1 + q)
-    drawn = [ladder._draw_rung(sampler, rungs) for _ in range(3000)]
+    drawn = [noisy_triangles._draw_rung(sampler, rungs) for _ in range(3000)]
     ratio = math.exp(-0.5)
     expected = (1 - ratio) / (1 + ratio)
     assert drawn.count(0) / 3000 == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 3000))

@@ -16,8 +16,8 @@ from urllib.request import Request, urlopen
 
 import uvicorn
 
-from psgraph.methods.base import register_method
 from psgraph.methods.psgraph import PSGraph
+from psgraph.methods.registry import register_method
 from psgraph.service.app import create_app
 from psgraph.service.audit_log import SERVICE
 from psgraph.service.schemas import NewStream, NewToken

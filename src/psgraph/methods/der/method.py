@@ -1,8 +1,18 @@
-"""DER as a method: renumber the nodes, explore, and arrange edges in the leaves."""
+"""DER as a method: renumber the nodes, explore the matrix, and arrange edges in the leaves.
+
+A region (a rectangle of the upper triangle, see `psgraph.methods.der.areas`) is counted with
+noise. If it seems to hold enough edges, and not to be full of them, it is cut into four where the
+densities differ most, again with noise. What is not cut any further is a leaf.
+
+The regions of a level don't overlap, so one edge is in one of them: a level costs its epsilon
+once. Which regions are cut further depends on noisy counts and public geometry alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -14,18 +24,33 @@ from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED, unpack
-from psgraph.methods.audit_cases import AuditCases
+from psgraph.methods.audit_cases import AuditCases, Probabilities, SamplerCase, normalised
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.methods.der.areas import Arrangement, RectangleCounts, SplitPoints, WholeMatrix
-from psgraph.methods.der.exploration import explore, level_epsilons, tree_depth
+from psgraph.methods.der.areas import (
+    Area,
+    Arrangement,
+    RectangleCounts,
+    SplitPoints,
+    WholeMatrix,
+    joined,
+)
+from psgraph.methods.der.arrangement import EdgeArrangement
+from psgraph.methods.der.rectangles import Regions
+from psgraph.methods.der.splits import NO_SPLIT, SplitChoice
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import Degrees
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.samplers import Sampler
 
-__all__ = ["DER", "DERMeasurement"]
+__all__ = ["DER", "DERMeasurement", "explore", "level_epsilons", "tree_depth"]
 
 Order = Literal["random", "degrees"]
+
+FULL = Fraction(4, 5)  # a region with at least this noisy density is not cut any further
+FEW = Fraction(4, 5)  # nor one with fewer noisy edges than this times n²/4^depth
+CUTS = 5  # μ, a constant of the formula for the depth
+DEEPEST = 32  # halving the longest roster this often leaves single nodes
 
 
 @dataclass(frozen=True)
@@ -102,9 +127,7 @@ class DER(Method[DERMeasurement, DERMeasurement]):
         return _Split(degrees=Fraction(0), counts=share, splits=share)
 
     def audit_cases(self) -> AuditCases:
-        from psgraph.methods.der.audit_cases import CASES
-
-        return CASES
+        return _CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         case, split = "every timestamp", self._split(guarantee.per_timestamp)
@@ -172,3 +195,124 @@ class _Split:
     degrees: Fraction
     counts: Fraction
     splits: Fraction
+
+
+def tree_depth(nodes: int, epsilon: Fraction) -> int:
+    """Return h, the largest depth of the quadtree, from public numbers.
+
+    The smallest h with 2^(1/3)·4^h − 2^(5h/3) > (2^(1/3) − 1)·n²·ε_c / (2√2·μ), and not above 32.
+
+    >>> tree_depth(10_000, Fraction(1, 15))
+    9
+    """
+    root = 2 ** (1 / 3)
+    target = (root - 1) * nodes**2 * float(epsilon) / (2 * math.sqrt(2) * CUTS)
+    depth = 0
+    while depth < DEEPEST and root * 4.0**depth - 2 ** (5 * depth / 3) <= target:
+        depth += 1
+    return depth
+
+
+def level_epsilons(epsilon: Fraction, depth: int) -> list[Fraction]:
+    """Return shares of `epsilon` for levels 0, …, depth, growing by 2^(1/3); they add up exactly.
+
+    >>> [str(share) for share in level_epsilons(Fraction(1), 1)]
+    ['1048576/2369699', '1321123/2369699']
+    """
+    weights = [round(2 ** (level / 3 + 20)) for level in range(depth + 1)]
+    return [epsilon * Fraction(weight, sum(weights)) for weight in weights]
+
+
+def explore(
+    private: PrivateSnapshot,
+    order: Integers,
+    *,
+    count_epsilon: Fraction,
+    split_epsilon: Fraction,
+    grid: int,
+) -> tuple[Area, Integers]:
+    """Return the leaves, and the noisy number of edges in each. `order` numbers the nodes.
+
+    Privacy: at most `count_epsilon` + `split_epsilon` for one edge; less if no region reaches the
+    last level. proofs/der.md.
+    """
+    nodes = order.size
+    depth = tree_depth(nodes, count_epsilon)
+    pairs = UNDIRECTED.pairs(nodes)
+    fewest = math.ceil(FEW * nodes**2 / 4**depth)
+    area: Area = WholeMatrix(order)
+    leaves: list[Area] = []
+    noisy_edges: list[Integers] = []
+    for level, epsilon in enumerate(level_epsilons(count_epsilon, depth)):
+        cells = area.cells
+        noisy = private.ask(RectangleCounts(area, level), epsilon=epsilon)
+        noisy = np.minimum(np.maximum(noisy, 0), cells)
+        cut = (noisy >= fewest) & (FULL.denominator * noisy < FULL.numerator * cells)
+        cuts = np.empty((0, 2), dtype=np.int64)
+        if level < depth and cut.any():
+            least = max(1, -(-pairs // 4 ** (level + 2)))
+            cuts = private.ask(
+                SplitPoints(area.selected(cut), level, least=least, grid=grid),
+                epsilon=split_epsilon / depth,
+            )
+            possible = cuts[:, 0] != NO_SPLIT
+            cut[cut], cuts = possible, cuts[possible]
+        else:
+            cut[:] = False
+        leaves.append(area.selected(~cut))
+        noisy_edges.append(noisy[~cut])
+        if not cuts.size:
+            break
+        area = area.selected(cut).quartered(cuts)
+    return joined(leaves), np.concatenate(noisy_edges)
+
+
+# ---- for `psgraph audit`: the two choices, on four nodes with two edges ----
+
+_EDGES = {(0, 1), (1, 3)}
+_REGIONS = Regions(
+    np.array([[0, 4, 0, 4]]),
+    np.array([0, 2], np.int64),
+    np.array([0, 1], np.int32),
+    np.array([1, 3], np.int32),
+)
+
+
+def _arrangement(sampler: Sampler) -> Hashable:
+    mechanism = EdgeArrangement(_REGIONS, np.array([2], np.int64))
+    rows, columns = mechanism.draw(sampler, Fraction(1))
+    return tuple(sorted(zip(rows.tolist(), columns.tolist(), strict=True)))
+
+
+def _arrangements() -> Probabilities:
+    cells = [(row, column) for row in range(4) for column in range(row + 1, 4)]
+    return normalised(
+        {chosen: math.exp(len(_EDGES & set(chosen))) for chosen in itertools.combinations(cells, 2)}
+    )
+
+
+def _split(sampler: Sampler) -> Hashable:
+    return tuple(SplitChoice(_REGIONS, 1, 8).draw(sampler, Fraction(4))[0].tolist())
+
+
+def _splits(epsilon: float) -> Probabilities:
+    """Split points, weighted by the densities of the regions that hold a valid cell."""
+    weights: dict[Hashable, float] = {}
+    for row, column in itertools.product(range(1, 4), repeat=2):
+        densities = []
+        for rows in (range(row), range(row, 4)):
+            for columns in (range(column), range(column, 4)):
+                valid = {(r, c) for r in rows for c in columns if r < c}
+                if valid:
+                    densities.append(256 * len(valid & _EDGES) // len(valid) / 256)
+        if len(densities) > 1:
+            weights[row, column] = math.exp(epsilon / 2 * (max(densities) - min(densities)))
+    return normalised(weights)
+
+
+_CASES = AuditCases(
+    samplers={
+        "arrangement of edges": SamplerCase(_arrangement, _arrangements),
+        "split choice": SamplerCase(_split, lambda: _splits(4.0)),
+    }
+)

@@ -36,7 +36,7 @@ REACHES = 12  # how many possible values of the largest number of common neighbo
 def ladder_log_likelihood(
     noisy: int, triangles: Floats, reach: Floats, *, nodes: int, epsilon: float
 ) -> Floats:
-    """Return the log-probability of a noisy count of the ladder mechanism; see `ladder`.
+    """Return the log-probability of a noisy count of the ladder mechanism; see `noisy_triangles`.
 
     Parameters
     ----------

@@ -34,12 +34,16 @@ from psgraph.methods.plus.state import (
     SizeReadings,
     StructureReadings,
 )
-from psgraph.methods.plus.synthesis import target_of
+from psgraph.methods.plus.synthesis import old_edges, swapped, target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
-from psgraph.methods.plus.triangles import count_triangles, second_largest_degree, wedge_count
+from psgraph.methods.plus.triangles import (
+    count_triangles,
+    node_degrees,
+    second_largest_degree,
+    wedge_count,
+)
 
-__all__ = ["measured_clustering", "next_state", "without_clustering"]
-
+__all__ = ["measured_clustering", "next_state", "state_with_graph", "without_clustering"]
 
 REHEARSALS = 4
 MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
@@ -205,3 +209,26 @@ def _without_communities(plain: Target, sizes: SizeReadings) -> Iterator[Edges]:
     rehearsals = REHEARSALS if plain.edge_count < MANY_EDGES else 1
     for number in range(rehearsals):
         yield realise(plain, rng=sizes.random(Purpose.REHEARSED_GRAPHS, number))
+
+
+def state_with_graph(
+    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
+) -> PlusState:
+    """Return the state after a timestamp that version 0.2.0 measured, with its graph.
+
+    That version drew the graph in `update`, from bits in the measurement, and kept it in the
+    state. Lost releases of such timestamps are remade here, to the byte.
+    """
+    sizes = measurement.sizes
+    after = without_clustering(state, measurement, step)
+    target, kept = target_of(after), kept_share(after.persistence)
+    before = None if state is None else state.graph
+    candidates = old_edges(before, sizes.roster, kept, sizes.random(Purpose.OLD_EDGES_0_2))
+    edges = realise(target, kept=candidates, rng=sizes.random(Purpose.REALISATION_0_2))
+    plain = edges
+    if measurement.structure.noisy_triangles is not None and candidates[0].size:
+        plain = realise(target, rng=sizes.random(Purpose.PLAIN_GRAPH))
+    clustering = measured_clustering(after, measurement, plain)
+    edges = swapped(edges, clustering, target, kept, sizes.random(Purpose.SWAPS_0_2))
+    degrees = node_degrees(edges.u, edges.v, len(sizes.roster))
+    return replace(after, clustering=clustering, degrees=degrees, u=edges.u, v=edges.v)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,7 +15,13 @@ from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
-from psgraph.methods.audit_cases import AuditCases
+from psgraph.methods.audit_cases import (
+    AuditCases,
+    Probabilities,
+    SamplerCase,
+    noisy_counts,
+    normalised,
+)
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
 from psgraph.methods.plus.clustering import Clustering
@@ -29,12 +36,15 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
-from psgraph.methods.plus.estimates import next_state
+from psgraph.methods.plus.estimates import next_state, state_with_graph
+from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
-from psgraph.methods.plus.legacy import state_with_graph
+from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.nodes import Drift, Nodes
+from psgraph.methods.plus.noisy_triangles import Ladder
 from psgraph.methods.plus.queries import (
     QUERIES,
+    TriangleCount,
     measure_communities,
     measure_sizes,
     measure_structure,
@@ -54,6 +64,7 @@ from psgraph.methods.plus.triangles import Cap, best_cap
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.samplers import Sampler
 
 __all__ = ["PSGraphPlus"]
 
@@ -158,9 +169,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return shares_of(self._components, spending, mode, all_that_is_free=again)
 
     def audit_cases(self) -> AuditCases:
-        from psgraph.methods.plus.audit_cases import CASES
-
-        return CASES
+        return _CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
@@ -299,3 +308,41 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "hub_rows": state.hub_rows is not None,
             "communities": state.search.used,
         }
+
+
+# ---- for `psgraph audit`: the ladder and the growth pass on a few nodes ----
+
+
+def _rung_weights(value: int, reach: int, widest: int, rate: float) -> Probabilities:
+    weights: dict[Hashable, float] = {value: 1.0}
+    offset, rung = 0, 1
+    while rung * rate < 30:
+        for _ in range(min(reach + rung - 1, widest)):
+            offset += 1
+            weights[value + offset] = weights[value - offset] = math.exp(-rate * rung)
+        rung += 1
+    return normalised(weights)
+
+
+def _growth_rows(sampler: Sampler) -> Hashable:
+    """A path of three nodes and one label: rows count edges to the nodes before."""
+    growth = GrowthPass(
+        np.array([0, 1, 3, 4], np.int64),
+        np.array([1, 0, 2, 1], np.int32),
+        Plan(np.arange(3), np.ones(3), np.zeros((3, 1), np.float32), 0),
+    )
+    return tuple(np.clip(growth.draw(sampler, Fraction(1)), -3, 4)[:, 0].tolist())
+
+
+_CASES = AuditCases(
+    phases={"triangles": TriangleCount()},
+    samplers={
+        "growth pass": SamplerCase(
+            _growth_rows, lambda: noisy_counts([0, 1, 1], 1.0, low=-3, high=4)
+        ),
+        "ladder": SamplerCase(
+            lambda sampler: Ladder(3, 1, 5).draw(sampler, Fraction(1)),
+            lambda: _rung_weights(3, 1, 3, 0.5),
+        ),
+    },
+)

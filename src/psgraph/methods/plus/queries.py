@@ -32,14 +32,13 @@ from psgraph.engines import counting
 from psgraph.engines.runner import Job
 from psgraph.graph.kind import Edges
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
-from psgraph.methods.plus.capped_triangles import CappedTriangles, kept_by_both
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
 from psgraph.methods.plus.labelling import Plan, Rows
-from psgraph.methods.plus.ladder import Ladder
 from psgraph.methods.plus.mixing import CLASSES
+from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours

@@ -226,7 +226,7 @@ def _count_middle(
 #
 # The ladder mechanism counts all triangles, with noise that grows with the largest number of common
 # neighbours and with 1/ε². Where most nodes have few neighbours and ε is small, a count over the
-# first edges of every node says more; see `capped_triangles`. Released degrees decide.
+# first edges of every node says more; see `noisy_triangles`. Released degrees decide.
 
 
 @dataclass(frozen=True)

@@ -11,25 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Integers
+from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
-from psgraph.methods.audit_cases import AuditCases
+from psgraph.methods.audit_cases import AuditCases, Phase
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.psgraph.perturbation import (
-    capped_degrees,
-    fuse,
-    measure_structure,
-    structure_epsilons,
-)
-from psgraph.methods.psgraph.reconstruction import Between, reconstruct
-from psgraph.methods.psgraph.repair import repaired
+from psgraph.methods.psgraph.reconstruction import Between, reconstruct, repaired
 from psgraph.methods.queries import (
     CommunityChoices,
     CommunityEdges,
@@ -50,7 +43,16 @@ from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
 from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
-__all__ = ["PSGraph", "PSGraphMeasurement", "PSGraphState"]
+__all__ = [
+    "STRUCTURE",
+    "PSGraph",
+    "PSGraphMeasurement",
+    "PSGraphState",
+    "capped_degrees",
+    "fuse",
+    "measure_structure",
+    "structure_epsilons",
+]
 
 MOST_FOR_EDGE_COUNT = Fraction(1, 100)
 KEPT, FOUND = "communities kept", "communities found again"
@@ -179,9 +181,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         return [stable]
 
     def audit_cases(self) -> AuditCases:
-        from psgraph.methods.psgraph.audit_cases import CASES
-
-        return CASES
+        return _CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes
@@ -359,3 +359,78 @@ def _compile_repair() -> None:
 
 def _itself(keys: Integers) -> Integers:
     return keys
+
+
+# ---- phase 2: noisy degrees and community edges (Algorithm 2) ----
+
+
+def structure_epsilons(epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Split ε_i: inner degrees get all of it, outer degrees and community edges half each."""
+    return epsilon, epsilon / 2, epsilon - epsilon / 2
+
+
+def measure_structure(
+    private: PrivateSnapshot, labels: Labels, *, epsilon: Fraction
+) -> tuple[Integers, Integers, NoisyCounts]:
+    """Measure noisy inner degrees (D̃_i), outer degrees (D̃_o) and community edges (Ṽ).
+
+    Privacy: ε_i = `epsilon` for one edge. Given the communities, which are already released, an
+    edge is either inside one (then it moves D_i by 2) or between two (then it moves D_o by 2 and
+    V by 1), so D_i may have all of ε_i and D_o and V half each. proofs/perturbation.md.
+    """
+    inner_epsilon, outer_epsilon, edge_epsilon = structure_epsilons(epsilon)
+    inside, between = private.parallel(epsilon, "inside communities", "between communities")
+    noisy_inner_degrees = inside.ask(InnerDegrees(labels), epsilon=inner_epsilon)
+    noisy_outer_degrees = between.ask(OuterDegrees(labels), epsilon=outer_epsilon)
+    noisy_community_edges = between.ask(
+        CommunityEdges(labels, block_count(labels)), epsilon=edge_epsilon
+    )
+    return noisy_inner_degrees, noisy_outer_degrees, noisy_community_edges
+
+
+def fuse(
+    consistent: Floats,
+    fused_before: Floats,
+    *,
+    roster: Roster,
+    roster_before: Roster,
+    weight: float,
+) -> Floats:
+    """Return D̂_t = α·D̄_t + (1 − α)·D̂_{t−1}, or D̄_t for nodes that are new."""
+    if roster is roster_before or roster == roster_before:
+        return weight * consistent + (1 - weight) * fused_before
+    before = roster_before.positions(roster.ids)
+    stayed = before >= 0
+    fused = consistent.copy()
+    fused[stayed] = weight * consistent[stayed] + (1 - weight) * fused_before[before[stayed]]
+    return fused
+
+
+def capped_degrees(inner: Floats, outer: Floats, labels: Labels) -> tuple[Floats, Floats]:
+    """Cap degrees at the number of other nodes inside and outside the community."""
+    if not labels.size:
+        return inner, outer
+    sizes = np.bincount(labels)[labels]
+    return np.minimum(inner, sizes - 1), np.minimum(outer, labels.size - sizes)
+
+
+# ---- for `psgraph audit`: the second phase, on graphs of three nodes ----
+
+STRUCTURE = frozenset({"inner degrees", "outer degrees", "community edges"})
+
+
+def _structure(*labels: int) -> Phase:
+    communities = np.array(labels, dtype=np.int32)
+
+    def run(private: PrivateSnapshot) -> None:
+        measure_structure(private, communities, epsilon=private.epsilon)
+
+    return Phase(run, Fraction(2), STRUCTURE)
+
+
+_CASES = AuditCases(
+    phases={
+        "degrees inside one community": _structure(0, 0, 0),
+        "degrees and edges between communities": _structure(0, 1, 2),
+    }
+)

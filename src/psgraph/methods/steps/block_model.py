@@ -13,7 +13,7 @@ from psgraph.graph.kind import UNDIRECTED
 if TYPE_CHECKING:
     from psgraph.privacy.mechanisms.sparse import NoisyCounts
 
-__all__ = ["block_count", "capped_community_edges", "inside_blocks"]
+__all__ = ["block_count", "capped_community_edges", "inside_blocks", "synthesis_seed"]
 
 
 def block_count(labels: Labels) -> int:
@@ -39,3 +39,15 @@ def capped_community_edges(noisy: NoisyCounts, labels: Labels) -> tuple[Labels, 
     sizes = np.bincount(labels, minlength=communities).astype(np.float64)
     values = np.minimum(noisy.values - noisy.threshold, sizes[a] * sizes[b])
     return a.astype(np.int32), b.astype(np.int32), values
+
+
+def synthesis_seed(rng: np.random.Generator) -> int:
+    """Return 64 bits for one call of an engine; the next call gives others.
+
+    A block or an edge is drawn from this seed and its own number.
+
+    >>> rng = np.random.default_rng(1)
+    >>> synthesis_seed(rng) == synthesis_seed(rng)
+    False
+    """
+    return int(rng.integers(0, 1 << 64, dtype=np.uint64))

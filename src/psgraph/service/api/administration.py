@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from psgraph._version import __version__
-from psgraph.methods.choosing import build_method
+from psgraph.methods.registry import build_method
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.publication.planning import plan
 from psgraph.service.api.access import ActionRoute, Caller, TheService, allowed

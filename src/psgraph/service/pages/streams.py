@@ -11,7 +11,7 @@ from starlette.datastructures import FormData
 
 from psgraph._runtime.numbers import significant
 from psgraph.errors import PsgraphError
-from psgraph.methods.base import method_names
+from psgraph.methods.registry import method_names
 from psgraph.pictures.style import method_look
 from psgraph.privacy.guarantee import exact_fraction
 from psgraph.privacy.unit import Edge

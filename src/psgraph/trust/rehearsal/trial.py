@@ -20,7 +20,7 @@ import numpy as np
 from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.methods import COMPARED_METHODS
 from psgraph.methods.base import Method
-from psgraph.methods.choosing import MethodLike, choose_method
+from psgraph.methods.registry import MethodLike, choose_method
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy

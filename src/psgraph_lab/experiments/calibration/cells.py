@@ -19,7 +19,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats
 from psgraph._version import __version__
-from psgraph.methods.base import find_method
+from psgraph.methods.registry import find_method
 from psgraph.metrics.metric import GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher

@@ -1,4 +1,4 @@
-"""The ladder mechanism for the number of triangles, drawn exactly.
+"""Two mechanisms for the number of triangles: the ladder, drawn exactly, and a capped count.
 
 One edge can close as many triangles as its ends have common neighbours: at most n − 2, but in a
 sparse graph far fewer. The ladder mechanism adds noise in proportion to what an edge changes in
@@ -11,6 +11,10 @@ All arithmetic is on integers. The rung is found by comparing a uniform number, 
 bit by bit, with enclosures of its distribution function that are refined until they decide.
 Proof: proofs/ladder.md.
 
+For a capped count every node keeps its first `cap` edges in an order of nodes that is independent
+of the edges; an edge counts if both of its ends keep it. One edge then moves the number of
+triangles by at most 2(cap − 1). Proof: proofs/psgraph-plus.md.
+
 References
 ----------
 Zhang, Cormode, Procopiuc, Srivastava, Xiao: "Private Release of Graph Statistics using Ladder
@@ -21,14 +25,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.jit import kernel
 from psgraph.errors import MethodError
+from psgraph.graph.kind import Edges
+from psgraph.methods.plus.triangles import ranked_adjacency
 from psgraph.privacy.binomial import enclose_exp
 from psgraph.privacy.mechanism import Mechanism
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.samplers import Sampler
 
-__all__ = ["Interval", "Ladder", "RungWeights", "Rungs"]
+__all__ = ["CappedTriangles", "Interval", "Ladder", "RungWeights", "Rungs", "kept_by_both"]
 
 FIRST_BITS = 128
 
@@ -238,3 +250,67 @@ def _first_rung(rungs: Rungs, drawn: int, bits: int) -> int:
         middle = (below + above) // 2
         below, above = (middle, above) if exceeds(middle) else (below, middle)
     return above
+
+
+@dataclass(frozen=True)
+class CappedTriangles(LaplaceCount):
+    """The number of triangles among kept edges plus discrete Laplace noise.
+
+    Parameters
+    ----------
+    value
+        The number of triangles of `kept_by_both`: private.
+    sensitivity
+        2(cap − 1) for one edge, where the cap is public or released.
+
+    Notes
+    -----
+    Privacy: ε for one edge. proofs/psgraph-plus.md.
+    """
+
+    name = "capped triangles"
+    proof = "proofs/psgraph-plus.md"
+
+
+def kept_by_both(edges: Edges, numbers: NDArray[Any], cap: int) -> Edges:
+    """Return the edges that are among the first `cap` of both ends. O(n log n + m).
+
+    Parameters
+    ----------
+    numbers
+        One for each node, independent of the edges: neighbours with the smallest come first.
+
+    *Privacy*: the result is private. Adding an edge {a, b} adds at most that edge and removes at
+    most one edge of a and one edge of b.
+
+    Examples
+    --------
+    >>> star = Edges(np.zeros(3, dtype=np.int32), np.arange(1, 4, dtype=np.int32))
+    >>> kept_by_both(star, np.array([0, 3, 2, 1]), 2).v
+    array([3, 2], dtype=int32)
+    """
+    node = np.argsort(numbers, kind="stable").astype(np.int32)
+    rank = np.empty_like(node)
+    rank[node] = np.arange(node.size, dtype=np.int32)
+    starts, neighbours = ranked_adjacency(rank[edges.u], rank[edges.v], node.size)
+    u, v = _kept(starts, neighbours, cap)
+    return Edges(np.minimum(node[u], node[v]), np.maximum(node[u], node[v]))
+
+
+@kernel
+def _kept(starts: Integers, neighbours: Positions, cap: int) -> tuple[Positions, Positions]:
+    """Pairs x < y, each among the first `cap` entries of the other's ascending list."""
+    nodes = starts.size - 1
+    u = np.empty(neighbours.size // 2, dtype=np.int32)
+    v = np.empty(neighbours.size // 2, dtype=np.int32)
+    found = 0
+    for x in range(nodes):
+        for index in range(starts[x], min(starts[x] + cap, starts[x + 1])):
+            y = neighbours[index]
+            if y < x:
+                continue
+            last = min(starts[y] + cap, starts[y + 1]) - 1
+            if x <= neighbours[last]:  # x is in the list of y, so it is among the first ones
+                u[found], v[found] = x, y
+                found += 1
+    return u[:found], v[:found]
