@@ -74,10 +74,17 @@ def queries() -> str:
             query.noise,
             ", ".join(methods),
             " ".join(why[1].split()) if why else "",
-            f"[{query.proof.rpartition('/')[2]}](../../{query.proof})",
+            _proof_link(query.proof),
         )
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
+
+
+def _proof_link(proof: str) -> str:
+    """A note of `proofs/`, as a page of the site; other packages name theirs in words."""
+    if not proof.startswith("proofs/"):
+        return proof
+    return f"[{proof.removeprefix('proofs/').removesuffix('.md')}](../{proof})"
 
 
 PARTS = {

@@ -92,7 +92,7 @@ def test_the_nodes_and_edges_of_the_demo():
     assert f"{nodes:,} people" in text("docs/tutorials/first-stream.md")
     pairs = {edge for snapshot in stream for edge in snapshot.to_edges()}
     counts = f"{nodes:,} / {len(pairs):,} / {len(stream)}"
-    assert f"messages in a fictitious company | | {counts} |" in text("docs/reference/datasets.md")
+    assert f"messages in a fictional company | | {counts} |" in text("docs/reference/datasets.md")
 
 
 def test_the_table_of_methods_in_the_tutorial():

@@ -45,7 +45,8 @@ class Requests(HTMLParser):
 def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
     """One build for both, since it takes seconds."""
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", tmp_path],
+        # Not --quiet: with it warnings are dropped before --strict counts them.
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
@@ -66,6 +67,8 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
         assert not re.search(r"url\(['\"]?(https?:)?//", sheet.read_text()), sheet.name
     help_page = (tmp_path / "reference/commands/index.html").read_text()
     assert "psgraph experiment run" in help_page
+    methods_page = (tmp_path / "reference/methods/index.html").read_text()
+    assert 'href="../../proofs/growth-pass/"' in methods_page.partition("asked by")[2]
     assert "<sup>−r</sup>" in (tmp_path / "proofs/discrete-laplace/index.html").read_text()
 
 

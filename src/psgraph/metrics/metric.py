@@ -262,8 +262,8 @@ class Metric:
         """A value in the metric's unit, without the unit.
 
         >>> from psgraph.metrics import density_error
-        >>> [density_error.number(value) for value in (0.0123, 2.5, 3e6, None)]
-        ['1.2', '250', '3 × 10⁸', '–']
+        >>> tuple(density_error.number(value) for value in (0.0123, 2.5, 3e6, None))
+        ('1.2', '250', '3 × 10⁸', '–')
         """
         if value is None:
             return NO_VALUE

@@ -1,7 +1,7 @@
 """Compile every kernel ahead of the work, so that compiling can be shown and timed by itself.
 
 numba compiles a kernel for the types it is first called with and keeps the result on disk. Small
-made-up inputs go through every kernel here, in the very types that real ones come in.
+synthetic inputs go through every kernel here, in the very types that real ones come in.
 """
 
 from __future__ import annotations

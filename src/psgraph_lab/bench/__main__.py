@@ -1,6 +1,6 @@
 """Run one step of a benchmark in a process of its own and print JSON.
 
-``python -m psgraph_lab.bench prepare CASE DIR`` writes a made-up stream to DIR/input;
+``python -m psgraph_lab.bench prepare CASE DIR`` writes a synthetic stream to DIR/input;
 ``python -m psgraph_lab.bench time CASE DIR [FILE]`` times publishing it, or FILE; with
 ``--method NAME`` it times that method, without the floor. ``large CASE DIR STORE`` times
 publishing a store, ``aggregates LIBRARY DIR STORE`` three aggregates of it.
