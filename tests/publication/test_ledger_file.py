@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +18,15 @@ from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
 from psgraph.graph.roster import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
+from psgraph.privacy.budget import Charge
 from psgraph.publication import legacy
 from psgraph.publication.ledger import Ledger, database
-from psgraph.publication.ledger.chain import pack_roster, unpack_roster
+from psgraph.publication.ledger.chain import (
+    pack_charges,
+    pack_roster,
+    unpack_charges,
+    unpack_roster,
+)
 from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
@@ -220,3 +228,15 @@ def test_rosters_come_back_as_they_were(ids: list[object], declared: Declared) -
     assert back.digest == roster.digest
     names = Roster(np.empty(0, dtype="U1"), declared=declared)
     assert unpack_roster(pack_roster(names)).digest == names.digest
+
+
+def test_charges_are_read_back_as_they_were_written():
+    charge = Charge("discrete Laplace", "edges", Fraction(1, 3), 1, (1,))
+    charges = (
+        charge,
+        replace(charge, part="inside", proven=False),
+        replace(charge, part="inside / a", split=(1, 0)),
+        replace(charge, part="between", split=(2,), proven=False),
+    )
+    assert unpack_charges(pack_charges(charges)) == charges
+    assert pack_charges((charge,)) == '[["discrete Laplace","edges","1/3",1,[1],""]]'

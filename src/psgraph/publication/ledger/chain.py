@@ -180,14 +180,14 @@ def chain_digest(before: bytes, columns: Sequence[Any]) -> bytes:
     return digest.digest()
 
 
-_CHARGE = ("mechanism", "label", "epsilon", "sensitivity", "shape", "part", "proven")
+_CHARGE = ("mechanism", "label", "epsilon", "sensitivity", "shape", "part", "proven", "split")
 
 
 def pack_charges(charges: tuple[Charge, ...]) -> str:
-    """Charges as short JSON: a list of values each, `proven` only where it is false."""
+    """Charges as short JSON: a list of values each, the last two only where they say something."""
     rows = []
     for charge in charges:
-        content = {"part": "", **charge.to_dict()}
+        content = {"part": "", **({"proven": True} if charge.split else {}), **charge.to_dict()}
         rows.append([content[name] for name in _CHARGE if name in content])
     return json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
 
