@@ -16,6 +16,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph.engines.runner import Runner
 from psgraph.errors import BudgetExceeded, KindMismatch, MethodError
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import Kind
 from psgraph.graph.parts import EdgeParts
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import RESERVED, Budget, Charge
@@ -69,7 +70,7 @@ class PrivateEdges:
     """
 
     def __init__(
-        self, snapshot: Snapshot, engine: Any, *, previous: Snapshot | None = None
+        self, snapshot: Snapshot, engine: Runner, *, previous: Snapshot | None = None
     ) -> None:
         self._snapshot, self._previous = snapshot, previous
         self.engine: Runner = engine
@@ -82,6 +83,11 @@ class PrivateEdges:
     def roster(self) -> Roster:
         """The public nodes."""
         return self._snapshot.roster
+
+    @property
+    def kind(self) -> Kind:
+        """Which pairs can be edges: public."""
+        return self._snapshot.kind
 
     @property
     def nodes(self) -> int:
@@ -140,7 +146,7 @@ class PrivateSnapshot:
         self,
         snapshot: Snapshot,
         budget: Budget,
-        engine: Any,
+        engine: Runner,
         *,
         previous: Previous | None = None,
     ) -> None:
@@ -158,6 +164,11 @@ class PrivateSnapshot:
     def roster(self) -> Roster:
         """The public nodes."""
         return self._edges.roster
+
+    @property
+    def kind(self) -> Kind:
+        """Which pairs can be edges: public."""
+        return self._edges.kind
 
     @property
     def epsilon(self) -> Fraction:
@@ -257,9 +268,8 @@ class PrivateSnapshot:
     def _check(self, query: Query[Any], epsilon: Fraction) -> None:
         """Refuse a query before anything is counted."""
         self._budget.check(epsilon, query.label)
-        kind = "undirected"
-        if kind not in query.kinds:
-            raise KindMismatch(f"{query.label}: not defined on {kind} graphs")
+        if self.kind.name not in query.kinds:
+            raise KindMismatch(f"{query.label}: not defined on {self.kind.name} graphs")
         if query.reads_previous:
             paid = (self._reserved or {}).get(_reserved_label(query), Fraction(0))
             if epsilon > paid:
