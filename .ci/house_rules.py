@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -210,9 +211,10 @@ def pairs_elsewhere() -> Iterator[str]:
 
 
 def kernel() -> list[str]:
-    """The patterns under KERNEL in the Makefile."""
-    lines = re.findall(r"^KERNEL := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return [each for line in lines for each in line.split(",") if each != "$(KERNEL)"]
+    """The patterns of files whose every branch is covered."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns: list[str] = settings["tool"]["coverage"]["run"]["include"]
+    return patterns
 
 
 def kernel_files() -> Iterator[str]:
@@ -220,7 +222,7 @@ def kernel_files() -> Iterator[str]:
     names = {path.relative_to(ROOT).as_posix(): path for path in modules()}
     for pattern in kernel():
         if not any(fnmatch(name, pattern) for name in names):
-            yield f"Makefile:1: KERNEL names {pattern}, which does not exist"
+            yield f"pyproject.toml:1: tool.coverage includes {pattern}, which does not exist"
     for name, path in names.items():
         if any(fnmatch(name, pattern) for pattern in kernel()):
             continue
@@ -230,7 +232,7 @@ def kernel_files() -> Iterator[str]:
             if isinstance(node, ast.ClassDef) and any(
                 re.search(r"\bMechanism\b", ast.unparse(base)) for base in node.bases
             ):
-                yield f"{shown(path, node.lineno)} add mechanism {node.name} to KERNEL (Makefile)"
+                yield f"{shown(path, node.lineno)} add {node.name} to tool.coverage.run.include"
 
 
 def licence() -> Iterator[str]:
