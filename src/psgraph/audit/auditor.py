@@ -18,7 +18,7 @@ __all__ = ["audit", "planned"]
 _Result = list[Check] | Hunt
 
 MISSING = (
-    "deliberate bugs were not planted: the package that has them (psgraph_lab) is not installed"
+    "deliberate bugs were not planted: they are in checkouts of psgraph, not in its wheels"
 )
 
 
