@@ -17,9 +17,7 @@ __all__ = ["audit", "planned"]
 
 _Result = list[Check] | Hunt
 
-MISSING = (
-    "deliberate bugs were not planted: they are in checkouts of psgraph, not in its wheels"
-)
+MISSING = "deliberate bugs were not planted: they are in checkouts of psgraph, not in its wheels"
 
 
 def audit(
