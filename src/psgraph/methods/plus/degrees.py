@@ -12,7 +12,7 @@ twice the edge count.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,7 @@ class DegreeStep:
         return degree_classes(self.wanted)
 
 
+@lru_cache(maxsize=1)  # `measure` and the `update` that follows take the same step
 def degree_step(
     state: PlusState | None, sizes: SizeReadings, *, resets: bool, use_curve: bool
 ) -> DegreeStep:

@@ -284,6 +284,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         """Combine a measurement with the past."""
         with phase("degrees"):
             step = self._degree_step(state, measurement.sizes)
+            degree_step.cache_clear()  # drawing needs the memory
         if not measurement.drawn_after_seal:
             return state_with_graph(state, measurement, step)
         return next_state(state, measurement, step)

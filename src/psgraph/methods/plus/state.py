@@ -45,7 +45,7 @@ class Purpose(IntEnum):
     SWAPS_0_2 = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SizeReadings:
     """The first queries of a timestamp: how many edges there are and who has them.
 
@@ -126,7 +126,7 @@ class PlusMeasurement:
     drawn_after_seal: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlusState:
     """The estimates of PSGraph+: with the release before, all that a graph is drawn from.
 
