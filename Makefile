@@ -37,10 +37,11 @@ imports: setup
 	$(BIN)/lint-imports
 
 unit: setup
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=
+	$(BIN)/python -m pytest -n 2 --ignore=tests/privacy --ignore=tests/methods
 
-# From the run of `unit`: every branch of the kernel (pyproject.toml, tool.coverage) or failure.
+# The tests of the kernel and of the methods: every branch of the kernel (pyproject.toml) or failure.
 coverage: unit
+	$(BIN)/python -m pytest -n 2 --cov --cov-report= tests/privacy tests/methods
 	$(BIN)/coverage report --skip-covered --show-missing --fail-under=100
 
 # Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.

@@ -289,3 +289,19 @@ def test_facts_of_the_paper(real_data, epsilon):
     found = mean_fidelity(TmF(), as733(real_data), epsilon=epsilon)
     assert found.density_error < 0.05
     assert found.assortativity_error == pytest.approx(1, abs=0.2)
+
+
+def test_the_plan_has_the_count_and_the_cells():
+    rows = TmF().plan(WEventPrivacy("1", window=5), nodes=10)
+    found = [(row.label, row.epsilon, row.sensitivity, row.noise) for row in rows]
+    assert found == [
+        ("edges", Fraction(1, 50), 1, "discrete Laplace"),
+        ("cells", Fraction(9, 50), 1, "discrete Laplace"),
+    ]
+
+
+def test_the_auditor_gets_neighbours_for_the_linear_filter():
+    (case,) = TmF().audit_cases().mechanisms.values()
+    one, other = case(1).pair
+    assert one.distance(other) == one.sensitivity
+    assert not one.proven

@@ -153,3 +153,9 @@ def test_a_method_refuses_a_kind_of_graph_it_does_not_publish() -> None:
         pytest.raises(KindMismatch),
     ):
         list(publisher.publish_all(Stream()))
+
+
+def test_an_edge_is_named_in_every_form():
+    unit = Edge()
+    assert unit.change(" today").startswith(unit.noun)
+    assert unit.noun in unit.text
