@@ -84,13 +84,17 @@ def test_bugs_are_found_by_entry_point(monkeypatch):
     assert detectors.installed_bugs() == list(MUTANTS)
 
 
-def test_a_package_that_is_declared_but_not_there_counts_as_missing(monkeypatch):
-    _entry_point(monkeypatch, "psgraph_not_there.mutants:MUTANTS")
+@pytest.mark.parametrize("module", ["psgraph_not_there.mutants", "psgraph_lab.not_there"])
+def test_bugs_that_are_declared_but_not_there_count_as_missing(monkeypatch, module):
+    """A wheel declares psgraph's own and ships none of them."""
+    _entry_point(monkeypatch, f"{module}:MUTANTS")
     assert detectors.installed_bugs() == []
 
 
-def test_a_broken_package_of_bugs_is_an_error(monkeypatch):
-    _entry_point(monkeypatch, "psgraph_lab.not_there:MUTANTS")
+def test_a_broken_package_of_bugs_is_an_error(monkeypatch, tmp_path):
+    (tmp_path / "broken_bugs.py").write_text("import psgraph_not_there\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    _entry_point(monkeypatch, "broken_bugs:MUTANTS")
     with pytest.raises(ModuleNotFoundError):
         detectors.installed_bugs()
 
