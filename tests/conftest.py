@@ -32,6 +32,7 @@ SLOW = (
     "tests/engines/test_object_store.py",
     "tests/examples/",
     "tests/lab/",
+    "tests/privacy/test_exact_privacy.py",
     "tests/publication/test_fuzz.py",
     "tests/publication/test_long_run.py",
     "tests/publication/test_tampering.py",
