@@ -1,7 +1,7 @@
 """One timestamp of a stream: request, grant, measure, book, update.
 
 Publishing, rehearsing, rerunning and auditing all measure through `measure_timestamp`, the only
-place that hands a method something to ask.
+place that lets a method query a snapshot.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from psgraph.methods.parameters import checked_choice
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.methods.queries import EdgeCount, block_counts
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
-from psgraph.privacy.mechanism import Mechanism, changed_cells
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.top import LargestCells
 from psgraph.privacy.query import Query
 from psgraph.privacy.samplers import Sampler
@@ -55,17 +55,8 @@ class TmFMeasurement:
 
 
 @dataclass(frozen=True)
-class UnprovenLinearFilter(Mechanism[Integers]):
+class UnprovenLinearFilter(LargestCells):
     """The published shortcut: true edges above a threshold, then uniform other pairs.
-
-    Parameters
-    ----------
-    ones
-        The cells that hold an edge, in ascending order: private.
-    size
-        The number of cells: public.
-    keep
-        How many cells to return: public or already released.
 
     Notes
     -----
@@ -73,23 +64,8 @@ class UnprovenLinearFilter(Mechanism[Integers]):
     proofs/largest-cells.md.
     """
 
-    ones: Integers
-    size: int
-    keep: int
-
     name = "linear filter"
-    proof = "proofs/largest-cells.md"
     proven = False
-    sensitivity = 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.size,)
-
-    def distance(self, other: Self) -> int:
-        self.same_public("size", self.size == other.size)
-        self.same_public("keep", self.keep == other.keep)
-        return changed_cells(self.ones, other.ones)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> Integers:
         ones = self.ones
