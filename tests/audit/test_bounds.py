@@ -9,8 +9,11 @@ import pytest
 from scipy import stats
 
 from psgraph.audit.black_box import bound_mechanism, bound_phases, bound_stream, claimed_mechanisms
-from psgraph.audit.bounds import epsilon_bound, probability_bounds
+from psgraph.audit.bounds import Bound, best_cuts, epsilon_bound, probability_bounds
+from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.tmf import TmF
+from psgraph.privacy.mechanisms.laplace import LaplaceCount
+from psgraph.privacy.mechanisms.top import LargestCells
 
 
 @pytest.mark.parametrize(("hits", "runs"), [(0, 50), (50, 50), (7, 40)])
@@ -37,10 +40,38 @@ def test_a_leak_of_the_whole_value_is_seen():
     assert epsilon_bound(ones, ones + 1, alpha=0.01) > 4
 
 
+@pytest.mark.parametrize(
+    ("lower", "leaking", "wanted", "verdict"),
+    [
+        (0.4, 1.1, 0.0, "held"),
+        (0.4, 1.0, 0.0, "not tested"),  # a leak would not have exceeded the charge
+        (0.4, 1.1, 0.5, "not tested"),  # less than the worst event shows without a leak
+        (1.1, 0.0, 0.0, "failed"),  # a violation counts, however blind the attack
+    ],
+)
+def test_a_bound_holds_only_if_a_leak_would_have_shown(lower, leaking, wanted, verdict):
+    assert Bound(1.0, lower, 100, 4, leaking, wanted).verdict == verdict
+
+
+def test_cuts_are_made_where_two_samples_differ():
+    noise = np.random.default_rng(2).integers(-3, 4, size=(2, 400, 30)).astype(float)
+    noise[1, :, 7] += 2
+    noise[1, :, 21] -= 2
+    cuts = best_cuts(*noise)
+    assert sorted(cuts.columns.tolist()) == [7, 21]
+    assert set(cuts.outcomes(noise[0]).tolist()) == {0, 1, 2, 3}
+
+
 def test_the_edge_count_spends_at_least_95_percent_of_its_charge():
     bound = bound_mechanism("an edge count", draws=10**6, seconds=30, alpha=0.001)
     assert bound.runs == 10**6
     assert 0.95 <= bound.lower <= 1
+    assert bound.verdict == "held"
+
+
+def test_a_few_draws_test_nothing():
+    bound = bound_mechanism("an edge count", draws=20, seconds=30, alpha=0.001)
+    assert bound.verdict == "not tested"
 
 
 @pytest.mark.parametrize("name", claimed_mechanisms())
@@ -54,8 +85,31 @@ def test_an_unproven_mechanism_is_not_among_those_that_claim_privacy():
     assert not bound_mechanism(name, TmF(), draws=3_000, seconds=5, alpha=1e-6).holds
 
 
-def test_phases_and_whole_streams_are_bounded():
-    phases = bound_phases(TmF(), runs=100, seconds=10, alpha=1e-6)
-    assert set(phases) == {"edges", "cells"}
+def test_leaks_of_the_counts_of_the_default_method_would_show():
+    phases = bound_phases(PSGraphPlus(), runs=500, seconds=10, alpha=0.01)
+    tested = {label for label, bound in phases.items() if bound.verdict == "held"}
     assert all(bound.holds for bound in phases.values())
-    assert bound_stream(TmF(), window=2, epsilon=4, runs=30, seconds=10, alpha=1e-6).holds
+    counts = {"edges", "degree curve", "degrees", "edges of hubs", "edges kept"}
+    assert counts | {"edges between degree classes"} <= tested
+
+
+def _sharpen(monkeypatch, mechanism, times):
+    real = mechanism.draw
+    monkeypatch.setattr(mechanism, "draw", lambda self, s, epsilon: real(self, s, times * epsilon))
+
+
+def test_a_phase_with_a_quarter_of_its_noise_fails(monkeypatch):
+    _sharpen(monkeypatch, LaplaceCount, 4)
+    phases = bound_phases(TmF(), runs=500, seconds=10, alpha=1e-6)
+    assert phases["edges"].verdict == "failed"
+    assert phases["cells"].holds
+
+
+def test_releases_are_bounded_as_a_whole(monkeypatch):
+    def bound():
+        return bound_stream(TmF(), window=2, epsilon=1, runs=400, seconds=10, alpha=0.001)
+
+    assert bound().verdict == "held"
+    _sharpen(monkeypatch, LaplaceCount, 16)
+    _sharpen(monkeypatch, LargestCells, 16)
+    assert bound().verdict == "failed"

@@ -14,14 +14,15 @@ import pytest
 from psgraph.audit import attacks, detectors
 from psgraph.audit.attacks import Effort
 from psgraph.audit.auditor import audit, planned
-from psgraph.audit.findings import Audit, Check, Hunt
+from psgraph.audit.findings import Audit, Check, Hunt, Verdict
+from psgraph.audit.reach import Reached
 from psgraph.cli import run
 from psgraph.methods.tmf import TmF
 from psgraph.reports.audit import audit_page
 from psgraph_lab.mutants import MUTANTS
 
 ROOT = Path(__file__).parents[2]
-TINY = Effort("quick", pairs=9, draws=2_000, few=300, runs=20, streams=20, seconds=1, longest=600)
+TINY = Effort("quick", pairs=22, draws=2_000, few=300, runs=20, streams=20, seconds=1, longest=600)
 
 
 @pytest.fixture(autouse=True)
@@ -37,11 +38,11 @@ def test_json_is_one_object_and_the_exit_code_follows_it(capsys, monkeypatch):
     assert found["passed"] is True
     assert found["mutants"]["caught"] == found["mutants"]["total"] == 3
     assert found["mutants"]["survivors"] == []
-    assert {"name", "method", "figure", "passed", "kind", "effort"} <= found["checks"][0].keys()
+    assert {"name", "method", "figure", "verdict", "kind", "effort"} <= found["checks"][0].keys()
 
 
 def test_a_failing_method_gives_exit_code_1_and_says_what_failed(capsys, monkeypatch):
-    monkeypatch.setattr(attacks, "_replay", lambda *_: [_check("replay", passed=False)])
+    monkeypatch.setattr(attacks, "_replay", lambda *_: [_check("replay", "failed")])
     assert run(["audit", "--method", "tmf", "--workers", "1"]) == 1
     assert "FAILED" in capsys.readouterr().out
 
@@ -62,7 +63,7 @@ def test_without_deliberate_bugs_all_attacks_run_and_the_audit_says_so(no_bugs, 
     found = audit(["tmf"], effort=TINY)
     assert found.missing
     assert len({check.kind for check in found.checks}) == 7
-    assert found.passed == all(check.passed for check in found.checks)
+    assert found.passed == (not (found.failures or found.unreached))
     assert found.to_dict()["mutants"]["missing"] == found.missing
     assert found.missing in audit_page(found).html()
     assert run(["audit", "--method", "tmf", "--workers", "1"]) in (0, 1)
@@ -110,6 +111,17 @@ def test_a_survivor_fails_the_audit():
     assert found.survivors == ["a bug"]
 
 
+@pytest.mark.parametrize(
+    ("times", "needed", "passed"),
+    [({"replay": 1}, True, True), ({"bounds": 9}, True, False), ({}, False, True)],
+)
+def test_what_the_replay_never_reached_fails_the_audit_if_it_is_needed(times, needed, passed):
+    row = Reached("tmf", "branch", "a search", times, needed=needed)
+    found = Audit("quick", ("tmf",), [_check("x", "not tested")], reached=[row])
+    assert found.passed is passed
+    assert json.loads(json.dumps(found.to_dict()))["reached"][0]["times"] == times
+
+
 def test_a_method_that_is_not_installed_is_audited_as_an_object(monkeypatch):
     class Mine(TmF):
         name = "mine"
@@ -123,7 +135,7 @@ def test_two_processes_find_what_one_finds():
         audit(["tmf"], effort=TINY, mutants=False, workers=workers) for workers in (1, 2)
     )
     described = [
-        [(check.kind, check.name, check.passed) for check in found.checks]
+        [(check.kind, check.name, check.verdict) for check in found.checks]
         for found in (alone, together)
     ]
     assert described[0] == described[1]
@@ -139,9 +151,25 @@ def test_what_there_was_no_time_for_counts_as_failed():
 def test_the_page_says_what_was_tried_and_what_it_cannot_show():
     hunts = [Hunt("a bug", "tmf", {"replay": "found"})]
     page = unescape(audit_page(Audit("quick", ("tmf",), [_check("x")], hunts)).html())
-    for text in ("Nothing found", "cannot show", "a bug", "1 of 1 deliberate bugs"):
+    for text in ("Nothing found", "cannot show", "a bug", "1 of 1"):
         assert text in page
 
 
-def _check(name: str, *, passed: bool = True) -> Check:
-    return Check("bounds", name, "", "ε ≥ 0.5, charged 1", passed, 10)
+def test_the_page_and_the_terminal_say_what_was_not_tested_and_not_reached(capsys, monkeypatch):
+    rows = [
+        Reached("tmf", "query", "EdgeCount", {"replay": 4_000, "bounds": 9}, 1.0),
+        Reached("tmf", "branch", "a dense graph", {"bounds": 3}),
+    ]
+    found = Audit("quick", ("tmf",), [_check("x", "not tested")], reached=rows)
+    page = unescape(audit_page(found).html())
+    for text in ("not tested", "NOT REACHED", "a dense graph", "4,000", "100 %", "1 of 2"):
+        assert text in page
+    monkeypatch.setattr("psgraph.audit.auditor.audit", lambda *_, **__: found)
+    assert run(["audit", "--method", "tmf"]) == 1
+    said = capsys.readouterr().out
+    assert "NOT REACHED tmf, branch: a dense graph" in said
+    assert "tmf: 1 of 1 queries, 0 of 1 branches" in said
+
+
+def _check(name: str, verdict: Verdict = "held") -> Check:
+    return Check("bounds", name, "", "ε ≥ 0.5, charged 1", verdict, 10)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
+from functools import cache
+from itertools import chain
 
 import pytest
 
@@ -10,14 +13,19 @@ from psgraph.audit.detectors import DETECTORS, hunt
 from psgraph.audit.disk import broken_durability, differing_output
 from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.kernel_rules import broken_rules
-from psgraph.audit.neighbours import neighbouring_streams
+from psgraph.audit.neighbours import attaining_streams, hard_streams, neighbouring_streams
+from psgraph.audit.reach import Reach
+from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
+from psgraph.audit.transcripts import Divergence, Recorder, measured_stream
+from psgraph.engines.threads import LocalEngine
+from psgraph.errors import PsgraphError
 from psgraph.methods.registry import find_method, method_names
 from psgraph_lab.mutants import MUTANTS, Edit, PatchFailed, Swap
 
 
-def test_there_are_at_least_thirty_mutants_with_names_of_their_own():
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
+def test_there_are_at_least_seventy_mutants_with_names_of_their_own():
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 70
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -29,6 +37,7 @@ def test_every_patch_applies(mutant):
     for patch in mutant.patches:
         owner, name, replacement = patch.resolved()
         assert replacement is not inspect.getattr_static(owner, name)
+        assert not name.isupper()  # a threshold: the bug would open the path to itself
 
 
 @pytest.mark.parametrize(
@@ -48,6 +57,43 @@ def test_a_patch_without_exactly_one_target_fails(patch):
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_caught(mutant):
     assert hunt(mutant).caught
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_runs_with_parameters_that_are_audited(mutant):
+    variants = find_method(mutant.method)().audit_cases().variants
+    assert dict(mutant.parameters) in [{}, *variants.values()]
+
+
+@cache
+def reached_without_a_bug(name):
+    pairs = chain(attaining_streams(), hard_streams())
+    return replay_all(find_method(name)(), pairs).reach
+
+
+def reached_with(mutant):
+    """What the recorded runs of the hard pairs reach, until the bug breaks them."""
+    method, reach = find_method(mutant.method)(**dict(mutant.parameters)), Reach(mutant.method)
+    for pair in hard_streams():
+        recorder = Recorder(answers=pair.answers)
+        with suppress(Divergence, PsgraphError):
+            for measured in measured_stream(
+                method, pair.one, pair.guarantee, LocalEngine(), recorder, restarts=pair.restarts
+            ):
+                reach.took("replay", method, measured.measurement, measured.state)
+        reach.asked("replay", recorder.transcripts)
+    return reach
+
+
+@pytest.mark.parametrize(
+    "mutant", [each for each in MUTANTS if "replay" in each.detectors], ids=lambda each: each.name
+)
+def test_a_mutant_opens_no_path_that_the_audit_does_not_take(mutant):
+    plain = reached_without_a_bug(mutant.method)
+    with mutant.applied():
+        reach = reached_with(mutant)
+    for kind in ("query", "branch"):
+        assert reach.kinds(kind) <= plain.kinds(kind)
 
 
 @pytest.fixture

@@ -2,81 +2,150 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from psgraph.audit.neighbours import PATTERNS, PLACES, neighbouring_streams
-from psgraph.audit.replay import composed, replay_all
-from psgraph.audit.transcripts import Recorder
-from psgraph.methods.plus import PSGraphPlus, communities
-from psgraph.methods.plus.triangles import Cap
+from psgraph.audit.boundaries import boundary_pairs
+from psgraph.audit.neighbours import (
+    EPSILONS,
+    PATTERNS,
+    PLACES,
+    SIZES,
+    WINDOWS,
+    attaining_streams,
+    neighbouring_streams,
+    unrelated_streams,
+)
+from psgraph.audit.reach import all_reached
+from psgraph.audit.replay import pairs_for, replay_all
+from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.registry import find_method, method_names
 from psgraph.methods.tmf import TmFMeasurement
-from psgraph.privacy.budget import Budget, Charge
+from psgraph.privacy.budget import Budget, Charge, composed
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph.privacy.query import CountQuery
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from tests.insides import snapshot_of
 
-PAIRS = 504  # eight times every combination of place and pattern
+PAIRS = len(PLACES) * len(PATTERNS)
+
+
+def _edges(snapshot):
+    ids = snapshot.roster.ids
+    return {*zip(ids[snapshot.u].tolist(), ids[snapshot.v].tolist(), strict=True)}
 
 
 def test_neighbours_share_everything_public_and_differ_by_an_edge_inside_one_window():
-    for pair in neighbouring_streams(len(PLACES) * len(PATTERNS)):
+    for pair in (*neighbouring_streams(PAIRS), *attaining_streams()):
         differing = set()
         for timestamp, (one, other) in enumerate(zip(pair.one, pair.other, strict=True)):
             assert one.roster == other.roster
-            edges, others = ({*zip(s.u.tolist(), s.v.tolist(), strict=True)} for s in (one, other))
+            edges, others = _edges(one), _edges(other)
             assert len(edges ^ others) == (timestamp in pair.differing)
             if edges != others:
                 differing.add(timestamp)
         assert differing == pair.differing
-        assert max(differing) - min(differing) < pair.window
+        assert max(differing) - min(differing) < pair.guarantee.window
 
 
-def test_every_place_and_pattern_occurs():
-    names = {pair.name for pair in neighbouring_streams(len(PLACES) * len(PATTERNS))}
-    assert names == {f"{place} ({pattern})" for place in PLACES for pattern in PATTERNS}
+def test_every_place_pattern_and_setting_occurs():
+    pairs = list(neighbouring_streams(4 * PAIRS))
+    assert {pair.name for pair in pairs} == {
+        f"{place} ({pattern})" for place in PLACES for pattern in PATTERNS
+    }
+    assert {pair.guarantee.window for pair in pairs} == set(WINDOWS)
+    assert {pair.guarantee.epsilon for pair in pairs} == set(EPSILONS)
+    assert {pair.roster for pair in pairs} == {"same", "growing", "changing"}
+    assert {pair.answers.manner for pair in pairs} == {"drawn", "large", "none", "wild"}
+    assert max(len(pair.one[0].roster) for pair in pairs) > 200
+    assert any(pair.restarts for pair in pairs)
 
 
 @pytest.mark.parametrize("name", method_names())
 def test_no_method_diverges_between_neighbours(name):
-    replayed = replay_all(find_method(name)(), neighbouring_streams(PAIRS), epsilon=Fraction(6))
+    method = find_method(name)()
+    replayed = replay_all(method, pairs_for(method, PAIRS, thorough=False))
     assert replayed.divergences == ()
-    assert replayed.pairs == PAIRS
+    assert replayed.pairs > PAIRS
     # All methods spend what they are charged on some pair: the replay sees the edge.
     assert 0.8 < replayed.largest_loss <= 1
+    # Every query, branch, setting and line was reached, and every sensitivity attained.
+    assert [row for row in all_reached(method, replayed.reach) if not row.held] == []
 
 
-def test_the_search_for_communities_does_not_diverge(monkeypatch):
-    # Tiny graphs are never searched by rule; here all are.
-    monkeypatch.setattr(communities, "ENOUGH", 0.0)
-    monkeypatch.setattr(communities, "MOST_DOUBT", np.inf)
-    labels = set()
-    real = Recorder.add
-
-    def add(self, call):
-        labels.add(call.facts[1] if call.query is not None else "")
-        real(self, call)
-
-    monkeypatch.setattr(Recorder, "add", add)
-    replayed = replay_all(
-        find_method("psgraph-plus")(), neighbouring_streams(126), epsilon=Fraction(6)
-    )
-    assert replayed.divergences == ()
-    assert {"edges to labelled nodes", "edges between communities"} <= labels
+def test_what_is_never_reached_is_told():
+    method = PSGraphPlus()
+    replayed = replay_all(method, neighbouring_streams(2, sizes=SIZES[:1], plain=True))
+    missing = {(row.kind, row.name) for row in all_reached(method, replayed.reach) if not row.held}
+    assert {
+        ("query", "GrowthRows"),
+        ("branch", "communities are used"),
+        ("setting", "w = 7"),
+        ("setting", "a restart"),
+    } <= missing
+    assert any(kind == "code" and "PSGraphPlus.measure" in name for kind, name in missing)
 
 
-def test_a_capped_count_of_triangles_does_not_diverge(monkeypatch):
-    # Tiny graphs have no cap by rule; here all have.
-    monkeypatch.setattr("psgraph.methods.plus.method.best_cap", lambda *_: Cap(2, 1.0))
-    replayed = replay_all(PSGraphPlus(), neighbouring_streams(16))
-    assert replayed.divergences == ()
-    assert replayed.largest_loss <= 1
+def test_a_sensitivity_that_is_never_attained_is_told():
+    method = find_method("tmf")()
+    replayed = replay_all(method, unrelated_streams(2))
+    rows = {row.name: row for row in all_reached(method, replayed.reach) if row.kind == "query"}
+    assert rows["EdgeCount"].times["replay"] > 0
+    assert rows["EdgeCount"].attained is None  # distances of unrelated streams prove nothing
+    pair = next(neighbouring_streams(1, plain=True))
+    apart = replay_all(method, [replace(pair, other=pair.one, differing=frozenset())])
+    [row] = [row for row in all_reached(method, apart.reach) if row.name == "EdgeCount"]
+    assert row.attained == 0
+    assert not row.held
+
+
+def test_boundaries_of_decisions_are_where_the_path_changes():
+    threshold = 40  # PSGraph keeps communities if the count changes by at most one per node
+    [*pairs] = boundary_pairs(find_method("psgraph")(), [(6, 1, threshold)], most=9)
+    later = [pair for pair in pairs if pair.differing == {1}]
+    counts = sorted({min(pair.answers.fixed.values()) for pair in later})
+    before = [pair for pair in pairs if pair.differing == {0}]
+    assert before
+    assert len(counts) >= 4  # m and m + 1 at both ends of the range in which they are kept
+    low, high = counts[0], counts[-1]
+    assert high - low - 1 == 2 * threshold + 1
+
+
+def test_a_decision_by_the_true_count_diverges_between_unrelated_streams():
+    class Peeking(PSGraphPlus):
+        def measure(self, private, state):
+            if snapshot_of(private).u.size > 500:
+                private.random_order(1)
+            return super().measure(private, state)
+
+    replayed = replay_all(Peeking(), unrelated_streams(6), most=1)
+    assert replayed.codes == ("queries",)
+
+
+def test_arguments_of_a_query_that_are_read_off_the_edges_diverge():
+    @dataclass(frozen=True)
+    class Above(CountQuery):
+        least: int
+        label = "nodes above"
+        sensitivity = 2
+        proof = "none"
+
+        def answer(self, edges):
+            return 0
+
+    tmf = find_method("tmf")
+
+    class Leaky(tmf):
+        def measure(self, private, state):
+            truth = int(snapshot_of(private).u.size)
+            private.ask(Above(truth), epsilon=private.remaining / 2)
+            return super().measure(private, state)
+
+    assert set(replay_all(Leaky(), neighbouring_streams(2, plain=True)).codes) == {"queries"}
 
 
 def test_a_method_that_shows_its_snapshot_diverges():

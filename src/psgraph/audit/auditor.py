@@ -8,14 +8,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context
 from typing import Any
 
-from psgraph.audit.attacks import QUICK, Attack, Effort, attacks, deliberate_bugs
+from psgraph.audit.attacks import QUICK, Attack, Effort, Result, attacks, deliberate_bugs
 from psgraph.audit.findings import Audit, Check, Hunt
+from psgraph.audit.reach import Reach, all_reached
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method, method_names
 
 __all__ = ["audit", "planned"]
-
-_Result = list[Check] | Hunt
 
 MISSING = "deliberate bugs were not planted: they are in checkouts of psgraph, not in its wheels"
 
@@ -50,7 +49,8 @@ def audit(
     ahead = planned(chosen, effort, mutants=mutants)
     if mutants and not any(attack.kind == "mutant" for attack in ahead):
         found.missing = MISSING
-    results: dict[int, _Result] = {}
+    results: dict[int, Result] = {}
+    reach = {method.name: Reach(method.name) for method in chosen}
     for number, result in _carried_out(ahead, workers, start + effort.longest):
         results[number] = result
         progress()
@@ -58,8 +58,13 @@ def audit(
         result = results[number]
         if isinstance(result, Hunt):
             found.hunts.append(result)
-        else:
-            found.checks += result
+            continue
+        for part in result:
+            if isinstance(part, Reach):
+                reach[part.method].add(part)
+            else:
+                found.checks.append(part)
+    found.reached = [row for method in chosen for row in all_reached(method, reach[method.name])]
     found.seconds = time.monotonic() - start
     return found
 
@@ -80,7 +85,7 @@ def _chosen(methods: Sequence[str | Method[Any, Any]]) -> list[Method[Any, Any]]
 
 def _carried_out(
     ahead: Sequence[Attack], workers: int, until: float
-) -> Iterator[tuple[int, _Result]]:
+) -> Iterator[tuple[int, Result]]:
     """Yield numbers and results of attacks as they finish."""
     if workers == 1:
         for number, attack in enumerate(ahead):
@@ -88,7 +93,7 @@ def _carried_out(
         return
     # Spawned rather than forked: threads of Arrow and numba don't survive a fork.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    waiting, running = iter(enumerate(ahead)), dict[Future[_Result], int]()
+    waiting, running = iter(enumerate(ahead)), dict[Future[Result], int]()
     try:
         while True:
             while len(running) < workers and (following := next(waiting, None)) is not None:
@@ -108,4 +113,4 @@ def _carried_out(
 
 
 def _left_out(attack: Attack) -> list[Check]:
-    return [Check(attack.kind, attack.name, attack.method, "not run: the time was up", False)]
+    return [Check(attack.kind, attack.name, attack.method, "not run: the time was up", "failed")]

@@ -1,40 +1,52 @@
-"""Black-box bounds: many runs on the worst neighbours, seen from outside.
+"""Bounds from many draws on the worst neighbours, seen from outside.
 
-Three levels: single mechanisms, the phases of a method at one timestamp, and whole streams of 2w
-timestamps that differ in all w timestamps of a window. Nothing here knows how a mechanism works;
-it only counts outcomes. A bound above the charge proves, up to the stated confidence, that the
-promise is broken.
+Three levels: single mechanisms, the phases of a method given what was released before them, and
+whole streams of 2w timestamps that differ in all w timestamps of a window. Nothing here knows how a
+mechanism works; it only counts outcomes. A bound above the charge proves, up to the stated
+confidence, that the promise is broken.
 
-No affordable number of runs distinguishes ε = 0.01 from 0. Mechanisms that are charged so little
-are audited at ε = 1, by the same code: the scale is an argument.
+No affordable number of draws distinguishes ε = 0.01 from 0, or shows an event of probability e⁻²⁰.
+Mechanisms are audited at ε = 1, and phases under the guarantee that charges them closest to 1, by
+the same code: the scale is an argument.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
+import math
 import time
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from psgraph.audit.bounds import Bound, epsilon_bound
-from psgraph.audit.transcripts import Recorder, measured_stream
+from psgraph._runtime.arrays import Floats, Integers
+from psgraph.audit.bounds import Bound, Cuts, best_cuts, epsilon_bound
+from psgraph.audit.reach import Reach
+from psgraph.audit.transcripts import Call, Divergence, Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Roster, Snapshot
+from psgraph.errors import PsgraphError
+from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.methods.audit_cases import MechanismCase
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import CommunityChoices
 from psgraph.methods.timestamp import draw_graph
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import Budget
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.mechanisms.top import LargestCells
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph.testing.cases import leaves
 
 __all__ = [
     "bound_mechanism",
@@ -45,8 +57,14 @@ __all__ = [
 ]
 
 ENGINE = LocalEngine()
-ONE = Fraction(1)
-NODES = 14
+EDGE = (0, 1)
+LEAK = 4  # how many times sharper the noise of a mechanism or a phase is, to test the attack
+GROSS_LEAK = 16  # the same for streams: synthetic graphs show little of a noisy count
+PILOT = 40  # draws on each side to choose what to look at
+CANDIDATES = 5  # pairs of graphs that each phase is tried on
+WIDTH = 128  # coordinates of an output that are looked at; those of nodes 0 and 1 come first
+
+# ---- mechanisms ----
 
 
 def _laplace(values: list[int], *, sensitivity: int, copies: int) -> LaplaceCounts:
@@ -144,83 +162,249 @@ def bound_mechanism(
     """
     case = mechanism_case(name, method, draws)
     sampler = Sampler(RandomSource.seeded(seed))
+
+    def outcomes(side: int, sharpness: int) -> Any:
+        outcome = case.outcome(case.pair[side].draw(sampler, Fraction(sharpness)))
+        return outcome if case.copies > 1 else [outcome]
+
+    rounds = math.ceil(draws / case.copies)
     until = time.process_time() + seconds
-    sides: tuple[list[Any], list[Any]] = ([], [])
-    while case.copies * len(sides[0]) < draws and time.process_time() < until:
-        for side, mechanism in zip(sides, case.pair, strict=True):
-            side.append(case.outcome(mechanism.draw(sampler, ONE)))
-    outcomes = [np.concatenate(side) if case.copies > 1 else side for side in sides]
-    lower = epsilon_bound(outcomes[0], outcomes[1], alpha=alpha)
-    return Bound(1.0, lower, len(outcomes[0]), case.wanted)
+    return _bound(outcomes, 1.0, LEAK, rounds, until, alpha, wanted=case.wanted)
 
 
-# ---- methods ----
+def _bound(
+    outcomes: Callable[[int, int], Sequence[Hashable] | np.ndarray],
+    claimed: float,
+    leak: int,
+    rounds: int,
+    until: float,
+    alpha: float,
+    *,
+    wanted: float = 0.0,
+) -> Bound:
+    """Bound ε from outcomes on both sides of a pair, and once more from sharpened ones.
+
+    Parameters
+    ----------
+    outcomes
+        Draws some on a side, with noise of a sharpness of 1 or `leak`.
+    until
+        The processor time after which no further round starts.
+    """
+    attacks = list(itertools.product((1, leak), (0, 1)))
+    drawn: dict[tuple[int, int], list[Any]] = {attack: [] for attack in attacks}
+    for _ in range(rounds):
+        for sharpness, side in attacks:
+            drawn[sharpness, side].append(outcomes(side, sharpness))
+        if time.process_time() >= until:
+            break
+    joined = {attack: _joined(some) for attack, some in drawn.items()}
+    lower, leaking = (
+        epsilon_bound(joined[sharpness, 0], joined[sharpness, 1], alpha=alpha)
+        for sharpness in (1, leak)
+    )
+    return Bound(claimed, lower, len(joined[1, 0]), leak, leaking, wanted)
 
 
-def _streams(window: int) -> tuple[list[Snapshot], list[Snapshot]]:
-    """Two streams of 2w timestamps on a path that differ by its first edge in one window."""
-    rest = [(node, node + 1) for node in range(1, NODES - 1)]
-    one, other = [], []
-    for timestamp in range(2 * window):
-        inside = timestamp < window
-        one.append(_graph(NODES, [(0, 1), *rest] if inside else rest))
-        other.append(_graph(NODES, rest))
-    return one, other
+def _joined(drawn: Sequence[Any]) -> Sequence[Hashable] | np.ndarray:
+    if isinstance(drawn[0], np.ndarray):
+        return np.concatenate(drawn)
+    return list(itertools.chain.from_iterable(drawn))
+
+
+# ---- phases ----
+
+# One of these guarantees charges a phase about 1: neither too little to be told from 4, nor so much
+# that a violation is too rare to be seen.
+GUARANTEES = (1, 3, 10, 30, 100)
+NOTHING_SPENT = Accountant(WEventPrivacy(1, window=1))
+
+
+def _pairs() -> Iterator[tuple[list[Snapshot], list[Snapshot], int]]:
+    """Streams of two small graphs that differ by an edge at one timestamp, and that timestamp."""
+    few, many, large = 5, 14, 40
+    graphs: list[tuple[int, list[tuple[int, int]]]] = [
+        (few, []),
+        (large, []),
+        (many, [(node, node + 1) for node in range(2, many - 1)]),
+        (many, [(end, node) for end in EDGE for node in range(2, many)]),
+        (large, [(u, v) for u in range(large) for v in range(u + 2, large, 2)]),
+    ]
+    for nodes, edges in graphs:
+        without, having = _graph(nodes, edges), _graph(nodes, [EDGE, *edges])
+        yield [having, without], [without, without], 0
+        yield [having, having], [having, without], 1
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """A query on two neighbours, after the same answers to all queries before it."""
+
+    calls: tuple[Call, Call]
+    sampler: Sampler
+
+    @property
+    def epsilon(self) -> Fraction:
+        return self.calls[0].epsilon
+
+    @property
+    def promise(self) -> tuple[Fraction, float]:
+        """How much of the sensitivity the edge attains, and how close to 1 the charge is."""
+        attained = Fraction(self.calls[1].distance, self.calls[1].sensitivity)
+        return attained, -abs(math.log(self.epsilon))
+
+    def row(self, side: int, sharpness: int) -> Floats:
+        """Draw an answer as the budget does, charged `sharpness` times as much."""
+        call, epsilon = self.calls[side], sharpness * self.epsilon
+        assert call.mechanism is not None
+        _, sensitivity, _ = call.facts[5]
+        output = Budget(epsilon, self.sampler, spending=NOTHING_SPENT).run(
+            call.mechanism, epsilon=epsilon, label=call.facts[1], sensitivity=sensitivity
+        )
+        return _row(output)
+
+
+def _row(output: Any) -> Floats:
+    """The size and the first numbers of an output."""
+    row = np.zeros(WIDTH)
+    if hasattr(output, "cells") and hasattr(output, "values"):  # sparse counts
+        small = output.cells < WIDTH - 1
+        row[0] = output.cells.size
+        row[1 + output.cells[small]] = output.values[small]
+        return row
+    arrays = [np.ravel(leaf) for leaf in leaves(output).values()]
+    numbers = np.concatenate([np.empty(0), *(each for each in arrays if each.dtype.kind in "biuf")])
+    row[0] = numbers.size
+    row[1 : 1 + numbers.size] = numbers[: WIDTH - 1]
+    return row
 
 
 def bound_phases(
-    method: Method[Any, Any], *, runs: int, seconds: float, alpha: float
+    method: Method[Any, Any],
+    reach: Reach | None = None,
+    *,
+    runs: int,
+    seconds: float,
+    alpha: float,
 ) -> dict[str, Bound]:
-    """Bound what each phase of the first timestamp reveals, against all that is charged up to it.
+    """Bound what each phase reveals, given what was released before it, against its charge.
 
-    A phase is a label of the trace. Its outcomes are the outputs of the mechanism, cut to their
-    first cells, which hold what the differing edge moves.
+    A phase is a label of the trace. The method runs on small graphs, and then on neighbours with
+    the answers of the first run; the two mechanisms of a phase are then drawn from many times.
+    On which graphs, and which part of the output is looked at, is chosen from sharpened draws.
     """
-    one, other = _streams(1)
-    guarantee = WEventPrivacy(2, window=1)
-    seen: tuple[dict[str, list[Hashable]], dict[str, list[Hashable]]] = ({}, {})
-    charged: dict[str, Fraction] = {}
-    until = time.process_time() + seconds
-    own = copy.deepcopy(method)
-    done = 0
-    while done < runs and time.process_time() < until:
-        for side, stream in zip(seen, (one, other), strict=True):
-            seed = 2 * done + (side is seen[1])
-            recorder = Recorder(seed=seed)
-            list(measured_stream(own, stream[:1], guarantee, ENGINE, recorder))
-            spent = Fraction(0)
-            for call in recorder.transcripts[0].calls:
-                if call.query is None:
-                    continue
-                spent += call.epsilon
-                charged[call.facts[1]] = min(
-                    max(charged.get(call.facts[1], spent), spent), Fraction(2)
-                )
-                side.setdefault(call.facts[1], []).append(_fingerprint(call.output))
-        done += 1
-    share = alpha / max(len(charged), 1)
-    return {
-        label: Bound(
-            float(epsilon),
-            epsilon_bound(seen[0][label], seen[1][label], alpha=share),
-            len(seen[0][label]),
+    bounds = {}
+    found = _phases(method)
+    for label, candidates in found.items():
+        chosen, cuts = _most_telling(candidates)
+        bounds[label] = _bound(
+            partial(_outcomes, chosen.row, cuts),
+            float(chosen.epsilon),
+            LEAK,
+            runs,
+            time.process_time() + seconds,
+            alpha / len(found),
         )
-        for label, epsilon in charged.items()
-        if label in seen[0] and label in seen[1]
-    }
+        if reach is not None:
+            reach.drew("bounds", chosen.calls[0], bounds[label].runs)
+    return bounds
 
 
-def _fingerprint(output: Any) -> Hashable:
-    """A few small numbers of an output: what one edge moves, coarse enough to be counted."""
-    if hasattr(output, "cells") and hasattr(output, "values"):  # sparse counts
-        small = output.values[output.cells < 2]
-        return tuple(np.clip(small, -3, 4).tolist())
-    if isinstance(output, tuple):
-        return tuple(np.asarray(part).reshape(-1)[:3].tobytes() for part in output)
-    if is_dataclass(output):  # a structure: all of it
-        return tuple(np.asarray(getattr(output, each.name)).tobytes() for each in fields(output))
-    values = np.asarray(output).reshape(-1)
-    return (min(values.size, 16), *np.clip(values[:2], -3, 6).tolist())
+def _phases(method: Method[Any, Any]) -> dict[str, list[_Phase]]:
+    """Every phase by its label, on each pair under the guarantee that suits it best."""
+    found: dict[str, list[_Phase]] = {}
+    sampler = Sampler(RandomSource.seeded(0))
+    for one, other, differing in _pairs():
+        best: dict[str, _Phase] = {}
+        for epsilon in GUARANTEES:
+            guarantee = WEventPrivacy(epsilon, window=2)
+            recorded = Recorder()
+            forced = Recorder(recorded.transcripts)
+            try:
+                for stream, recorder in ((one, recorded), (other, forced)):
+                    own = copy.deepcopy(method)
+                    list(measured_stream(own, stream, guarantee, ENGINE, recorder))
+            except (Divergence, PsgraphError):
+                continue  # found by the replay; there are no two mechanisms to compare
+            calls = (recorder.transcripts[differing].calls for recorder in (recorded, forced))
+            for mine, theirs in zip(*calls, strict=True):
+                if mine.query is not None:
+                    phase = _Phase((mine, theirs), sampler)
+                    label = mine.facts[1]
+                    best[label] = max(best.get(label, phase), phase, key=lambda each: each.promise)
+        for label, phase in best.items():
+            found.setdefault(label, []).append(phase)
+    return found
+
+
+def _most_telling(phases: list[_Phase]) -> tuple[_Phase, Cuts]:
+    """Choose the phase in which a leak would show best, and what to look at."""
+    tried: list[tuple[float, int, _Phase, Cuts]] = []
+    for phase in sorted(phases, key=lambda each: each.promise, reverse=True)[:CANDIDATES]:
+        claimed = float(phase.epsilon)
+        cuts, shown = _pilot(phase.row, claimed, LEAK, PILOT)
+        tried.append((shown - claimed, -len(tried), phase, cuts))
+    _, _, chosen, cuts = max(tried, key=lambda each: each[:2])
+    return chosen, cuts
+
+
+def _pilot(
+    row: Callable[[int, int], Floats], claimed: float, leak: int, runs: int
+) -> tuple[Cuts, float]:
+    """Choose cuts; also return roughly how much ε they show.
+
+    From sharpened draws, unless the draws as they are already show more than is claimed: a leak
+    is looked for where it is.
+    """
+    for sharpness in (1, leak):
+        one, other = (np.array([row(side, sharpness) for _ in range(runs)]) for side in (0, 1))
+        cuts = best_cuts(one, other)
+        shown = epsilon_bound(cuts.outcomes(one), cuts.outcomes(other), alpha=0.5)
+        if shown > claimed:
+            break
+    return cuts, shown
+
+
+def _outcomes(row: Callable[[int, int], Floats], cuts: Cuts, side: int, sharpness: int) -> Integers:
+    return cuts.outcomes(row(side, sharpness)[None])
+
+
+# ---- streams ----
+
+
+class _Sharpened(Mechanism[Any]):
+    """A mechanism that draws as if it had been charged more."""
+
+    def __init__(self, mechanism: Mechanism[Any], sharpness: int) -> None:
+        self.name, self.proof, self.proven = (  # type: ignore[misc]
+            mechanism.name,
+            mechanism.proof,
+            mechanism.proven,
+        )
+        self.sensitivity = mechanism.sensitivity
+        self._mechanism, self._sharpness = mechanism, sharpness
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._mechanism.shape
+
+    def draw(self, sampler: Sampler, epsilon: Fraction) -> Any:
+        return self._mechanism.draw(sampler, self._sharpness * epsilon)
+
+
+@contextmanager
+def _sharpened(sharpness: int) -> Iterator[None]:
+    """Let every budget draw noise that was charged `sharpness` times as much."""
+    real = Budget.run
+
+    def run(budget: Budget, mechanism: Mechanism[Any], **charge: Any) -> Any:
+        return real(budget, _Sharpened(mechanism, sharpness), **charge)
+
+    Budget.run = run  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        Budget.run = real  # type: ignore[method-assign]
 
 
 def bound_stream(
@@ -232,21 +416,47 @@ def bound_stream(
     seconds: float,
     alpha: float,
 ) -> Bound:
-    """Bound what 2w releases reveal together about w edges of one window."""
-    streams = _streams(window)
+    """Bound what 2w synthetic graphs reveal together about the w edges of one window.
+
+    The streams repeat a small graph, with one edge more at each timestamp of the first window.
+    On which graph, and what is looked at, is chosen from runs with sharpened noise.
+    """
     guarantee = WEventPrivacy(epsilon, window=window)
-    sides: tuple[list[Hashable], list[Hashable]] = ([], [])
+    tried = []
+    for nodes, edges in ((4, []), (8, [(node, node + 1) for node in range(2, 7)])):
+        without, having = _graph(nodes, edges), _graph(nodes, [EDGE, *edges])
+        streams = [having] * window + [without] * window, [without] * 2 * window
+        row = partial(_published, copy.deepcopy(method), guarantee, streams, itertools.count())
+        cuts, shown = _pilot(row, epsilon, GROSS_LEAK, min(PILOT, 1 + runs // 30))
+        tried.append((shown, -nodes, row, cuts))
+    _, _, row, cuts = max(tried, key=lambda each: each[:2])
     until = time.process_time() + seconds
-    own = copy.deepcopy(method)
-    done = 0
-    while done < runs and time.process_time() < until:
-        for number, (side, stream) in enumerate(zip(sides, streams, strict=True)):
-            edges, joined, seed = 0, 0, 2 * done + number
-            recorder, graph = Recorder(seed=seed), None
-            for measured in measured_stream(own, stream, guarantee, ENGINE, recorder, seed=seed):
-                graph = draw_graph(own, measured.state, graph, measured.seed, ENGINE)
-                edges += graph.u.size
-                joined += int(((graph.u == 0) & (graph.v == 1)).sum())
-            side.append((joined, min(edges // (4 * window), 8)))
-        done += 1
-    return Bound(float(epsilon), epsilon_bound(*sides, alpha=alpha), done)
+    return _bound(partial(_outcomes, row, cuts), float(epsilon), GROSS_LEAK, runs, until, alpha)
+
+
+def _published(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    streams: tuple[list[Snapshot], list[Snapshot]],
+    seeds: Iterator[int],
+    side: int,
+    sharpness: int,
+) -> Floats:
+    """Publish a stream; return what its graphs show one by one, and together."""
+    seed, graph, shown = next(seeds), None, []
+    recorder = Recorder(seed=seed)
+    with _sharpened(sharpness):
+        stream = streams[side]
+        for measured in measured_stream(method, stream, guarantee, ENGINE, recorder, seed=seed):
+            graph = draw_graph(method, measured.state, graph, measured.seed, ENGINE)
+            shown.append(_shown(graph))
+    inside = np.sum(shown[: guarantee.window], axis=0)
+    return np.concatenate([inside, np.sum(shown, axis=0), *shown])
+
+
+def _shown(graph: SyntheticGraph) -> Floats:
+    """What a synthetic graph shows of the edge and of its ends."""
+    degrees = np.bincount(np.concatenate([graph.u, graph.v]), minlength=2)
+    joined = np.sum((graph.u == EDGE[0]) & (graph.v == EDGE[1]))
+    own = degrees[:2]
+    return np.array([joined, *own, own.sum(), np.sum(degrees > 0), graph.u.size], float)

@@ -3,6 +3,10 @@
 If an event has probability p on one stream and q on a neighbour, then ε ≥ ln(p/q). The event is
 chosen on one half of the runs and its probabilities are bounded on the other half (Clopper and
 Pearson), so choosing it costs no confidence.
+
+A small bound means little by itself: the attack may be blind. So each attack is made a second time
+with sharpened noise, where every mechanism draws as if it had been charged several times as much.
+If that does not exceed the charge, nothing was tested.
 """
 
 from __future__ import annotations
@@ -15,7 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-__all__ = ["Bound", "epsilon_bound", "probability_bounds"]
+from psgraph._runtime.arrays import Floats, Integers
+from psgraph.audit.findings import Verdict
+
+__all__ = ["Bound", "Cuts", "best_cuts", "epsilon_bound", "probability_bounds"]
+
+MOST_CUTS = 4
 
 
 @dataclass(frozen=True)
@@ -30,14 +39,19 @@ class Bound:
         What it spends at least, with confidence 1 − α.
     runs
         Runs on each of the two neighbours.
+    leak
+        How many times sharper the noise was when the attack was tested.
+    leaking
+        What it spends at least with that noise.
     wanted
-        The share of `claimed` that the bound has to reach, to show that the audit sees; 0 where
-        the worst event is not known.
+        The share of `claimed` that `lower` has to reach, where the worst event is known.
     """
 
     claimed: float
     lower: float
     runs: int
+    leak: int
+    leaking: float
     wanted: float = 0.0
 
     @property
@@ -45,8 +59,27 @@ class Bound:
         return self.lower <= self.claimed
 
     @property
-    def sees(self) -> bool:
-        return self.lower >= self.wanted * self.claimed
+    def verdict(self) -> Verdict:
+        if not self.holds:
+            return "failed"
+        return "held" if not self.blind else "not tested"
+
+    @property
+    def blind(self) -> str:
+        """Why the attack could have missed a violation; "" if it would have seen one."""
+        if self.leaking <= self.claimed:
+            return f"a {self.leak}-fold leak would not show in {self.runs:,} runs"
+        if self.lower < self.wanted * self.claimed:
+            return f"{100 * self.wanted:.0f} % of the charge did not show in {self.runs:,} runs"
+        return ""
+
+    @property
+    def figure(self) -> str:
+        """The bound and what it is worth, in words."""
+        found = f"ε ≥ {self.lower:.3f}, charged {self.claimed:.3f}"
+        if self.verdict == "failed":
+            return found
+        return f"{found}; {self.blind or f'a {self.leak}-fold leak would show'}"
 
 
 def probability_bounds(hits: int, runs: int, *, alpha: float) -> tuple[float, float]:
@@ -122,3 +155,54 @@ def _log_ratio(
         sum(others.get(outcome, 0) for outcome in event), sum(others.values()), alpha=alpha
     )
     return math.log(low / high) if low > high else 0.0
+
+
+# ---- where to look ----
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """A few coordinates of an output, each cut in two.
+
+    Attributes
+    ----------
+    columns
+        The coordinates.
+    limits
+        Where each is cut: which side of its limit a value is on is one bit of the outcome.
+    """
+
+    columns: Integers
+    limits: Floats
+
+    def outcomes(self, rows: Floats) -> Integers:
+        """Return one small number for each row."""
+        bits = rows[:, self.columns] > self.limits
+        return np.asarray(bits @ (1 << np.arange(self.columns.size)))
+
+
+def best_cuts(one: Floats, other: Floats) -> Cuts:
+    """Choose the coordinates, and a cut of each, at which two samples differ most.
+
+    Two counts that differ by noise alone are told apart best by a cut between them, whatever the
+    scale of the noise.
+
+    Examples
+    --------
+    >>> rows = np.array([[7.0, 0.0], [7.0, 1.0], [7.0, 0.0], [7.0, 1.0]])
+    >>> cuts = best_cuts(rows, rows + [0, 4])
+    >>> cuts.columns, cuts.limits, cuts.outcomes(rows + [0, 4])
+    (array([1]), array([1.]), array([1, 1, 1, 1]))
+    """
+    found = []
+    for column in np.flatnonzero((one != one[0]).any(axis=0) | (other != one[0]).any(axis=0)):
+        sides = [np.sort(side[:, column]) for side in (one, other)]
+        limits = np.unique(np.concatenate(sides))
+        below = [np.searchsorted(side, limits, "right") / side.size for side in sides]
+        apart = np.abs(below[0] - below[1])
+        at = int(np.argmax(apart))
+        found.append((-float(apart[at]), int(column), float(limits[at])))
+    found.sort()
+    kept = [cut for cut in found[:MOST_CUTS] if cut[0] <= found[0][0] / 2]
+    columns = np.array([column for _, column, _ in kept], dtype=np.int64)
+    return Cuts(columns, np.array([limit for *_, limit in kept]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from fractions import Fraction
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
@@ -18,8 +17,8 @@ from psgraph.audit.disk import FAILED, broken_durability, differing_output
 from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.findings import Hunt
 from psgraph.audit.kernel_rules import broken_rules
-from psgraph.audit.neighbours import neighbouring_streams
-from psgraph.audit.replay import replay_all
+from psgraph.audit.neighbours import SIZES, neighbouring_streams
+from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.audit.sampler_battery import check_samplers
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method
@@ -27,7 +26,7 @@ from psgraph.methods.registry import find_method
 __all__ = ["DETECTORS", "DeliberateBug", "hunt", "installed_bugs"]
 
 GROUP = "psgraph.mutants"
-PAIRS = 90
+PAIRS = 22
 ALPHA = 1e-6  # nothing must be found by chance
 
 
@@ -99,8 +98,9 @@ def _method(bug: DeliberateBug) -> Method[Any, Any]:
 
 
 def _replay(bug: DeliberateBug) -> str:
-    pairs = neighbouring_streams(PAIRS)
-    return "; ".join(replay_all(_method(bug), pairs, epsilon=Fraction(6), most=1).divergences)
+    method = _method(bug)
+    pairs = pairs_for(method, PAIRS, thorough=False)
+    return "; ".join(replay_all(method, pairs, most=1, traced=False).divergences)
 
 
 def _rules(_: DeliberateBug) -> str:
@@ -112,7 +112,7 @@ def _phases(bug: DeliberateBug) -> str:
 
 
 def _samplers(bug: DeliberateBug) -> str:
-    checks = check_samplers([_method(bug)], draws=20_000, few=1_000)
+    checks = check_samplers([_method(bug)], draws=10_000, few=500)
     return "; ".join(f"{check.name}: p = {check.p:.1e}" for check in checks if not check.holds)
 
 
@@ -121,7 +121,8 @@ def _durability(bug: DeliberateBug) -> str:
 
 
 def _directories(bug: DeliberateBug) -> str:
-    differing = differing_output(bug.method, list(neighbouring_streams(9))[5])
+    pair = list(neighbouring_streams(6, sizes=SIZES[:2]))[5]
+    differing = differing_output(bug.method, pair)
     if differing == [FAILED]:
         raise RuntimeError(FAILED)  # it can't run with this bug, which is not a finding
     return "; ".join(differing)

@@ -19,8 +19,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from fractions import Fraction
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psgraph.audit.neighbours import Neighbours
+from psgraph.audit.reach import Reach
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript
-from psgraph.errors import PsgraphError, ReplayConflict
+from psgraph.errors import LedgerError, MeasuringStopped, PsgraphError, ReplayConflict
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
+from psgraph.privacy.budget import composed
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Certificate
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.ledger.attempts import MOST_ATTEMPTS
+from psgraph.publication.measurement import Measured, Seal
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.records import encode
 from psgraph.publication.release_directory import ReleaseDirectory
 
 __all__ = ["FAILED", "broken_durability", "differing_output"]
@@ -60,7 +66,7 @@ class _PowerCut(Exception):
 def broken_durability(method: Callable[[], Method[Any, Any]]) -> list[str]:
     """Return what is wrong with publications of a method on disk; nothing if all is well."""
     found = []
-    for check in (_interrupted, _handed_back, _remade, _other_data):
+    for check in (_interrupted, _handed_back, _remade, _other_data, _unsealed, _often_cut):
         with tempfile.TemporaryDirectory() as directory:
             try:
                 problem = check(method, Path(directory) / "releases")
@@ -83,9 +89,9 @@ def _stream() -> list[Snapshot]:
 
 def _publish(
     method: Callable[[], Method[Any, Any]], out: Path, stream: list[Snapshot]
-) -> list[Fraction]:
+) -> list[Certificate]:
     with Publisher(method(), GUARANTEE, out=out) as publisher:
-        return [release.certificate.spent for release in publisher.publish_all(stream)]
+        return [release.certificate for release in publisher.publish_all(stream)]
 
 
 def _files(out: Path) -> dict[str, bytes]:
@@ -131,15 +137,22 @@ def _interrupted(method: Callable[[], Method[Any, Any]], out: Path) -> str | Non
 
 def _handed_back(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
     """A second run over the same stream spends nothing and changes nothing."""
-    spent = _publish(method, out, _stream())
+    certificates = _publish(method, out, _stream())
+    spent = [certificate.spent for certificate in certificates]
+    if any(composed(certificate.charges) > certificate.spent for certificate in certificates):
+        return "a timestamp is charged less than what it measured"
     before = _files(out)
     again = _publish(method, out, _stream())
     if _files(out) != before:
         return "publishing again changed a release"
-    if again != spent:
+    if [certificate.spent for certificate in again] != spent:
         return "publishing again was charged differently"
     with Publisher(method(), GUARANTEE, out=out) as publisher:
-        return None if publisher.spending.timestamps == 3 else "publishing again was charged again"
+        spending = publisher.spending
+    if spending.timestamps != len(spent):
+        return "publishing again was charged again"
+    recent = tuple(spent[-GUARANTEE.window :])
+    return None if spending.spends == recent else "a restart forgot what was spent"
 
 
 def _remade(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
@@ -163,24 +176,78 @@ def _other_data(method: Callable[[], Method[Any, Any]], out: Path) -> str | None
     return "a published timestamp was accepted with other edges"
 
 
+@contextmanager
+def _failing_seals(failures: int, error: Exception) -> Iterator[list[bytes]]:
+    """Let the first seals fail; collect what was to be sealed each time."""
+    real, offered = Ledger.seal, list[bytes]()
+
+    def seal(self: Ledger, measured: Measured) -> Seal:
+        offered.append(encode(measured.measurement)[0] + b"%d" % measured.seed)
+        if len(offered) <= failures:
+            raise error
+        return real(self, measured)
+
+    Ledger.seal = seal  # type: ignore[method-assign]
+    try:
+        yield offered
+    finally:
+        Ledger.seal = real  # type: ignore[method-assign]
+
+
+def _unsealed(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
+    """A measurement that could not be sealed is sealed later; nothing is drawn instead."""
+    stream = _stream()
+    with (
+        Publisher(method(), GUARANTEE, out=out) as publisher,
+        _failing_seals(2, LedgerError("no space")) as offered,
+    ):
+        for _ in range(2):
+            with suppress(LedgerError):
+                publisher.publish(stream[0])
+        if len(set(offered)) > 1:
+            return "a failed seal was drawn again"
+        try:
+            publisher.publish(stream[1])
+        except ReplayConflict:
+            publisher.publish(stream[0])
+        else:
+            return "other edges were accepted for a timestamp that was measured"
+    return None if len(set(offered)) == 1 else "another draw was sealed than the first"
+
+
+def _often_cut(method: Callable[[], Method[Any, Any]], out: Path) -> str | None:
+    """A run that ends between measuring and sealing, again and again, is stopped."""
+    stream = _stream()
+    with _failing_seals(2 * MOST_ATTEMPTS, _PowerCut()) as offered:
+        for _ in range(2 * MOST_ATTEMPTS):
+            with suppress(_PowerCut, MeasuringStopped):
+                _publish(method, out, stream[:1])
+    drawn = len(set(offered))
+    return None if drawn <= MOST_ATTEMPTS else f"a timestamp was drawn {drawn} times, never sealed"
+
+
 # ---- side information ----
 
 
-def differing_output(method: str, pair: Neighbours) -> list[str]:
+def differing_output(method: str, pair: Neighbours, reach: Reach | None = None) -> list[str]:
     """Return what differs between the published output of two neighbours; nothing if none does.
 
     Parameters
     ----------
     method
         The name of an installed method.
+    reach
+        Where to note what was reached.
     """
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        recorder = Recorder(seed=1)
+        recorder = Recorder(seed=1, answers=pair.answers)
         try:
             mine = _published(method, pair, Path(one), recorder, neighbour=False)
             if not mine["publish --json"].startswith(b"exit 0"):
                 return [FAILED]
             forced: list[Transcript] = recorder.transcripts
+            if reach is not None:
+                reach.asked("directories", forced)
             theirs = _published(method, pair, Path(other), Recorder(forced), neighbour=True)
         except (Divergence, PsgraphError, IndexError) as error:
             return [f"{type(error).__name__}: {error}".splitlines()[0]]
@@ -195,7 +262,8 @@ def _published(
     _write_input(pair, directory, neighbour=neighbour)
     publish = [
         *("publish", "edges.parquet", "--roster", "nodes.csv", "--out", "out", "--seed", "1"),
-        *("--times", f"0..{len(pair.one) - 1}", "--epsilon", "2", "--window", str(pair.window)),
+        *("--times", f"0..{len(pair.one) - 1}", "--epsilon", str(pair.guarantee.epsilon)),
+        *("--window", str(pair.guarantee.window)),
         *("--method", method),
     ]
     shown: dict[str, bytes] = {}
@@ -228,17 +296,18 @@ def _write_input(pair: Neighbours, directory: Path, *, neighbour: bool) -> None:
     stream = pair.other if neighbour else pair.one
     rows: dict[str, list[int]] = {"t": [], "u": [], "v": []}
     for timestamp, snapshot in enumerate(stream):
-        for u, v in zip(snapshot.u.tolist(), snapshot.v.tolist(), strict=True):
-            rows["t"].append(timestamp)
-            rows["u"].append(u)
-            rows["v"].append(v)
+        ids = snapshot.roster.ids
+        rows["t"] += [timestamp] * snapshot.u.size
+        rows["u"] += ids[snapshot.u].tolist()
+        rows["v"] += ids[snapshot.v].tolist()
     pq.write_table(
         pa.table({name: pa.array(row, pa.int64()) for name, row in rows.items()}),
         directory / "edges.parquet",
     )
-    first: dict[int, int] = {}
+    first, left = dict[int, int](), dict[int, int]()
     for timestamp, snapshot in enumerate(stream):
         for node in snapshot.roster.ids.tolist():
             first.setdefault(node, timestamp)
-    lines = ["id,from", *(f"{node},{since}" for node, since in first.items())]
+            left[node] = timestamp + 1
+    lines = ["id,from,until", *(f"{node},{first[node]},{left[node]}" for node in first)]
     (directory / "nodes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,14 +1,33 @@
-"""What an audit found: checks with figures and verdicts, and the deliberate bugs."""
+"""What an audit found: checks with their verdicts, what was reached, and the deliberate bugs."""
 
 from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from psgraph._version import __version__
+from psgraph.audit.reach import Reached
 
-__all__ = ["Audit", "Check", "Hunt"]
+__all__ = ["KINDS", "VERDICTS", "Audit", "Check", "Hunt", "Verdict", "held_or_failed"]
+
+Verdict = Literal["held", "not tested", "failed"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+#: The kinds of things that attacks reach, in the plural.
+KINDS = {"query": "queries", "branch": "branches", "setting": "settings", "code": "functions"}
+
+
+def _missed(row: Reached) -> str:
+    if row.attained is None or not row.times.get("replay"):
+        return row.name
+    return f"{row.name} moved by {100 * row.attained:.0f} % of its stated sensitivity at most"
+
+
+def held_or_failed(held: bool) -> Verdict:
+    """The verdict of a check that would have shown a violation."""
+    return "held" if held else "failed"
 
 
 @dataclass(frozen=True)
@@ -26,8 +45,10 @@ class Check:
         The method; "" for the kernel, which all share.
     figure
         What was measured, in words.
-    passed
-        Whether the promise withstood it.
+    verdict
+        "held": a violation of the kind that was looked for would have shown. "not tested": it
+        would not have, so the figure says nothing either way. "failed": the promise is broken, or
+        the check could not be carried out.
     effort
         How hard it was tried: pairs, draws or runs.
     """
@@ -36,8 +57,12 @@ class Check:
     name: str
     method: str
     figure: str
-    passed: bool
+    verdict: Verdict
     effort: int = 0
+
+    @property
+    def where(self) -> str:
+        return f"{self.method}, {self.name}" if self.method else self.name
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -46,7 +71,7 @@ class Check:
             "method": self.method or None,
             "figure": self.figure,
             "effort": self.effort,
-            "passed": self.passed,
+            "verdict": self.verdict,
         }
 
 
@@ -77,6 +102,8 @@ class Audit:
         Everything that was tried.
     hunts
         What the detectors found of each deliberate bug.
+    reached
+        What the attacks reached of each method.
     missing
         Why no deliberate bug was planted, although that was wanted; "" otherwise.
     seconds
@@ -89,6 +116,7 @@ class Audit:
     methods: tuple[str, ...]
     checks: list[Check] = field(default_factory=list)
     hunts: list[Hunt] = field(default_factory=list)
+    reached: list[Reached] = field(default_factory=list)
     seconds: float = 0.0
     workers: int = 1
     missing: str = ""
@@ -98,13 +126,43 @@ class Audit:
         return [hunt.mutant for hunt in self.hunts if not hunt.caught]
 
     @property
+    def unreached(self) -> list[Reached]:
+        """What the replay had to reach and never did."""
+        return [row for row in self.reached if not row.held]
+
+    @property
     def passed(self) -> bool:
-        """Whether everything held and every deliberate bug was found."""
-        return all(check.passed for check in self.checks) and not self.survivors
+        """Whether nothing failed, everything needed was reached and every deliberate bug found."""
+        return not (self.failures or self.unreached or self.survivors)
+
+    @property
+    def shortcomings(self) -> list[str]:
+        """Why it has not passed, in words: one line for each reason."""
+        return [
+            *(f"FAILED {check.where}: {check.figure}" for check in self.failures),
+            *(f"NOT REACHED {row.method}, {row.kind}: {_missed(row)}" for row in self.unreached),
+            *(f"NOT FOUND: {name}" for name in self.survivors),
+        ]
+
+    def reach_of(self, method: str) -> str:
+        """How much of what has to be reached of a method was reached, in words."""
+        found = []
+        for kind, many in KINDS.items():
+            rows = [
+                row.held
+                for row in self.reached
+                if row.needed and (row.method, row.kind) == (method, kind)
+            ]
+            if rows:
+                found.append(f"{sum(rows)} of {len(rows)} {many}")
+        return ", ".join(found)
 
     @property
     def failures(self) -> list[Check]:
-        return [check for check in self.checks if not check.passed]
+        return self.with_verdict("failed")
+
+    def with_verdict(self, verdict: Verdict) -> list[Check]:
+        return [check for check in self.checks if check.verdict == verdict]
 
     def to_dict(self) -> dict[str, Any]:
         """The whole audit as one JSON object."""
@@ -122,6 +180,8 @@ class Audit:
                     for hunt in self.hunts
                 ],
             },
+            "verdicts": {verdict: len(self.with_verdict(verdict)) for verdict in get_args(Verdict)},
+            "reached": [row.to_dict() for row in self.reached],
             "checks": [check.to_dict() for check in self.checks],
             "seconds": round(self.seconds, 1),
             "workers": self.workers,

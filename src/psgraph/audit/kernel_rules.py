@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import BudgetExceeded, PsgraphError
 from psgraph.privacy import budget as budget_module
 from psgraph.privacy import randomness
@@ -25,6 +26,7 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
+from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
@@ -79,20 +81,43 @@ def _charged_before_drawn() -> str | None:
         return "a mechanism is drawn before it is charged"
     if budget.spent != ONE / 4 or len(budget.trace) != 1:
         return "a mechanism is drawn that is not charged"
-    return None
+    if budget.trace[0].epsilon != ONE / 4:
+        return "the trace states another charge"
+    budget.reserve(ONE / 4, label="a later query")
+    return None if budget.spent == ONE / 2 else "a reservation is not charged"
 
 
 def _refuses_overspending() -> str | None:
-    for parts in (1, 2):
-        budget = _budget()
-        mine = budget.parallel(ONE, "one", "other")[0] if parts == 2 else budget
-        mine.run(_Probe(budget), epsilon=ONE, label="all")
-        for spender in {id(mine): mine, id(budget): budget}.values():
-            try:
-                spender.run(_Probe(budget), epsilon=ONE / 10**9, label="a little more")
-            except BudgetExceeded:
-                continue
-            return "a spent budget can be spent again"
+    whole, divided, larger = _budget(), _budget(), _budget(2 * ONE)
+    part, other = (budget.parallel(ONE, "one", "other")[0] for budget in (divided, larger))
+    for budget in (whole, part, other):
+        budget.run(_Probe(budget), epsilon=ONE, label="all")
+    for budget in (whole, part, divided, other):
+        try:
+            budget.run(_Probe(budget), epsilon=ONE / 10**9, label="a little more")
+        except BudgetExceeded:
+            continue
+        return "a spent budget can be spent again"
+    return None
+
+
+def _given_back_is_gone() -> str | None:
+    budget, spent = _budget(), _budget()
+    budget.give_back(ONE / 2)
+    if budget.booked != ONE / 2 or budget.trace[-1].epsilon != ONE / 2:
+        return "what is given back is booked, or not in the trace"
+    spent.run(_Probe(spent), epsilon=ONE, label="all")
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: budget.run(_Probe(budget), epsilon=ONE, label="more than is left"),
+        lambda: budget.give_back(ONE),
+        lambda: spent.give_back(ONE / 10**9),
+    )
+    for use in uses:
+        try:
+            use()
+        except BudgetExceeded:
+            continue
+        return "ε is spent and given back"
     return None
 
 
@@ -112,7 +137,7 @@ def _windows_never_exceed() -> str | None:
         accountant, spent = Accountant(guarantee), []
         for _ in range(5 * window):
             want = (
-                accountant.remaining * chance.choice([0, 1, 1]) * Fraction(chance.randint(0, 4), 4)
+                accountant.remaining * chance.choice([0, 1, 1]) * Fraction(chance.randint(0, 7), 7)
             )
             accountant = accountant.record(want)
             spent.append(want)
@@ -120,7 +145,7 @@ def _windows_never_exceed() -> str | None:
                 return f"{window} consecutive timestamps spend more than ε"
             try:
                 accountant.check(
-                    1 - sum(spent[len(spent) - window + 1 :] if window > 1 else []) + ONE / 10**9
+                    1 - sum(spent[len(spent) - window + 1 :] if window > 1 else []) + ONE / 10**30
                 )
             except BudgetExceeded:
                 continue
@@ -135,14 +160,41 @@ def _rates_are_rounded_down() -> str | None:
     return None
 
 
+class _RateProbe(Sampler):
+    """Records the largest rate of the noise that is drawn: the smaller, the more noise."""
+
+    rate = Fraction(0)
+
+    def discrete_laplace(self, size: int, rate: Fraction) -> Integers:
+        self.rate = max(self.rate, rate)
+        return super().discrete_laplace(size, rate)
+
+
+def _noise_is_what_is_charged() -> str | None:
+    counts = np.zeros(3, dtype=np.int64)
+    for epsilon in (Fraction(1, 10), Fraction(2, 3), Fraction(5, 7), Fraction(3)):
+        for sensitivity in (1, 2, 5):
+            for mechanism in (
+                LaplaceCounts(counts, sensitivity),
+                SparseLaplaceCounts(counts, counts, 3, lambda *_: 0.0, sensitivity),
+            ):
+                probe = _RateProbe(RandomSource.seeded(1))
+                mechanism.draw(probe, epsilon)
+                if probe.rate > epsilon / sensitivity:
+                    return "a mechanism adds less noise than it is charged for"
+    return None
+
+
 def _noise_comes_from_the_source() -> str | None:
-    """Equal words give equal noise; different words give different noise."""
+    """Equal words give equal noise; different words, and different cells, different noise."""
     counts = LaplaceCounts(np.zeros(64, dtype=np.int64), 1)
     draws = [
         counts.draw(Sampler(RandomSource.seeded(seed)), ONE / 8).tobytes() for seed in (1, 1, 2)
     ]
     if draws[0] != draws[1]:
         return "noise does not come from the source alone"
+    if len(set(np.frombuffer(draws[0], dtype=np.int64))) == 1:
+        return "all counts of a query share one noise value"
     return "noise does not depend on the source" if draws[0] == draws[2] else None
 
 
@@ -244,9 +296,11 @@ def _uniform_choices_cover_their_range() -> str | None:
 RULES: dict[str, Callable[[], str | None]] = {
     "charged before drawn": _charged_before_drawn,
     "no overspending": _refuses_overspending,
+    "given back is gone": _given_back_is_gone,
     "splits add up": _splits_add_up,
     "no window above ε": _windows_never_exceed,
     "rates rounded down": _rates_are_rounded_down,
+    "noise as charged": _noise_is_what_is_charged,
     "noise from the source": _noise_comes_from_the_source,
     "integer noise": _noise_is_integer,
     "keys from the system": _keys_come_from_the_system,

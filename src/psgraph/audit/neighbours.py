@@ -1,35 +1,103 @@
-"""Neighbours: pairs of streams, the hard ones first.
+"""Neighbours: pairs of streams, the hard ones first, each with a setting of its own.
 
 Two streams are neighbours if they have the same rosters and times and differ, inside one window,
 by at most one edge per timestamp. A pair consists of a *place*, the graph and the edge that is
-added or removed, and a *pattern*, the timestamps at which it happens.
+added or removed, a *pattern*, the timestamps at which it happens, and a *setting*: the guarantee,
+the size, the nodes that come and go, restarts, and answers that replace drawn ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psgraph.graph import UNDIRECTED, Roster, Snapshot
+from psgraph.methods.queries import EdgeCount
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.query import CountQuery, CountsQuery, Query
 
 __all__ = [
+    "EPSILONS",
     "PATTERNS",
     "PLACES",
+    "SIZES",
+    "WINDOWS",
+    "Answers",
+    "Manner",
     "Neighbours",
+    "attaining_streams",
+    "hard_streams",
     "labellings",
     "neighbouring_streams",
+    "random_graph",
+    "snapshot_of",
+    "unrelated_streams",
 ]
 
 Edge = tuple[int, int]
-Edges = set[Edge]
+Graph = NDArray[np.bool_]  # true above the diagonal where there is an edge
 Random = np.random.Generator
+Place = Callable[[Random, int], tuple[Graph, Edge]]
+Manner = Literal["drawn", "large", "none", "wild"]
+
+WINDOWS = (1, 2, 3, 4, 5, 6, 7)
+EPSILONS = tuple(map(Fraction, ("1/10", "1/2", "1", "2", "6", "20")))
+SIZES = ((4, 16), (32, 60), (101, 150), (200, 300))  # the least and the largest number of nodes
+_OFTEN = (0.60, 0.30, 0.07, 0.03)
+_LONG = 3  # the longest window of graphs with more than a hundred nodes
+_RESTARTED, _GROWING, _CHANGING, _SCRIPTED = 0.25, 0.2, 0.2, 0.5
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Noisy counts that replace the ones drawn while recording.
+
+    A promise of pure ε holds for every transcript, not only for likely ones. So the auditor may
+    choose the outputs, and with them every branch that depends on released values.
+
+    Attributes
+    ----------
+    manner
+        "drawn" leaves answers alone; "large" multiplies and "none" clears them; "wild" multiplies
+        each cell by a random factor.
+    fixed
+        The answers of single queries that are one number, by timestamp and label.
+    seed
+        Of the random factors.
+    """
+
+    manner: Manner = "drawn"
+    fixed: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    seed: int = 0
+
+    def given(self, timestamp: int, call: int, query: Query[Any], drawn: Any) -> Any:
+        """The answer to a query: the `call`-th one of its timestamp."""
+        if (timestamp, query.label) in self.fixed:
+            return self.fixed[timestamp, query.label]
+        if self.manner == "drawn" or not isinstance(query, CountQuery | CountsQuery):
+            return drawn
+        counts = np.asarray(drawn)
+        if self.manner == "none":
+            counts = np.zeros_like(counts)
+        elif self.manner == "large":
+            counts = counts * (50 if counts.ndim == 0 else 4)
+        else:
+            random = np.random.default_rng([self.seed, timestamp, call])
+            factors = (0, 1, 10, 100) if counts.ndim == 0 else (-1, 0, 1, 1, 2, 10)
+            counts = counts * random.choice(factors, size=counts.shape)
+        return int(counts) if isinstance(drawn, int) else counts.astype(drawn.dtype)
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two neighbouring streams.
+    """Two neighbouring streams, and the setting in which they are published.
 
     Attributes
     ----------
@@ -37,83 +105,133 @@ class Neighbours:
         Which hard case they are.
     one, other
         The streams.
-    window
-        The length of the window; the streams differ inside one such window.
+    guarantee
+        What is promised; the streams differ inside one of its windows.
     differing
         The timestamps at which they differ by an edge.
+    restarts
+        The timestamps before which the publication is interrupted.
+    answers
+        Those that replace drawn ones.
+    roster
+        "same", "growing" or "changing".
+    unrelated
+        Whether the two streams have nothing in common but their rosters. What is public must then
+        still be the same, given the same answers; only the exact answers may be far apart.
     """
 
     name: str
     one: tuple[Snapshot, ...]
     other: tuple[Snapshot, ...]
-    window: int
+    guarantee: WEventPrivacy
     differing: frozenset[int]
+    restarts: frozenset[int] = frozenset()
+    answers: Answers = Answers()
+    roster: str = "same"
+    unrelated: bool = False
+
+    def __str__(self) -> str:
+        setting = f"w = {self.guarantee.window}, ε = {self.guarantee.epsilon}"
+        return f"{self.name}; {setting}, {len(self.one[0].roster)} nodes"
 
 
-def _random_edges(random: Random, nodes: int, *, mean_degree: float = 3.0) -> Edges:
+# ---- places: a graph and an edge ----
+
+
+def random_graph(random: Random, nodes: int, *, mean_degree: float = 3.0) -> Graph:
+    """A graph whose edges are independent."""
     chosen = random.random((nodes, nodes)) < mean_degree / max(nodes - 1, 1)
-    return {pair for pair in _all_pairs(nodes) if chosen[pair]}
+    return np.triu(chosen, 1)
 
 
-def _pair(a: int, b: int) -> Edge:
-    u, v = UNDIRECTED.ordered(a, b)
+def _between(random: Random, half: int, nodes: int) -> Edge:
+    return int(random.integers(half)), half + int(random.integers(nodes - half))
+
+
+def _any_edge(random: Random, nodes: int) -> Edge:
+    u, v = UNDIRECTED.ordered(*random.choice(nodes, size=2, replace=False))
     return int(u), int(v)
 
 
-def _all_pairs(nodes: int) -> Edges:
-    u, v = UNDIRECTED.all_pairs(nodes)
-    return set(zip(u.tolist(), v.tolist(), strict=True))
+def _random(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    return random_graph(random, nodes), _any_edge(random, nodes)
 
 
-def _random(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    u, v = random.choice(nodes, size=2, replace=False)
-    return _random_edges(random, nodes), _pair(int(u), int(v))
+def _no_edges(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    return np.zeros((nodes, nodes), dtype=bool), _any_edge(random, nodes)
 
 
-def _no_edges(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    return set(), _random(random, nodes)[1]
+def _pendant(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    graph = random_graph(random, nodes)
+    graph[:, -1] = False
+    return graph, (int(random.integers(nodes - 1)), nodes - 1)
 
 
-def _pendant(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    edges = {edge for edge in _random_edges(random, nodes) if nodes - 1 not in edge}
-    return edges, (int(random.integers(nodes - 1)), nodes - 1)
-
-
-def _bridge(random: Random, nodes: int) -> tuple[Edges, Edge]:
+def _bridge(random: Random, nodes: int) -> tuple[Graph, Edge]:
     half = nodes // 2
-    edges = {(u, v) for u, v in _random_edges(random, nodes) if (u < half) == (v < half)}
-    return edges, (int(random.integers(half)), half + int(random.integers(nodes - half)))
+    graph = random_graph(random, nodes)
+    graph[:half, half:] = False
+    return graph, _between(random, half, nodes)
 
 
-def _hub(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    star = {(0, v) for v in range(1, nodes - 1)}
-    return star | _random_edges(random, nodes, mean_degree=1.0) - {(0, nodes - 1)}, (0, nodes - 1)
+def _hub(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    graph = random_graph(random, nodes, mean_degree=1.0)
+    graph[0, 1:] = True
+    graph[0, -1] = False
+    return graph, (0, nodes - 1)
 
 
-def _complete(random: Random, nodes: int) -> tuple[Edges, Edge]:
-    return _all_pairs(nodes), _random(random, nodes)[1]
+def _dense(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    return random_graph(random, nodes, mean_degree=nodes / 2), _any_edge(random, nodes)
 
 
-def _isolated(random: Random, nodes: int) -> tuple[Edges, Edge]:
+def _complete(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    return np.triu(np.ones((nodes, nodes), dtype=bool), 1), _any_edge(random, nodes)
+
+
+def _isolated(random: Random, nodes: int) -> tuple[Graph, Edge]:
     """The last two nodes have no edge but the one between them."""
-    edges = {edge for edge in _random_edges(random, nodes) if max(edge) < nodes - 2}
-    return edges, (nodes - 2, nodes - 1)
+    graph = random_graph(random, nodes)
+    graph[:, -2:] = False
+    return graph, (nodes - 2, nodes - 1)
 
 
-def _communities(random: Random, nodes: int) -> tuple[Edges, Edge]:
+def _communities(random: Random, nodes: int) -> tuple[Graph, Edge]:
     """Two cliques, and the only edge that joins them."""
     half = nodes // 2
-    edges = {(u, v) for u, v in _all_pairs(nodes) if (u < half) == (v < half)}
-    return edges, (int(random.integers(half)), half + int(random.integers(nodes - half)))
+    graph = _complete(random, nodes)[0]
+    graph[:half, half:] = False
+    return graph, _between(random, half, nodes)
 
 
-def _triangles(random: Random, nodes: int) -> tuple[Edges, Edge]:
+def _cliques(random: Random, nodes: int, *, size: int = 0) -> tuple[Graph, Edge]:
+    """Many cliques, and the only edge that joins two: it displaces one edge at each of its ends.
+
+    Where only the first c edges of a node count and the cliques have c + 1 nodes, this moves the
+    number of triangles by 2(c − 1), the most that one edge can.
+    """
+    size = size or int(random.integers(2, min(nodes // 2, 12) + 1))
+    clique = np.arange(nodes) // size
+    graph = np.triu(clique[:, None] == clique, 1)
+    return graph, _between(random, size, min(2 * size, nodes))
+
+
+def _triangles(random: Random, nodes: int) -> tuple[Graph, Edge]:
     """An edge between two nodes that have all others as common neighbours."""
-    edges = {_pair(end, v) for end in (0, 1) for v in range(2, nodes)}
-    return edges | _random_edges(random, nodes, mean_degree=1.0) - {(0, 1)}, (0, 1)
+    graph = random_graph(random, nodes, mean_degree=1.0)
+    graph[:2, 2:] = True
+    graph[0, 1] = False
+    return graph, (0, 1)
 
 
-PLACES: dict[str, Callable[[Random, int], tuple[Edges, Edge]]] = {
+def _crowded(random: Random, nodes: int) -> tuple[Graph, Edge]:
+    """The same among eight nodes, beside cliques of four: released degrees are about 3."""
+    graph, _ = _cliques(random, nodes, size=4)
+    graph[:8, :8], edge = _triangles(random, 8)
+    return graph, edge
+
+
+PLACES: dict[str, Place] = {
     "no edges, and one edge": _no_edges,
     "a pendant edge": _pendant,
     "a bridge": _bridge,
@@ -121,7 +239,9 @@ PLACES: dict[str, Callable[[Random, int], tuple[Edges, Edge]]] = {
     "a complete graph, and one edge less": _complete,
     "two nodes with no other edge": _isolated,
     "the edge between two communities": _communities,
+    "an edge between two of many cliques": _cliques,
     "an edge that closes many triangles": _triangles,
+    "an edge of a dense graph": _dense,
     "a random edge": _random,
 }
 
@@ -132,88 +252,239 @@ PATTERNS = (
     "window",
     "a lasting edge, in one window",
     "a lasting edge, once",
-    "growing roster",
 )
 
 
+# ---- streams ----
+
+
 def neighbouring_streams(
-    pairs: int, *, seed: int = 0, window: int = 3, nodes: tuple[int, int] = (4, 16), large: int = 60
+    pairs: int,
+    *,
+    seed: int = 0,
+    windows: tuple[int, ...] = WINDOWS,
+    epsilons: tuple[Fraction, ...] = EPSILONS,
+    sizes: tuple[tuple[int, int], ...] = SIZES,
+    plain: bool = False,
 ) -> Iterator[Neighbours]:
-    """Make pairs of neighbouring streams of 2w − 1 timestamps; all combinations in turn.
+    """Make pairs of neighbouring streams of 2w + 1 timestamps.
+
+    All combinations of place and pattern come in turn, each in a random setting.
 
     Parameters
     ----------
     pairs
         How many.
-    window
-        w; in the pattern "window" each of w timestamps differs, by an edge of its own.
-    nodes
-        The least and the largest number of nodes.
-    large
-        The number of nodes of every eighth pair, where steps run that need more than a few.
+    windows, epsilons, sizes
+        To choose from. In the pattern "window" each of w timestamps differs, by an edge of its own.
+    plain
+        Whether nothing is restarted, no node comes or goes, and all answers are drawn.
 
     Examples
     --------
-    >>> pair = next(neighbouring_streams(1))
+    >>> pair = next(neighbouring_streams(1, windows=(3,)))
     >>> pair.name, sorted(pair.differing), len(pair.one)
-    ('no edges, and one edge (first)', [0], 5)
+    ('no edges, and one edge (first)', [0], 7)
     >>> [abs(a.u.size - b.u.size) for a, b in zip(pair.one, pair.other)]
-    [1, 0, 0, 0, 0]
+    [1, 0, 0, 0, 0, 0, 0]
     """
     places = list(PLACES.items())
+    often = np.array(_OFTEN[: len(sizes)])
     for number in range(pairs):
+        random = np.random.default_rng([seed, number])
         name, place = places[number % len(places)]
         pattern = PATTERNS[number // len(places) % len(PATTERNS)]
-        random = np.random.default_rng([seed, number])
-        sizes = (large, large) if number % 8 == 7 else nodes
-        yield _stream(f"{name} ({pattern})", place, pattern, random, window, sizes)
+        least, most = sizes[random.choice(len(sizes), p=often / often.sum())]
+        nodes = int(random.integers(least, most + 1))
+        window = int(random.choice([w for w in windows if w <= _LONG or nodes <= 100] or windows))
+        epsilon = epsilons[random.integers(len(epsilons))]
+        guarantee = WEventPrivacy(epsilon, window=window)
+        pair = _pair(place, pattern, random, guarantee, nodes, plain=plain)
+        yield replace(pair, name=f"{name} ({pattern})")
 
 
-def _stream(
-    name: str,
-    place: Callable[[Random, int], tuple[Edges, Edge]],
+def hard_streams() -> Iterator[Neighbours]:
+    """Make the pairs that open paths which random settings rarely open.
+
+    Communities so large that they are found, and searched for again at once; a dense graph without
+    any; the most nodes; nodes that join while the released edge counts stay the same, so that
+    a method continues with what it knows of the others, also after a restart; and released edge
+    counts that fall twice where a window begins, come back and rise, or fall for good.
+    """
+    found = _hard("the edge between two communities", "first", epsilon=20, window=3, nodes=80)
+    joined = _hard("a bridge", "first", epsilon=6, window=2, nodes=60, roster="growing")
+    kept = replace(_counting(joined, [100] * len(joined.one)), restarts=frozenset({3}))
+    fallen = _hard("an edge of a dense graph", "window", epsilon=6, window=3, nodes=50)
+    back, low = (400, 400, 400, 20, -1000, 400, 1200), (400, 400, 20, 20, 20, 20, 20)
+    yield found
+    yield _hard("an edge of a dense graph", "first", epsilon=20, window=1, nodes=64)
+    yield _hard("a random edge", "middle", epsilon=2, window=1, nodes=300)
+    yield _unrelated(kept, found)
+    yield _unrelated(found, joined)
+    yield _counting(fallen, low, "wild")
+    yield _unrelated(_counting(fallen, back), joined)
+
+
+def _hard(
+    name: str, pattern: str, *, epsilon: int, window: int, nodes: int, roster: str = "same"
+) -> Neighbours:
+    guarantee, random = WEventPrivacy(epsilon, window=window), np.random.default_rng(nodes)
+    pair = _pair(PLACES[name], pattern, random, guarantee, nodes, plain=True, roster=roster)
+    return replace(pair, name=f"{name} ({pattern})")
+
+
+def _counting(pair: Neighbours, edges: Sequence[int], manner: Manner = "drawn") -> Neighbours:
+    """The pair, where these numbers of edges are released."""
+    fixed = {(timestamp, EdgeCount.label): count for timestamp, count in enumerate(edges)}
+    return replace(pair, answers=Answers(manner, fixed))
+
+
+def attaining_streams() -> Iterator[Neighbours]:
+    """Make the pairs that attain a stated sensitivity and are rare among random ones.
+
+    In cliques of c + 1 nodes, whose released degrees are nearly exact at large ε, triangles are
+    counted among the first c edges of every node: see `_cliques`. A query that reads two snapshots
+    moves where an edge is missing from one of them, also if the other is in another window.
+    """
+    for size, window in itertools.product((4, 5, 6), (1, 2)):
+        place = partial(_cliques, size=size)
+        yield _lasting(f"between two of many cliques of {size}", place, 8 * size, 20, window)
+    for nodes in (48, 48, 52, 52, 56, 56):
+        name = "that closes more triangles than its ends have edges in the count"
+        yield _lasting(name, _crowded, nodes, 12, window=1)
+
+
+def _lasting(name: str, place: Place, nodes: int, epsilon: int, window: int) -> Neighbours:
+    """Three equal snapshots with an edge that is missing from one of them."""
+    graph, edge = place(np.random.default_rng(nodes), nodes)
+    without = snapshot_of(graph)
+    graph[edge] = True
+    one, other = [snapshot_of(graph)] * 3, [snapshot_of(graph)] * 3
+    other[window - 1] = without
+    guarantee = WEventPrivacy(epsilon, window=window)
+    differing = frozenset({window - 1})
+    return Neighbours(f"an edge {name}", tuple(one), tuple(other), guarantee, differing)
+
+
+def unrelated_streams(pairs: int, *, seed: int = 1) -> Iterator[Neighbours]:
+    """Make pairs of streams that differ in everything private.
+
+    Whatever a method shows is a function of its noisy answers. So two unrelated streams that are
+    given the same answers show the same, and a decision that looks at the truth does not.
+
+    >>> pair = next(unrelated_streams(1))
+    >>> pair.unrelated, all(one.roster == other.roster for one, other in zip(pair.one, pair.other))
+    (True, True)
+    """
+    streams = neighbouring_streams(
+        2 * pairs, seed=seed, windows=WINDOWS[:3], epsilons=EPSILONS[3:], sizes=SIZES[1:]
+    )
+    for one, other in zip(streams, streams, strict=True):
+        yield _unrelated(one, other)
+
+
+def _unrelated(one: Neighbours, other: Neighbours) -> Neighbours:
+    """The first stream of each, in the setting of the first pair."""
+    rosters = [snapshot.roster for snapshot in one.one]
+    theirs = [_moved(other.one[k % len(other.one)], roster) for k, roster in enumerate(rosters)]
+    return replace(
+        one,
+        name=f"{one.name} and {other.name}",
+        other=tuple(theirs),
+        differing=frozenset(range(len(rosters))),
+        unrelated=True,
+    )
+
+
+def _moved(snapshot: Snapshot, roster: Roster) -> Snapshot:
+    """The same graph, as far as it fits, on other nodes."""
+    inside = (snapshot.u < len(roster)) & (snapshot.v < len(roster))
+    return Snapshot(roster, snapshot.u[inside], snapshot.v[inside])
+
+
+def _pair(
+    place: Place,
     pattern: str,
     random: Random,
-    window: int,
-    nodes: tuple[int, int],
+    guarantee: WEventPrivacy,
+    nodes: int,
+    *,
+    plain: bool,
+    roster: str = "same",
 ) -> Neighbours:
-    timestamps = 2 * window - 1
-    size = int(random.integers(nodes[0], nodes[1] + 1))
+    window, timestamps = guarantee.window, 2 * guarantee.window + 1
     start = int(random.integers(timestamps - window + 1))
     differing = {
         "first": {0},
         "last": {timestamps - 1},
-        "middle": {window - 1},
+        "middle": {window},
         "window": set(range(start, start + window)),
         "a lasting edge, in one window": set(range(start, start + window)),
         "a lasting edge, once": {start},
-        "growing roster": {window},
     }[pattern]
-    one, other = [], []
-    edges, edge = place(random, size)
+    lasting = "lasting" in pattern
+    graph, edge = place(random, nodes)
+    graphs = []
     for timestamp in range(timestamps):
         if timestamp:
-            edges = _churned(edges, random, size)
-        if timestamp in differing and timestamp and "lasting" not in pattern:
-            edges, edge = place(random, size)
-        if "lasting" in pattern:
-            edges = edges | {edge}
-        grown = size + (timestamp if pattern == "growing roster" else 0)
-        roster = Roster.range(grown)
-        one.append(_snapshot(roster, edges))
-        other.append(_snapshot(roster, edges ^ {edge} if timestamp in differing else edges))
-    return Neighbours(name, tuple(one), tuple(other), window, frozenset(differing))
+            graph = _churned(graph, random)
+        if timestamp in differing and timestamp and not lasting:
+            graph, edge = place(random, nodes)
+        if lasting:
+            graph[edge] = True
+        graphs.append((graph.copy(), edge))
+    for timestamp in sorted(differing):  # so that what two snapshots have in common differs
+        for around in {timestamp - 1, timestamp + 1} & set(range(timestamps)) - differing:
+            graphs[around][0][graphs[timestamp][1]] |= random.random() < 0.5
+    if not plain and (draw := random.random()) < _GROWING + _CHANGING:
+        roster = "growing" if draw < _GROWING else "changing"
+    ends = {node for timestamp in differing for node in graphs[timestamp][1]}
+    there = _presence(roster, random, nodes, timestamps, always=sorted(ends))
+    one, other = [], []
+    for timestamp, (graph, edge) in enumerate(graphs):
+        one.append(snapshot_of(graph, there[timestamp]))
+        if timestamp in differing:
+            graph[edge] ^= True
+        other.append(snapshot_of(graph, there[timestamp]))
+    restarts, answers = frozenset[int](), Answers()
+    if not plain:
+        if random.random() < _RESTARTED:
+            restarts = frozenset((1 + random.integers(timestamps - 1, size=2)).tolist())
+        if random.random() < _SCRIPTED:
+            manners = get_args(Manner)
+            answers = Answers(manners[random.integers(1, len(manners))], seed=timestamps)
+    return Neighbours(
+        "", tuple(one), tuple(other), guarantee, frozenset(differing), restarts, answers, roster
+    )
 
 
-def _churned(edges: Edges, random: Random, nodes: int) -> Edges:
+def _churned(graph: Graph, random: Random) -> Graph:
     """The graph of the next timestamp: a few edges go, a few come."""
-    kept = {edge for edge in sorted(edges) if random.random() < 0.9}
-    return kept | _random_edges(random, nodes, mean_degree=0.3)
+    kept = graph & (random.random(graph.shape) < 0.9)
+    return kept | random_graph(random, len(graph), mean_degree=0.3)
 
 
-def _snapshot(roster: Roster, edges: Edges) -> Snapshot:
-    ends = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
-    return Snapshot(roster, ends[:, 0], ends[:, 1])
+def _presence(
+    kind: str, random: Random, nodes: int, timestamps: int, *, always: list[int]
+) -> NDArray[np.bool_]:
+    """Which nodes are on the roster of each timestamp; each is there for one stretch of time."""
+    joins, leaves = np.zeros(nodes, dtype=np.int64), np.full(nodes, timestamps)
+    if kind != "same":
+        some = random.random(nodes) < 0.3
+        joins[some] = random.integers(0, timestamps, some.sum())
+    if kind == "changing":
+        some = random.random(nodes) < 0.3
+        leaves[some] = random.integers(1, timestamps + 1, some.sum())
+    joins[always], leaves[always] = 0, timestamps
+    now = np.arange(timestamps)[:, None]
+    return np.asarray((joins <= now) & (now < leaves))
+
+
+def snapshot_of(graph: Graph, there: NDArray[np.bool_] | None = None) -> Snapshot:
+    """A graph as a snapshot: of the nodes that are there, by default all."""
+    ids = np.arange(len(graph)) if there is None else np.flatnonzero(there)
+    u, v = np.nonzero(graph[np.ix_(ids, ids)])
+    return Snapshot(Roster(ids), u, v)
 
 
 def labellings(nodes: int) -> Iterator[list[int]]:

@@ -11,6 +11,10 @@ sensitivity correctly, then
 * what the calls lose together stays within what the differing timestamps were charged, and what
   is charged within ε in every window.
 
+All but the second and the last also hold for streams that have nothing in common but their rosters,
+which are replayed too: they bring out every decision that looks at the truth. Answers may be any
+that a mechanism can give, so those of the first run are partly chosen by the auditor.
+
 This finds any dependence on the edges that the pair brings out, without statistics. It can't find
 a mechanism whose own distribution is wrong: see `psgraph.audit.enumeration` and `black_box`.
 """
@@ -18,25 +22,38 @@ a mechanism whose own distribution is wrong: see `psgraph.audit.enumeration` and
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from psgraph.audit.neighbours import Neighbours
-from psgraph.audit.transcripts import Divergence, Recorder, Transcript, measured_stream
+from psgraph.audit.boundaries import SETTINGS, boundary_pairs
+from psgraph.audit.neighbours import (
+    Neighbours,
+    attaining_streams,
+    hard_streams,
+    neighbouring_streams,
+    unrelated_streams,
+)
+from psgraph.audit.reach import Reach
+from psgraph.audit.transcripts import (
+    Divergence,
+    Recorder,
+    Transcript,
+    measured_stream,
+    same_values,
+)
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.methods.timestamp import draw_graph
-from psgraph.privacy.budget import Charge
+from psgraph.privacy.budget import Charge, composed
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.testing.cases import leaves
 
-__all__ = ["Replayed", "composed", "replay", "replay_all"]
+__all__ = ["Replayed", "pairs_for", "replay", "replay_all", "variant_of"]
 
 
 @dataclass(frozen=True)
@@ -53,12 +70,15 @@ class Replayed:
         The same as `Divergence.code`; "error" for an exception of the method.
     largest_loss
         The largest privacy loss between two neighbours, in multiples of ε.
+    reach
+        What the replay reached of the method.
     """
 
     pairs: int
     divergences: tuple[str, ...]
     largest_loss: float
-    codes: tuple[str, ...] = ()
+    codes: tuple[str, ...]
+    reach: Reach
 
     @property
     def holds(self) -> bool:
@@ -79,10 +99,12 @@ def replay_all(
     method: Method[Any, Any],
     pairs: Iterable[Neighbours],
     *,
-    epsilon: Fraction = Fraction(2),
     most: int = 10,
+    traced: bool = True,
 ) -> Replayed:
-    """Replay every pair; stops after `most` divergences.
+    """Replay every pair, every other one with a variant of the method; stop after `most` findings.
+
+    Unless `traced`, the lines that were reached are not noted, which is faster.
 
     Examples
     --------
@@ -92,24 +114,62 @@ def replay_all(
     >>> replayed.holds, replayed.largest_loss <= 1
     (True, True)
     """
-    compared, found, codes, largest = 0, list[str](), list[str](), Fraction(0)
+    variants = _variants(method)
+    reach = Reach(method.name)
+    compared, found, codes, largest = 0, list[str](), list[str](), 0.0
     for pair in pairs:
+        variant = "" if compared % 2 == 0 else variants[compared // 2 % len(variants)]
         compared += 1
         try:
-            largest = max(largest, replay(method, pair, epsilon=epsilon, seed=compared))
+            loss = replay(
+                variant_of(method, variant), pair, seed=compared, reach=reach, traced=traced
+            )
+            reach.ran("replay", pair, variant)
+            largest = max(largest, float(loss / pair.guarantee.epsilon))
         except Divergence as divergence:
-            found.append(f"{pair.name}: {divergence}")
+            found.append(f"{pair}: {divergence}")
             codes.append(divergence.code)
         except (PsgraphError, AssertionError, IndexError, ValueError) as error:
-            found.append(f"{pair.name}: {type(error).__name__}: {error}".splitlines()[0])
+            found.append(f"{pair}: {type(error).__name__}: {error}".splitlines()[0])
             codes.append("error")
         if len(found) == most:
             break
-    return Replayed(compared, tuple(found), float(largest / epsilon), tuple(codes))
+    return Replayed(compared, tuple(found), largest, tuple(codes), reach)
+
+
+def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterator[Neighbours]:
+    """Every kind of pair that a method is replayed on.
+
+    Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
+    and pairs at the boundaries of its decisions.
+    """
+    yield from attaining_streams()
+    yield from hard_streams()
+    yield from unrelated_streams(max(pairs // 4, 10))
+    yield from neighbouring_streams(pairs)
+    yield from boundary_pairs(
+        method, SETTINGS if thorough else SETTINGS[:1], most=4 if thorough else 1
+    )
+
+
+def _variants(method: Method[Any, Any]) -> list[str]:
+    return list(method.audit_cases().variants) or [""]
+
+
+def variant_of(method: Method[Any, Any], name: str) -> Method[Any, Any]:
+    """Return a method with the parameters of one of its variants; "" for the method itself."""
+    if not name:
+        return method
+    return type(method)(**{**method.parameters(), **method.audit_cases().variants[name]})
 
 
 def replay(
-    method: Method[Any, Any], pair: Neighbours, *, epsilon: Fraction, seed: int = 0
+    method: Method[Any, Any],
+    pair: Neighbours,
+    *,
+    seed: int = 0,
+    reach: Reach | None = None,
+    traced: bool = True,
 ) -> Fraction:
     """Replay one pair; return an upper bound of the privacy loss between the two.
 
@@ -118,14 +178,21 @@ def replay(
     Divergence
         At the first thing that depends on the edges and should not, or is not paid for.
     """
-    guarantee = WEventPrivacy(epsilon, window=pair.window)
-    one = _run(method, pair.one, guarantee, Recorder(seed=seed))
-    other = _run(method, pair.other, guarantee, Recorder(one.transcripts))
+    reach = Reach(method.name) if reach is None else reach
+    recorder = Recorder(seed=seed, answers=pair.answers)
+    mine = copy.deepcopy(method)
+    one = _run(reach.traced(mine) if traced else mine, pair, pair.one, recorder)
+    other = _run(copy.deepcopy(method), pair, pair.other, Recorder(one.transcripts))
+    reach.asked("replay", other.transcripts, neighbours=not pair.unrelated)
+    for measurement, state, _ in other.results:
+        reach.took("replay", method, measurement, state)
     _same_results(one, other)
-    _within_window(other.spent, guarantee)
-    for timestamp, transcript in enumerate(other.transcripts):
+    _within_window(other.spent, pair.guarantee)
+    if pair.unrelated:
+        return Fraction(0)
+    for timestamp, booked in enumerate(other.spent):
         _within_sensitivity(pair, timestamp, other.transcripts)
-        if composed(other.traces[timestamp]) > transcript.granted:
+        if composed(other.traces[timestamp]) > booked:
             raise Divergence("charge", f"timestamp {timestamp} draws more than it is charged")
     loss = sum((transcript.loss for transcript in other.transcripts), start=Fraction(0))
     paid = sum((other.spent[timestamp] for timestamp in pair.differing), start=Fraction(0))
@@ -135,18 +202,17 @@ def replay(
 
 
 def _run(
-    method: Method[Any, Any],
-    stream: Sequence[Snapshot],
-    guarantee: WEventPrivacy,
-    recorder: Recorder,
+    method: Method[Any, Any], pair: Neighbours, stream: Sequence[Snapshot], recorder: Recorder
 ) -> _Run:
-    own, engine = copy.deepcopy(method), LocalEngine()
+    engine = LocalEngine()
     run = _Run(recorder.transcripts, [], [], [])
     graph: SyntheticGraph | None = None
-    for measured in measured_stream(own, stream, guarantee, engine, recorder):
-        run.spent.append(measured.granted)
+    for measured in measured_stream(
+        method, stream, pair.guarantee, engine, recorder, restarts=pair.restarts
+    ):
+        run.spent.append(measured.booked)
         run.traces.append(measured.charges)
-        graph = draw_graph(own, measured.state, graph, measured.seed, engine)
+        graph = draw_graph(method, measured.state, graph, measured.seed, engine)
         run.results.append((measured.measurement, measured.state, graph))
     recorder.check_complete()
     return run
@@ -167,17 +233,7 @@ def _same(mine: Any, theirs: Any) -> bool:
             and np.array_equal(mine.v, theirs.v)
             and mine.roster == theirs.roster
         )
-    one, other = leaves(mine), leaves(theirs)
-    return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
-
-
-def _equal(mine: Any, theirs: Any) -> bool:
-    if isinstance(mine, np.ndarray):
-        same_kind = isinstance(theirs, np.ndarray) and mine.dtype == theirs.dtype
-        if not same_kind:
-            return False
-        return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-    return type(mine) is type(theirs) and bool(mine == theirs)
+    return same_values(mine, theirs)
 
 
 def _within_window(spent: list[Fraction], guarantee: WEventPrivacy) -> None:
@@ -204,36 +260,3 @@ def _within_sensitivity(pair: Neighbours, timestamp: int, transcripts: list[Tran
                 "sensitivity",
                 f"{call.facts[1]!r} changes by {call.distance}; its sensitivity allows {allowed}",
             )
-
-
-def composed(trace: Iterable[Charge]) -> Fraction:
-    """What a trace costs.
-
-    Charges on one budget add up, and so do its splits; of the parts of one split, the most
-    expensive counts.
-    """
-    return _cost([(_path(charge), charge.epsilon) for charge in trace])
-
-
-_Path = tuple[tuple[int, str], ...]
-
-
-def _path(charge: Charge) -> _Path:
-    """The number of the split and the name of the part, from the outermost split inwards."""
-    if not charge.part:
-        return ()
-    names = charge.part.split(" / ", len(charge.split) - 1)
-    return tuple(zip(charge.split or [0] * len(names), names, strict=True))
-
-
-def _cost(charges: list[tuple[_Path, Fraction]]) -> Fraction:
-    total = Fraction(0)
-    splits: dict[int, dict[str, list[tuple[_Path, Fraction]]]] = {}
-    for path, epsilon in charges:
-        if path:
-            (number, name), *inner = path
-            parts = splits.setdefault(number, {})
-            parts.setdefault(name, []).append((tuple(inner), epsilon))
-        else:
-            total += epsilon
-    return total + sum(max(map(_cost, parts.values())) for parts in splits.values())

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -178,8 +179,9 @@ def _cases() -> Mapping[str, SamplerCase]:
     # A path 1 – 0 – 2 with the communities 0 and 1.
     scores = Scores(0, _cells(0, 1, 2, 3), *np.array([[1, 0, 0], [2, 1, 1]], np.int32))
     choice = CommunityChoice([scores], np.array([0, 1, 1], np.int32))
+    # Cells at the level, here the lowest noisy value, are left out: the key is the whole vector.
     sparse = SparseLaplaceCounts(
-        _cells(1), _cells(2), size=3, threshold=lambda _v, _o: 0.0, sensitivity=1
+        _cells(1), _cells(2), size=3, threshold=lambda values, _: int(values[0]), sensitivity=1
     )
     return {
         "uniform order": SamplerCase(
@@ -200,11 +202,11 @@ def _cases() -> Mapping[str, SamplerCase]:
         "histogram of noise": SamplerCase(_histogram_key, _pairs_of_noise),
         "sparse counts": SamplerCase(
             lambda s: _sparse_key(sparse.draw(s, Fraction(1))),
-            lambda: noisy_counts([0, 2, 0], 1.0, low=0),
+            lambda: noisy_counts([0, 2, 0], 1.0, low=-math.inf),
         ),
         "largest cells": SamplerCase(
-            lambda s: tuple(LargestCells(_cells(0), 4, 2).draw(s, Fraction(1)).tolist()),
-            lambda: _largest([1, 0, 0, 0], 2, 1.0),
+            lambda s: tuple(LargestCells(_cells(0), 4, 1).draw(s, Fraction(1)).tolist()),
+            lambda: _largest((1, 0, 0, 0), 1, 1.0),
         ),
         "community choice": SamplerCase(
             lambda s: tuple(choice.draw(s, Fraction(1)).tolist()),
@@ -228,10 +230,11 @@ def _pairs_of_noise() -> Probabilities:
 
 def _sparse_key(output: Any) -> Hashable:
     kept = dict(zip(output.cells.tolist(), output.values.tolist(), strict=True))
-    return tuple(kept.get(cell, 0) for cell in range(3))
+    return tuple(kept.get(cell, output.threshold) for cell in range(3))
 
 
-def _largest(cells: list[int], keep: int, rate: float) -> Probabilities:
+@cache  # a million combinations
+def _largest(cells: tuple[int, ...], keep: int, rate: float) -> Probabilities:
     """The textbook form: noise on every cell, the largest kept, ties broken uniformly."""
     noise = {k: p for k, p in laplace_noise(rate).items() if p > 1e-7}
     found: Counter[Hashable] = Counter()

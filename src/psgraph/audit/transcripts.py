@@ -9,14 +9,17 @@ Every attack from outside runs a method with `measured_stream`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from psgraph._runtime.arrays import Integers
+from psgraph.audit.neighbours import Answers
 from psgraph.engines.runner import Runner
 from psgraph.graph import Snapshot
 from psgraph.methods import timestamp
@@ -30,6 +33,8 @@ from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import Query
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
+from psgraph.publication.records import decode, encode
+from psgraph.testing.cases import leaves
 
 __all__ = [
     "Call",
@@ -39,6 +44,7 @@ __all__ = [
     "Recorder",
     "Transcript",
     "measured_stream",
+    "same_values",
 ]
 
 
@@ -61,7 +67,7 @@ class Divergence(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One call: a query, a reservation, a split or a draw without data.
+    """One call: a query, a reservation, a give-back, a split or a draw without data.
 
     Attributes
     ----------
@@ -124,11 +130,19 @@ class Recorder:
         The transcripts to force; None to record.
     seed
         The seed of the noise while recording.
+    answers
+        Those that replace drawn ones while recording.
     """
 
-    def __init__(self, forced: list[Transcript] | None = None, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        forced: list[Transcript] | None = None,
+        *,
+        seed: int = 0,
+        answers: Answers | None = None,
+    ) -> None:
         self.transcripts: list[Transcript] = []
-        self._forced, self._seed = forced, seed
+        self._forced, self._seed, self._answers = forced, seed, answers or Answers()
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -157,11 +171,15 @@ class Recorder:
         own = Sampler(RandomSource.seeded(self._seed, timestamp=number))
         return ListeningBudget(self, epsilon, own, spending=spending)
 
-    def forced(self, facts: tuple[Any, ...], mechanism: Mechanism[Any]) -> Call | None:
+    def forced(
+        self, facts: tuple[Any, ...], query: Query[Any], mechanism: Mechanism[Any]
+    ) -> Call | None:
         """Compare an answer with the recorded one and return that; None while recording."""
         if (recorded := self._next(facts)) is None:
             return None
         assert recorded.mechanism is not None
+        if not same_values(query, recorded.query):
+            raise Divergence("queries", f"{facts[1]!r} is asked with arguments read off the edges")
         distance = mechanism.distance(recorded.mechanism)
         self.add(replace(recorded, mechanism=mechanism, distance=distance))
         return recorded
@@ -175,6 +193,11 @@ class Recorder:
 
     def add(self, call: Call) -> None:
         self.transcripts[-1].calls.append(call)
+
+    def answered(self, query: Query[Any], drawn: Any) -> Any:
+        """What a query is answered while recording."""
+        here = len(self.transcripts) - 1
+        return self._answers.given(here, len(self.transcripts[here].calls), query, drawn)
 
     def _next(self, facts: tuple[Any, ...]) -> Call | None:
         if self._forced is None:
@@ -258,17 +281,22 @@ class ListeningBudget(Budget):
             tuple(mechanism.shape),
             self._part,
         )
-        recorded = self._recorder.forced(facts, mechanism)
+        recorded = self._recorder.forced(facts, query, mechanism)
         if recorded is not None:
             mechanism = _Forced(mechanism, recorded.output)
             return super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
-        output = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+        drawn = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+        output = self._recorder.answered(query, drawn)
         self._recorder.add(Call(facts, output, query, mechanism, epsilon, moves))
         return output
 
     def reserve(self, epsilon: Fraction, *, label: str, sensitivity: int = 1) -> None:
         self._free(("reserve", label, epsilon, self._part), lambda: None)
         super().reserve(epsilon, label=label, sensitivity=sensitivity)
+
+    def give_back(self, epsilon: Fraction) -> None:
+        self._free(("give back", epsilon, self._part), lambda: None)
+        super().give_back(epsilon)
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         self._free(("parallel", epsilon, parts, self._part), lambda: None)
@@ -328,6 +356,21 @@ class ListeningSnapshot(PrivateSnapshot):
             budget.query = None
 
 
+def same_values(mine: Any, theirs: Any) -> bool:
+    """Whether two records hold the same plain values and arrays."""
+    one, other = leaves(mine), leaves(theirs)
+    return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+
+
+def _equal(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, np.ndarray):
+        same_kind = isinstance(theirs, np.ndarray) and mine.dtype == theirs.dtype
+        if not same_kind:
+            return False
+        return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    return type(mine) is type(theirs) and bool(mine == theirs)
+
+
 def measured_stream(
     method: Method[Any, Any],
     stream: Sequence[Snapshot],
@@ -336,8 +379,20 @@ def measured_stream(
     recorder: Recorder,
     *,
     seed: int = 1,
+    restarts: Collection[int] = (),
 ) -> Iterator[Timestamp]:
-    """Measure one snapshot after the other, as a publication does, in memory."""
+    """Measure one snapshot after the other, as a publication does, in memory.
+
+    `restarts` are the timestamps before which it is interrupted: the state is read back from its
+    stored form, and the snapshot before is gone.
+    """
+
+    def resumed(number: int, state: Any) -> tuple[bool, Any]:
+        if number not in restarts or state is None:
+            return False, state
+        stored, rosters = encode(state)
+        return True, decode(stored, classes=method.records, rosters=rosters.get)
+
     with recorder.listening():
         yield from timestamp.measure_stream(
             method,
@@ -345,4 +400,5 @@ def measured_stream(
             guarantee,
             engine,
             samplers=lambda number: Sampler(RandomSource.seeded(seed, timestamp=number)),
+            resumed=resumed,
         )

@@ -208,7 +208,7 @@ def leaves(value: Any, name: str = "") -> dict[str, Any]:
     """The plain values and arrays in a record, by their path."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple | list):
         fields = [(str(index), item) for index, item in enumerate(value)]
     else:
         return {name: value}

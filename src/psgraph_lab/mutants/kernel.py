@@ -110,6 +110,66 @@ KERNEL = (
         ("samplers", "bounds"),
     ),
     Mutant(
+        "counts of zero get no noise",
+        "psgraph",
+        (
+            Edit(
+                f"{LAPLACE}.draw",
+                "noise.reshape(self.values.shape)",
+                "noise.reshape(self.values.shape) * (self.values != 0)",
+            ),
+        ),
+        ("rules",),
+    ),
+    Mutant(
+        "all counts of a query share one noise value",
+        "psgraph",
+        (
+            Edit(
+                f"{LAPLACE}.draw",
+                "sampler.discrete_laplace(self.values.size,",
+                "np.ones(self.values.size, int) * sampler.discrete_laplace(1,",
+            ),
+        ),
+        ("rules",),
+    ),
+    Mutant(
+        "the scale of the noise is rounded to an integer",
+        "psgraph",
+        (
+            Edit(
+                f"{LAPLACE}.draw",
+                "epsilon / self.sensitivity",
+                "1 / Fraction(max(round(self.sensitivity / epsilon), 1))",
+            ),
+        ),
+        ("rules",),
+    ),
+    Mutant(
+        "the level of sparse counts comes from the exact ones",
+        "psgraph",
+        (
+            Edit(
+                f"{SPARSE}:sparse_noise",
+                "level = threshold(*histogram(values))",
+                "level = threshold(*histogram(np.append(counts, 0)))",
+            ),
+        ),
+        ("samplers",),
+    ),
+    Mutant(
+        "the largest cells: only edges get noise",
+        "tmf",
+        (
+            Edit(
+                "psgraph.privacy.mechanisms.top:largest_cells",
+                "_noises(sampler, size - ones.size, rate)",
+                "(np.zeros(1, int), np.array([size - ones.size]))",
+            ),
+        ),
+        ("samplers",),
+    ),
+    Mutant(
         "the largest cells: ties go to edges",
         "tmf",
         (
@@ -142,6 +202,41 @@ KERNEL = (
                 f"{BUDGET}.check", "if epsilon > self.remaining:", "if epsilon > 2 * self.epsilon:"
             ),
         ),
+        ("rules",),
+    ),
+    Mutant(
+        "a certificate states half of what was drawn",
+        "psgraph",
+        (Edit(f"{BUDGET}.run", "epsilon=epsilon,", "epsilon=epsilon / 2,"),),
+        ("rules",),
+    ),
+    Mutant(
+        "a reservation costs nothing",
+        "psgraph-plus",
+        (Edit(f"{BUDGET}.reserve", "self._take(epsilon, label)", "self.check(epsilon, label)"),),
+        ("rules",),
+    ),
+    Mutant(
+        "what was spent can be given back",
+        "psgraph-plus",
+        (Edit(f"{BUDGET}.give_back", "self.check(epsilon, GIVEN_BACK)", "pass"),),
+        ("rules",),
+    ),
+    Mutant(
+        "what was given back can be spent",
+        "psgraph-plus",
+        (
+            Swap(
+                f"{BUDGET}.remaining",
+                lambda _real: property(lambda self: self.epsilon - self.spent),
+            ),
+        ),
+        ("rules",),
+    ),
+    Mutant(
+        "a part of the edges may spend what the whole has",
+        "psgraph",
+        (Edit(f"{BUDGET}.parallel", "PartBudget(epsilon,", "PartBudget(self.epsilon,"),),
         ("rules",),
     ),
     Mutant(
@@ -196,6 +291,18 @@ KERNEL = (
                 f"{ACCOUNTANT}.record",
                 "recent = (*self.recent, epsilon)[-self.guarantee.window :]",
                 "recent = (*self.recent, epsilon)[-1:]",
+            ),
+        ),
+        ("rules",),
+    ),
+    Mutant(
+        "the accountant adds up floats",
+        "psgraph-plus",
+        (
+            Edit(
+                f"{ACCOUNTANT}.record",
+                "(*self.recent, epsilon)",
+                "(*self.recent, Fraction(float(epsilon)))",
             ),
         ),
         ("rules",),

@@ -1,4 +1,4 @@
-"""Mutants of methods: what published code gets wrong, in PSGraph and the static methods; PSGraph+.
+"""Mutants of PSGraph and the static methods; many are what published code gets wrong.
 
 Each changes one step of a method so that it reads private edges where it must not, or pays less
 than it owes.
@@ -7,55 +7,35 @@ than it owes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Roster, Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.privacy.budget import Budget
 from psgraph.privacy.mechanisms.laplace import LaplaceCount
 from psgraph_lab.mutants.mutant import Edit, Mutant, Swap
+from psgraph_lab.mutants.truth import (
+    TRUE_DEGREES,
+    TRUE_EDGES,
+    remembering,
+    remembering_for_later,
+    then,
+    true_degrees,
+    true_snapshot,
+)
 
-__all__ = ["METHODS", "PLUS", "remembering", "then", "true_degrees", "true_snapshot"]
+__all__ = ["METHODS"]
+
+DER = "psgraph.methods.der.method"
+LDPGEN = "psgraph.methods.ldpgen"
+PRIVGRAPH = "psgraph.methods.privgraph"
+PRIVHRG = "psgraph.methods.privhrg.method"
 
 PSGRAPH = "psgraph.methods.psgraph.method"
-STRUCTURE = "psgraph.methods.psgraph.method"
-
-
-def true_snapshot(private: Any) -> Snapshot:
-    """The private snapshot, which no method may look at."""
-    snapshot: Snapshot = private._edges._snapshot
-    return snapshot
-
-
-def true_degrees(private: Any) -> Any:
-    snapshot = true_snapshot(private)
-    ends = np.concatenate([snapshot.u, snapshot.v])
-    return np.bincount(ends, minlength=len(snapshot.roster))
-
-
-def then(after: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """`measure` followed by ``after(private, measurement)``, which returns what is released."""
-
-    def make(real: Any) -> Any:
-        def measure(self: Any, private: Any, state: Any) -> Any:
-            return after(private, real(self, private, state))
-
-        return measure
-
-    return make
-
-
-def remembering(real: Any) -> Any:
-    """`measure` that keeps the snapshot, so that a later step can look at it."""
-
-    def measure(self: Any, private: Any, state: Any) -> Any:
-        self._truth = true_snapshot(private)
-        return real(self, private, state)
-
-    return measure
+TMF = "psgraph.methods.tmf"
 
 
 def _true_edges(private: Any, measurement: Any) -> Any:
@@ -138,6 +118,15 @@ def _keeping_by_truth(_real: Any) -> Any:
     return keeps
 
 
+def _sorted_by_truth(private: Any, measurement: Any) -> Any:
+    """The pairs of TmF in the order of the true degrees of their ends."""
+    degrees, cells = true_degrees(private), measurement.cells
+    u, v = UNDIRECTED.pair_of(cells, degrees.size, inside=False)
+    return dataclasses.replace(
+        measurement, cells=cells[np.argsort(degrees[u] + degrees[v], kind="stable")]
+    )
+
+
 def _sharper(real: Any) -> Any:
     def splits(*arguments: Any, epsilon: Fraction, **options: Any) -> Any:
         return real(*arguments, epsilon=4 * epsilon, **options)
@@ -155,7 +144,7 @@ METHODS = (
     Mutant(
         "outer degrees and community edges have all of ε each",
         "psgraph",
-        (Swap(f"{STRUCTURE}:structure_epsilons", lambda _real: lambda epsilon: (epsilon,) * 3),),
+        (Swap(f"{PSGRAPH}:structure_epsilons", lambda _real: lambda epsilon: (epsilon,) * 3),),
         ("enumeration", "replay"),
     ),
     Mutant(
@@ -217,19 +206,212 @@ METHODS = (
         ("replay",),
     ),
     Mutant(
+        "communities are kept by the true count of the timestamp before",
+        "psgraph",
+        (
+            Swap(f"{PSGRAPH}:PSGraph.measure", remembering_for_later),
+            Edit(
+                f"{PSGRAPH}:PSGraph._keeps",
+                "state.noisy_edge_count",
+                "getattr(self, '_edges_before', state.noisy_edge_count)",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "new nodes join the communities of their true neighbours",
+        "psgraph",
+        (
+            Edit(
+                f"{PSGRAPH}:keep_communities",
+                "    return renumbered(carried)",
+                "    u, v = private._edges.parts.whole()\n"
+                "    carried[u[~stayed[u]]] = carried[v[~stayed[u]]]\n"
+                "    carried[v[~stayed[v]]] = carried[u[~stayed[v]]]\n"
+                "    return renumbered(carried)",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "where the roster changes the edge count is exact",
+        "psgraph",
+        (
+            Edit(
+                f"{PSGRAPH}:PSGraph.measure",
+                "noisy_edge_count=noisy_edge_count,",
+                "noisy_edge_count=noisy_edge_count if state is None or state.roster == roster"
+                f" else {TRUE_EDGES},",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "Louvain sees the true super-graph",
+        "privgraph",
+        (
+            Edit(
+                f"{PRIVGRAPH}:find_communities",
+                "_louvain(noisy_super_graph, groups,",
+                "_louvain(NoisyCounts(noisy_super_graph.size, 0.0, *SuperGraphEdges("
+                "group_of, groups).answer(private._edges)), groups,",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "parallel parts overlap",
+        "privgraph",
+        (
+            Edit(
+                f"{PRIVGRAPH}:PrivGraph.measure",
+                "InnerDegrees(labels)",
+                "InnerDegrees(np.zeros_like(labels))",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
         "TmF's linear filter is called private",
         "tmf",
         (
-            Swap("psgraph.methods.tmf:UnprovenLinearFilter.proven", lambda _real: True),
-            Swap("psgraph.methods.tmf:TmF.caveat", lambda _real: None),
+            Swap(f"{TMF}:UnprovenLinearFilter.proven", lambda _real: True),
+            Swap(f"{TMF}:TmF.caveat", lambda _real: None),
         ),
         ("bounds",),
-        (("filter", "linear"),),
+    ),
+    Mutant(
+        "TmF keeps as many pairs as there are edges",
+        "tmf",
+        (Edit(f"{TMF}:TmF.measure", "max(noisy_edge_count, 0)", TRUE_EDGES),),
+        ("replay",),
+    ),
+    Mutant(
+        "TmF's pairs are in the order of true degrees",
+        "tmf",
+        (Swap(f"{TMF}:TmF.measure", then(_sorted_by_truth)),),
+        ("replay",),
+    ),
+    Mutant(
+        "where ε is 10 or more the edge count is exact",
+        "tmf",
+        (
+            Edit(
+                f"{TMF}:TmF.measure",
+                "keep = min(",
+                "if private.spending.guarantee.epsilon >= 10:\n"
+                f"            noisy_edge_count = {TRUE_EDGES}\n"
+                "        keep = min(",
+            ),
+        ),
+        ("replay",),
     ),
     Mutant(
         "LDPGen's degrees have sensitivity 1",
         "ldpgen",
-        (Swap("psgraph.methods.ldpgen:LDPGen._sensitivity", lambda _real: 1),),
+        (Swap(f"{LDPGEN}:LDPGen._sensitivity", lambda _real: 1),),
+        ("replay",),
+    ),
+    Mutant(
+        "LDPGen's number of groups comes from true degrees",
+        "ldpgen",
+        (
+            Edit(
+                f"{LDPGEN}:LDPGen.measure",
+                "self._groups(noisy, first_epsilon)",
+                f"self._groups({TRUE_DEGREES}[:, None], first_epsilon)",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "LDPGen's degrees are shifted by the true minimum",
+        "ldpgen",
+        (
+            Edit(
+                f"{LDPGEN}:LDPGen.measure",
+                "return LDPGenMeasurement(",
+                f"noisy = noisy - {TRUE_DEGREES}.min(initial=nodes)\n    return LDPGenMeasurement(",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "PrivHRG's chain is as long as the graph is large",
+        "privhrg",
+        (
+            Edit(
+                f"{PRIVHRG}:PrivHRG.measure",
+                "steps=self.steps_per_node * nodes",
+                f"steps=self.steps_per_node * {TRUE_EDGES}",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "PrivHRG keeps the random dendrogram where it fits better",
+        "privhrg",
+        (
+            Edit(
+                f"{PRIVHRG}:PrivHRG.measure",
+                "tree = private.ask(walk, epsilon=tree_epsilon)",
+                "found = private.ask(walk, epsilon=tree_epsilon)\n"
+                "            from psgraph.methods.privhrg.dendrogram_walk import log_likelihood\n"
+                "            at = adjacency(private._edges)\n"
+                "            tree = max(found, tree, key=lambda each: log_likelihood(each, *at))",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "DER's root count is exact",
+        "der",
+        (
+            Edit(
+                f"{DER}:explore",
+                "noisy = private.ask(RectangleCounts(area, level), epsilon=epsilon)",
+                "noisy = private.ask(RectangleCounts(area, level), epsilon=epsilon)\n"
+                "        if level == 0:\n"
+                "            noisy = RectangleCounts(area, level).answer(private._edges)",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "DER counts an edge in two cells",
+        "der",
+        (
+            Swap(
+                "psgraph.methods.der.areas:RectangleCounts.answer",
+                lambda real: lambda self, edges: 2 * real(self, edges),
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "DER's depth comes from the true edge count",
+        "der",
+        (
+            Edit(
+                f"{DER}:explore",
+                "depth = tree_depth(nodes, count_epsilon)",
+                f"depth = min(tree_depth(nodes, count_epsilon), {TRUE_EDGES}.bit_length())",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "windows of 5 or more number DER's nodes by true degree",
+        "der",
+        (
+            Edit(
+                f"{DER}:DER._numbering",
+                'if self.order == "random":\n',
+                'if self.order == "random":\n'
+                "        if private.spending.guarantee.window >= 5:\n"
+                f"            return np.argsort(-{TRUE_DEGREES}, kind='stable')\n",
+            ),
+        ),
         ("replay",),
     ),
     Mutant(
@@ -237,186 +419,5 @@ METHODS = (
         "der",
         (Swap("psgraph.methods.der.splits:choose_splits", _sharper),),
         ("samplers",),
-    ),
-)
-
-
-# ---- PSGraph+ ----
-
-
-COMMUNITIES = "psgraph.methods.plus.communities"
-LADDER = "psgraph.methods.plus.noisy_triangles"
-METHOD = "psgraph.methods.plus.method"
-PRIVATE = "psgraph.methods.private"
-QUERIES = "psgraph.methods.plus.queries"
-
-
-def _true_triangles(private: Any, measurement: Any) -> Any:
-    snapshot, structure = true_snapshot(private), measurement.structure
-    if structure.noisy_triangles is None:
-        return measurement
-    matrix = np.zeros((len(snapshot.roster),) * 2, dtype=np.int64)
-    matrix[snapshot.u, snapshot.v] = matrix[snapshot.v, snapshot.u] = 1
-    triangles = int(np.trace(matrix @ matrix @ matrix)) // 6
-    return dataclasses.replace(
-        measurement, structure=dataclasses.replace(structure, noisy_triangles=triangles)
-    )
-
-
-def _requesting_by_truth(real: Any) -> Any:
-    def request(self: Any, state: Any, spending: Any) -> Fraction:
-        truth = getattr(self, "_truth", None)
-        little = Fraction(0 if truth is None else truth.u.size % 2, 10**6)
-        return min(real(self, state, spending) + little, spending.remaining)
-
-    return request
-
-
-def _hubs_by_truth(real: Any) -> Any:
-    def structure(private: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
-        order = np.argsort(-true_degrees(private), kind="stable")[: hubs.size]
-        return real(private, classes, order, *rest, **more)
-
-    return structure
-
-
-def _classes_by_truth(real: Any) -> Any:
-    def structure(private: Any, classes: Any, hubs: Any, *rest: Any, **more: Any) -> Any:
-        shown = np.minimum(true_degrees(private), 11).astype(classes.dtype)
-        return real(private, shown, hubs, *rest, **more)
-
-    return structure
-
-
-def _order_by_truth(real: Any) -> Any:
-    def measure(private: Any, found: Any, _order: Any, *rest: Any) -> Any:
-        return real(private, found, np.argsort(-true_degrees(private), kind="stable"), *rest)
-
-    return measure
-
-
-def _as_if_reserved(_real: Any) -> Any:
-    from psgraph.methods.plus.queries import KeptEdges
-
-    reserved = {f"{KeptEdges.label}, at the next timestamp": Fraction(1000)}
-    return classmethod(lambda cls, snapshot, _charges: cls(snapshot, reserved))
-
-
-def _graph_by_truth(real: Any) -> Any:
-    def synthesise(self: Any, *arguments: Any) -> Any:
-        graph = real(self, *arguments)
-        return SyntheticGraph(graph.roster, self._truth.u, self._truth.v)
-
-    return synthesise
-
-
-PLUS = (
-    Mutant(
-        "the schedule looks at the true count",
-        "psgraph-plus",
-        (
-            Swap(f"{METHOD}:PSGraphPlus.measure", remembering),
-            Swap(f"{METHOD}:PSGraphPlus.request", _requesting_by_truth),
-        ),
-        ("replay",),
-    ),
-    Mutant(
-        "hubs are chosen by true degree",
-        "psgraph-plus",
-        (Swap(f"{METHOD}:measure_structure", _hubs_by_truth),),
-        ("replay",),
-    ),
-    Mutant(
-        "degree classes come from true degrees",
-        "psgraph-plus",
-        (Swap(f"{METHOD}:measure_structure", _classes_by_truth),),
-        ("replay",),
-    ),
-    Mutant(
-        "the true number of triangles is released",
-        "psgraph-plus",
-        (Swap(f"{METHOD}:PSGraphPlus.measure", then(_true_triangles)),),
-        ("replay",),
-    ),
-    Mutant(
-        "a growth pass visits nodes by true degree",
-        "psgraph-plus",
-        (  # communities are also searched where released values say that it can't succeed
-            Swap(f"{COMMUNITIES}:ENOUGH", lambda _real: 0.0),
-            Swap(f"{COMMUNITIES}:MOST_DOUBT", lambda _real: np.inf),
-            Swap(f"{METHOD}:measure_communities", _order_by_truth),
-        ),
-        ("replay",),
-    ),
-    Mutant(
-        "the noise of a growth pass is halved",
-        "psgraph-plus",
-        (
-            Edit(
-                "psgraph.methods.plus.growth:GrowthPass.draw",
-                "rate = epsilon / self.sensitivity",
-                "rate = 2 * epsilon / self.sensitivity",
-            ),
-        ),
-        ("samplers",),
-    ),
-    Mutant(
-        "persistence is not charged to the timestamp before",
-        "psgraph-plus",
-        (
-            Swap(
-                f"{PRIVATE}:PrivateSnapshot.reserve",
-                lambda _real: lambda _self, _query, **_more: None,
-            ),
-            Swap(f"{PRIVATE}:Previous.of", _as_if_reserved),
-        ),
-        ("replay",),
-    ),
-    Mutant(
-        "the synthetic graph is the true one",
-        "psgraph-plus",
-        (
-            Swap(f"{METHOD}:PSGraphPlus.measure", remembering),
-            Swap(f"{METHOD}:PSGraphPlus.synthesise", _graph_by_truth),
-        ),
-        ("replay",),
-    ),
-    Mutant(
-        "the degree curve has sensitivity 1",
-        "psgraph-plus",
-        (Swap(f"{QUERIES}:DegreeCurveCounts.sensitivity", lambda _real: 1),),
-        ("replay",),
-    ),
-    Mutant(
-        "persistence counts edges twice",
-        "psgraph-plus",
-        (
-            Swap(
-                f"{QUERIES}:KeptEdges.answer",
-                lambda real: lambda self, edges: 2 * real(self, edges),
-            ),
-        ),
-        ("replay",),
-    ),
-    Mutant(
-        "the ladder decays twice as fast",
-        "psgraph-plus",
-        (Edit(f"{LADDER}:Ladder.draw", "epsilon / 2", "epsilon"),),
-        ("samplers",),
-    ),
-    Mutant(
-        "the rungs of the ladder don't widen",
-        "psgraph-plus",
-        (
-            Swap(
-                f"{LADDER}:Rungs.width",
-                lambda _real: lambda self, _rung: max(self.reach, 1),
-            ),
-            Swap(
-                f"{LADDER}:Rungs.inside",
-                lambda _real: lambda self, rung: max(self.reach, 1) * (rung - 1),
-            ),
-        ),
-        ("enumeration", "samplers"),
     ),
 )

@@ -26,10 +26,10 @@ class PatchFailed(Exception):
 def mutated(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
     """Return `function` with `old`, which must occur in its source once, replaced by `new`.
 
-    A compiled kernel comes back as a plain Python function. It lives in the same module, so names
-    that a test replaces there are replaced for it too.
+    A compiled kernel or a cached function comes back as a plain Python function. It lives in the
+    same module, so names that a test replaces there are replaced for it too.
     """
-    function = getattr(function, "py_func", function)
+    function = inspect.unwrap(getattr(function, "py_func", function))
     lines = textwrap.dedent(inspect.getsource(function)).splitlines(keepends=True)
     while lines[0].startswith("@"):
         lines.pop(0)

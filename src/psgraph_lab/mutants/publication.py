@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 from psgraph.graph import SyntheticGraph
@@ -30,11 +31,26 @@ def _counting_edges(real: Any) -> Any:
 
 
 def _count_in_the_times(real: Any) -> Any:
+    def publish(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
+        stated = self.stated_times or TimeSource("stated", words=f"of {snapshot.u.size} edges")
+        return real(self, snapshot, *rest, **{**options, "times": stated})
+
+    return publish
+
+
+def _saying_how_many(real: Any) -> Any:
     def measure(self: Any, snapshot: Any, *rest: Any, **options: Any) -> Any:
-        options["times"] = TimeSource("stated", words=f"of {snapshot.u.size} edges")
+        print(f"Measuring {snapshot.parts.edge_count} edges", file=sys.stderr)
         return real(self, snapshot, *rest, **options)
 
     return measure
+
+
+def _summary_by_truth(real: Any) -> Any:
+    def summary(self: Any, state: Any) -> Any:
+        return {**real(self, state), "noisy_edges": _edges_seen[0]}
+
+    return summary
 
 
 def _fresh_seed(real: Any) -> Any:
@@ -81,6 +97,24 @@ PUBLICATION = (
         ("durability",),
     ),
     Mutant(
+        "a failed seal is drawn again",
+        "psgraph",
+        (Edit(f"{PUBLISHER}._publish_next", "if self._unsealed is None:", "if True:"),),
+        ("durability",),
+    ),
+    Mutant(
+        "other data is accepted for a measured timestamp",
+        "psgraph",
+        (Swap(f"{PUBLISHER}._refuse_other_data", lambda _real: lambda *_: None),),
+        ("durability",),
+    ),
+    Mutant(
+        "lost draws are not counted",
+        "psgraph",
+        (Swap(f"{PUBLISHER}._begin_attempt", lambda _real: lambda _self: None),),
+        ("durability",),
+    ),
+    Mutant(
         "other data is accepted for a published timestamp",
         "psgraph",
         (
@@ -93,10 +127,27 @@ PUBLICATION = (
     ),
     Mutant(
         "a lost release is drawn with a fresh seed",
-        "psgraph",
+        "ldpgen",
         (Swap(f"{SYNTHESIS}:Synthesis.release", _fresh_seed),),
         ("durability",),
-        (("supernode_size", 60),),  # one community, so that the graph is drawn at random
+    ),
+    Mutant(
+        "a restart forgets what the window has spent",
+        "psgraph",
+        (
+            Edit(
+                "psgraph.publication.ledger.reader:LedgerReader.accountant",
+                "Accountant(self.guarantee, tuple(recent), end)",
+                "Accountant(self.guarantee, (), end)",
+            ),
+        ),
+        ("durability",),
+    ),
+    Mutant(
+        "a timestamp is booked at half of what it spends",
+        "psgraph",
+        (Edit(MEASURE, "spent=timestamp.booked,", "spent=timestamp.booked / 2,"),),
+        ("durability",),
     ),
     Mutant(
         "a release is shown before it is sealed",
@@ -107,8 +158,35 @@ PUBLICATION = (
     Mutant(
         "a certificate holds the true edge count",
         "psgraph",
-        (Swap(MEASURE, _count_in_the_times),),
+        (Swap(f"{PUBLISHER}.publish", _count_in_the_times),),
         ("directories",),
+    ),
+    Mutant(
+        "a summary holds the true edge count",
+        "psgraph",
+        (
+            Swap(MEASURE, _counting_edges),
+            Swap("psgraph.methods.psgraph.method:PSGraph.summary", _summary_by_truth),
+        ),
+        ("directories",),
+    ),
+    Mutant(
+        "a message tells the true edge count",
+        "psgraph",
+        (Swap(MEASURE, _saying_how_many),),
+        ("directories",),
+    ),
+    Mutant(
+        "the seed of the synthesis depends on the edges",
+        "psgraph-plus",
+        (
+            Edit(
+                "psgraph.methods.timestamp:measure_timestamp",
+                "seed = sampler.source.bits(63)",
+                "seed = sampler.source.bits(63) ^ snapshot.parts.edge_count",
+            ),
+        ),
+        ("replay",),
     ),
     Mutant(
         "a file is as long as the data",
