@@ -256,6 +256,13 @@ def test_arrangements_lose_no_more_than_epsilon() -> None:
     assert 0.8 * rate < worst <= rate + 1e-12
 
 
+def test_the_order_of_an_arrangement_tells_nothing() -> None:
+    whole = regions_of([(0, 6, 0, 6)], [(1, 4), (2, 5), (3, 4)])
+    arranged = EdgeArrangement(whole, drawn=np.array([8])).draw(sampler(), Fraction(2))
+    cells = list(zip(*(each.tolist() for each in arranged), strict=True))
+    assert cells == sorted(cells)
+
+
 def test_arranging_more_cells_than_there_are_is_refused() -> None:
     whole = regions_of([(0, 3, 0, 3)], [(0, 1)])
     for wrong in (4, -1):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
 from psgraph.metrics import degree_change, degree_change_correlation, edge_overlap
-from psgraph.metrics.change import CHANGE
-from psgraph.metrics.metric import Pair
+from psgraph.metrics.change import CHANGE, LAG
+from psgraph.metrics.fidelity import MoreMetrics
+from psgraph.metrics.metric import GraphFacts, Pair
 
 
 @st.composite
@@ -113,10 +114,25 @@ def test_a_position_is_not_an_id():
 
 def test_the_first_timestamp_has_no_change():
     graph = SyntheticGraph(Roster.range(2), [0], [1])
-    assert change_errors(None, (graph, graph)) == {
-        "snapshot_overlap_error": None,
-        "degree_change_correlation": None,
-    }
+    assert set(change_errors(None, (graph, graph)).values()) == {None}
+
+
+def test_lasting_edges_are_those_of_five_timestamps_before():
+    """Half of the edges last in the original, none in the releases; no earlier graph counts."""
+    roster = Roster.range(40)
+    originals = [
+        Snapshot.from_edges([(0, 1), (2, 3 + time)], roster=roster) for time in range(LAG + 2)
+    ]
+    made = [SyntheticGraph(roster, [2 * time], [2 * time + 1]) for time in range(LAG + 1)]
+    made.append(SyntheticGraph(roster, [0, 2], [1, 3]))  # that of 0 is too old, that of 1 is not
+    more = MoreMetrics(["stream"])
+    found = [
+        more.compute(GraphFacts(one), GraphFacts(other))["lasting_edges_error"]
+        for one, other in zip(originals, made, strict=True)
+    ]
+    assert found[:LAG] == [None] * LAG
+    assert found[LAG] == pytest.approx(1.0)  # 0 instead of 1/3
+    assert found[LAG + 1] == pytest.approx(0.5)  # 1/2 instead of 1/3
 
 
 def test_ids_of_another_type_are_other_nodes():

@@ -135,11 +135,11 @@ def test_the_install_lines_when_pandas_or_matplotlib_is_missing(
     comparison = evaluation.runs[0].comparison
     monkeypatch.setitem(sys.modules, "pandas", None)
     for frame in (evaluation, comparison):
-        with pytest.raises(MissingExtra, match=r"psgraph-dp\[pandas\]"):
+        with pytest.raises(MissingExtra, match=r"pip install .*\[pandas\]"):
             frame.to_pandas()  # type: ignore[attr-defined]
     monkeypatch.setattr("psgraph._runtime.extras.find_spec", lambda _: None)
     for figure in (evaluation, comparison):
-        with pytest.raises(MissingExtra, match=r"psgraph-dp\[report\]"):
+        with pytest.raises(MissingExtra, match=r"pip install .*\[report\]"):
             figure.plot()  # type: ignore[attr-defined]
 
 

@@ -11,6 +11,7 @@ import math
 import random
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,7 +25,6 @@ from psgraph.audit.enumeration import (
     extremes,
 )
 from psgraph.audit.neighbours import labellings
-from psgraph.audit.replay import composed
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
@@ -34,7 +34,9 @@ from psgraph.methods.psgraph.method import STRUCTURE, measure_structure
 from psgraph.methods.queries import CommunityChoices, CommunityEdges, InnerDegrees, OuterDegrees
 from psgraph.methods.steps import communities
 from psgraph.methods.steps.communities import find_communities
-from psgraph.privacy.budget import Budget
+from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import Budget, composed
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms import exponential
 from psgraph.privacy.mechanisms.laplace import LaplaceCount, LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
@@ -176,6 +178,34 @@ def test_closed_form_of_terminal_outputs_agrees_with_their_enumeration(labels):
     for one, other in pairs:
         enumerated = compare(listed[one], listed[other])
         assert compare(closed[one], closed[other]).loss == pytest.approx(enumerated.loss)
+
+
+def test_a_window_whose_grants_are_given_back_by_noisy_counts_loses_epsilon_and_no_more():
+    """Two timestamps, each granted all that is free: what the first gives back the second buys."""
+
+    def publish(counts, budget):
+        spending = Accountant(WEventPrivacy("1", window=2))
+        for count in counts:
+            if not spending.remaining:
+                break
+            own = ScriptedBudget(spending.remaining, budget._sampler)
+            if noisy := own.run(LaplaceCount(count, 1), epsilon=own.remaining / 4, label="edges"):
+                own.give_back(own.remaining / (2 if noisy > 0 else 1))
+            if own.remaining:
+                own.run(LaplaceCount(count, 1), epsilon=own.remaining, label="edges")
+            spending = spending.record(own.booked)
+
+    streams = list(product((0, 1), repeat=2))
+    found = {
+        counts: explore(
+            partial(publish, counts),
+            epsilon=Fraction(1),
+            window=lambda _label, _size: [(k,) for k in range(-2, 4)],
+        )
+        for counts in streams
+    }
+    losses = [compare(found[one], found[other]).loss for one, other in product(streams, streams)]
+    assert max(losses) == pytest.approx(1)
 
 
 # ---- phase by phase ----

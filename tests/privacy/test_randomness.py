@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -10,9 +12,10 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from psgraph.audit.sampler_battery import p_value
-from psgraph.errors import InvalidArgument
+from psgraph.errors import InvalidArgument, MethodError
 from psgraph.privacy import randomness
 from psgraph.privacy.randomness import RandomSource
+from psgraph.privacy.samplers import Sampler
 
 
 def test_the_words_are_aes_of_a_counter():
@@ -71,6 +74,19 @@ def test_bits():
     assert source.bits(0) == 0
     draws = [source.bits(3) for _ in range(8000)]
     assert p_value(draws, dict.fromkeys(range(8), 1 / 8)) > 1e-3
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("holder", [lambda source: source, Sampler])
+def test_a_source_is_not_copied(copied, holder):
+    """A copy of a sampler shares its source, so that no word is used twice."""
+    source = RandomSource.secure()
+    source.peek(1)
+    if copied is copy.copy and holder is Sampler:
+        assert copied(holder(source)).source is source
+        return
+    with pytest.raises(MethodError):
+        copied(holder(source))
 
 
 def test_a_forked_process_with_the_id_of_its_parent_gets_another_key(monkeypatch):

@@ -102,7 +102,7 @@ def test_opendp_must_be_secure_and_installed(monkeypatch):
     with pytest.raises(BudgetError):
         OpenDPSampler(RandomSource.seeded(1))
     monkeypatch.setitem(__import__("sys").modules, "opendp.prelude", None)
-    with pytest.raises(MissingExtra, match=r"psgraph-dp\[opendp\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[opendp\]"):
         OpenDPSampler(RandomSource.secure())
 
 

@@ -101,10 +101,14 @@ def test_single_timestamps_can_fail_alone():
     assert found.over_time == (None, None)
 
 
-def test_a_metric_without_factors_is_not_calibrated():
-    found = predict_errors(bootstrap(0.1), with_error(GOOD))["clustering_error"]
-    assert found.status == "not calibrated"
-    assert found.overall.value == pytest.approx(0.1)
+def test_a_metric_without_factors_is_not_predicted():
+    """Its reruns may be too optimistic; the metrics that were checked are not doubted for it."""
+    found = predict_errors(bootstrap(0.1), with_error(GOOD))
+    assert (found["clustering_error"].status, found["clustering_error"].overall) == (
+        "unpredictable",
+        None,
+    )
+    assert found["density_error"].status == "calibrated"
 
 
 def statistics_of(shift: Shift | None, statistic: float = 100.0) -> dict:

@@ -49,7 +49,7 @@ def demo_run() -> tuple[Timestamp, ...]:
         state = method.update(state, measurement)
         rng = np.random.Generator(np.random.PCG64(sampler.source.bits(63)))
         graph = method.synthesise(state, graph, rng, engine)
-        spending, previous = spending.record(budget.epsilon), Previous.of(snapshot, budget.trace)
+        spending, previous = spending.record(budget.booked), Previous.of(snapshot, budget.trace)
         nodes = state.nodes
         found.append(
             Timestamp(

@@ -188,11 +188,11 @@ def targets() -> str:
 def realisation() -> str:
     """The second release keeps edges of the first."""
     before, step = _steps()
-    kept = step.candidates & step.edges
+    again = before.edges & step.edges
     picture = Picture(
         "PSGraph+: the next release grows from the last one",
-        f"Of {len(before.edges)} synthetic edges, {len(step.candidates)} are candidates to keep "
-        f"and {len(kept)} are kept; {len(step.edges - before.edges)} edges are new.",
+        f"Of {len(before.edges)} synthetic edges, up to {step.most_kept} are kept; "
+        f"{len(again)} are there again, {len(step.edges - before.edges)} edges are new.",
     )
     top = picture.heading(
         "The next release grows from the last one",
@@ -223,9 +223,8 @@ def realisation() -> str:
         (
             f"Asked: how many edges stayed? True answer {truth}, noisy {sizes.noisy_kept_edges}.",
             f"The filter is cautious at first and assumes {share} %, so",
-            f"{len(step.candidates)} random old edges are candidates.",
-            f"{len(kept)} fit the wanted degrees and are kept; the rest of",
-            "the graph is drawn around them.",
+            f"{step.most_kept} old edges that fit the wanted degrees, by rank",
+            "are kept; the rest of the graph is drawn around them.",
         ),
     )
     return picture.to_svg(end + 2)

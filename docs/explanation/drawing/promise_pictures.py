@@ -9,7 +9,7 @@ from fractions import Fraction
 from drawing.graphs import draw_graph
 from drawing.svg import WIDTH, Picture
 from drawing.twelve import edges_of, stream
-from psgraph.methods.plus.schedule import Components, shares_of
+from psgraph.methods.plus.schedule import Components, Occasion, shares_of
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -74,7 +74,10 @@ def spends_of_plus(guarantee: WEventPrivacy, timestamps: int) -> list[dict[str, 
     """What PSGraph+ spends at each timestamp, by kind, if it asks degrees once per window."""
     spending, found = Accountant(guarantee), []
     for timestamp in range(timestamps):
-        shares = shares_of(Components(), spending, "undecided" if timestamp < 2 else "periodic")
+        mode = "undecided" if timestamp < 2 else "periodic"
+        shares = shares_of(
+            Components(), spending, Occasion(mode, timestamp % guarantee.window == 0)
+        )
         found.append(
             {
                 "edges": shares.edges,

@@ -100,7 +100,7 @@ def psgraph_steps(seed: int = SEED) -> list[Step]:
         measurement = method.measure(PrivateSnapshot(snapshot, budget, engine), state)
         synthesis = sampler.source.bits(63)
         state = method.update(state, measurement)
-        spending = spending.record(budget.epsilon)
+        spending = spending.record(budget.booked)
         drawn, repaired = (
             edges_of(_reconstructed(state, synthesis, engine, postprocess=each))
             for each in (False, True)
@@ -138,7 +138,7 @@ class PlusStep:
     snapshot: Snapshot
     measurement: Any
     state: Any
-    candidates: frozenset[Pair]
+    most_kept: int
     edges: frozenset[Pair]
 
 
@@ -153,12 +153,9 @@ def plus_steps(seed: int = PLUS_SEED) -> list[PlusStep]:
         measurement = method.measure(private, state)
         state = method.update(state, measurement)
         bits, share = sampler.source.bits(63), kept_share(state.persistence)
-        u, v = old_edges(graph, snapshot.roster, share, np.random.Generator(np.random.PCG64(bits)))
-        candidates = frozenset(
-            (min(pair), max(pair)) for pair in zip(u.tolist(), v.tolist(), strict=True)
-        )
+        _, most_kept = old_edges(graph, snapshot.roster, state.numbers, share)
         rng = np.random.Generator(np.random.PCG64(bits))
         graph = method.synthesise(state, graph, rng, engine)
-        steps.append(PlusStep(snapshot, measurement, state, candidates, edges_of(graph)))
-        spending, previous = spending.record(budget.epsilon), Previous.of(snapshot, budget.trace)
+        steps.append(PlusStep(snapshot, measurement, state, most_kept, edges_of(graph)))
+        spending, previous = spending.record(budget.booked), Previous.of(snapshot, budget.trace)
     return steps

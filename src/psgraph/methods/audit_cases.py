@@ -103,11 +103,18 @@ class AuditCases:
         Tested for goodness of fit.
     mechanisms
         Bounded from many draws; called with the number of draws wanted.
+    variants
+        Parameters with which the method is replayed too, because they take other paths.
+    branches
+        Paths that depend on released values, each with whether a timestamp took it, given its
+        measurement and the state after it. An audit that never takes one fails.
     """
 
     phases: Mapping[str, Phase | Query[Any]] = field(default_factory=dict)
     samplers: Mapping[str, SamplerCase] = field(default_factory=dict)
     mechanisms: Mapping[str, Callable[[int], MechanismCase]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    branches: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
 
 
 # ---- probabilities, computed the slow way ----

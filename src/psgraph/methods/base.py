@@ -282,7 +282,8 @@ class Method(ABC, Generic[Measurement, State]):
         """Return how much of the window's ε the next timestamp wants; by default ε/w.
 
         The accountant grants it or refuses, before anything is measured, and books what it
-        granted whether or not `measure` spends it all.
+        granted whether or not `measure` spends it all. What `measure` does not need it can give
+        back (`PrivateSnapshot.give_back`).
 
         Privacy: `state` holds released values and `spending` is public, so the request tells
         nothing about the edges. proofs/w-event-composition.md.

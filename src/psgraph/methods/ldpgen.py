@@ -20,6 +20,7 @@ from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.parts import Pairs
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
@@ -171,6 +172,18 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
 
     def _query(self, label: str, labels: Labels, groups: int) -> GroupDegrees:
         return GroupDegrees(label, labels, groups, sensitivity=self._sensitivity)
+
+    def audit_cases(self) -> AuditCases:
+        return AuditCases(
+            variants={
+                "consistent counts": {"consistent": True},
+                "more first groups": {"first_groups": 5},
+            },
+            branches={
+                "two groups": lambda measured, _: measured.groups == 2,
+                "more groups": lambda measured, _: measured.groups > 2,
+            },
+        )
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes

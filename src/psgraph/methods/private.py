@@ -239,6 +239,14 @@ class PrivateSnapshot:
             sensitivity=query.sensitivity_for(self._budget.unit),
         )
 
+    def give_back(self, epsilon: Fraction) -> None:
+        """Leave part of what was granted to later timestamps of the window.
+
+        Privacy: the amount must be a function of public and released values.
+        proofs/w-event-composition.md.
+        """
+        self._budget.give_back(epsilon)
+
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[PrivateSnapshot, ...]:
         """Return this snapshot once for each of some parts of its edges without a common edge.
 

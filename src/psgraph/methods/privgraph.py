@@ -15,6 +15,7 @@ from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.sampling import PairCounts, sample
 from psgraph.graph import Roster, SyntheticGraph
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.private import PrivateSnapshot
@@ -121,6 +122,14 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     ) -> None:
         self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
+
+    def audit_cases(self) -> AuditCases:
+        return AuditCases(
+            variants={
+                "small super-nodes": {"supernode_size": 2},
+                "half of ε for the choice": {"choice_constant": "reference"},
+            }
+        )
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes

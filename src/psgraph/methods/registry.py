@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from psgraph.errors import InvalidArgument
@@ -47,22 +48,28 @@ def register_method(method: type[Method[Any, Any]]) -> None:
     _REGISTERED[name] = method
 
 
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """Return the installed methods; looked up once, since it reads a file of every package."""
+    points = entry_points(group="psgraph.methods")
+    return {point.name: point for point in reversed(list(points))}
+
+
 def method_names() -> list[str]:
     """Return the names of the installed methods, psgraph's own and plug-ins.
 
     >>> "psgraph" in method_names()
     True
     """
-    installed = {point.name for point in entry_points(group="psgraph.methods")}
-    return sorted(installed | set(_REGISTERED))
+    return sorted(set(_installed()) | set(_REGISTERED))
 
 
 def find_method(name: str) -> type[Method[Any, Any]]:
     """Return the class of a method by its name."""
-    for point in entry_points(group="psgraph.methods"):
-        if point.name == name:
-            found: type[Method[Any, Any]] = point.load()
-            return found
+    point = _installed().get(name)
+    if point is not None:
+        found: type[Method[Any, Any]] = point.load()
+        return found
     if name in _REGISTERED:
         return _REGISTERED[name]
     raise InvalidArgument(

@@ -34,12 +34,12 @@ class Timestamp:
     ----------
     snapshot
         What was measured: private. Everything else holds noisy values only.
-    granted
-        What is booked, whether or not it was used.
+    booked
+        What the window is charged: what was granted and not given back, whether or not it was used.
     spent
         What the method used of it.
     charges
-        What it was used for.
+        What it was used for, and what was given back.
     seed
         For drawing the graph.
     measurement, state
@@ -49,7 +49,7 @@ class Timestamp:
     """
 
     snapshot: Snapshot
-    granted: Fraction
+    booked: Fraction
     spent: Fraction
     charges: tuple[Charge, ...]
     seed: int
@@ -67,12 +67,14 @@ def measure_timestamp(
     engine: Runner,
     *,
     previous: Previous | None = None,
+    begin: Callable[[], object] = lambda: None,
     measured: Callable[[], object] = lambda: None,
 ) -> Timestamp:
     """Measure the next timestamp.
 
-    Privacy: ε of what the accountant granted, for one unit of its guarantee. The request depends
-    on released values only. proofs/w-event-composition.md.
+    Privacy: ε of what is booked, for one unit of its guarantee: what the accountant granted and
+    the method did not give back. Both depend on released values only.
+    proofs/w-event-composition.md.
 
     Parameters
     ----------
@@ -82,6 +84,8 @@ def measure_timestamp(
         The source of all noise, and of the seed for drawing the graph.
     previous
         The timestamp before, for queries that read two snapshots.
+    begin
+        Called when the budget is granted, before the first query.
     measured
         Called when the edges have been read for the last time, before `update`.
 
@@ -96,20 +100,21 @@ def measure_timestamp(
     spending.check(granted)
     budget = Budget(granted, sampler, spending=spending)
     private = PrivateSnapshot(snapshot, budget, engine, previous=previous)
+    begin()
     measurement = method.measure(private, state)
-    if budget.spent > granted:
+    if not budget.spent <= budget.booked <= granted:
         raise MethodError(f"method {method.name!r} spent more than it was allowed")
     seed = sampler.source.bits(63)
     measured()
     return Timestamp(
         snapshot=snapshot,
-        granted=granted,
+        booked=budget.booked,
         spent=budget.spent,
         charges=budget.trace,
         seed=seed,
         measurement=measurement,
         state=method.update(state, measurement),
-        spending=spending.record(granted),
+        spending=spending.record(budget.booked),
     )
 
 
@@ -120,6 +125,7 @@ def measure_stream(
     engine: Runner,
     *,
     samplers: Callable[[int], Sampler],
+    resumed: Callable[[int, Any], tuple[bool, Any]] = lambda _, state: (False, state),
 ) -> Iterator[Timestamp]:
     """Measure one snapshot after the other, in memory: for what is not published.
 
@@ -127,9 +133,14 @@ def measure_stream(
     ----------
     samplers
         Makes the sampler of a timestamp, by its number.
+    resumed
+        Called before each timestamp with its number and the state. Returns whether there was a
+        restart, after which the snapshot before is no longer there, and the state to continue with.
     """
     spending, state, previous = Accountant(guarantee), None, None
     for number, snapshot in enumerate(stream):
+        restarted, state = resumed(number, state)
+        previous = None if restarted else previous
         timestamp = measure_timestamp(
             method, snapshot, state, spending, samplers(number), engine, previous=previous
         )

@@ -186,7 +186,10 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         """The linear filter on a dense graph; audited only if it claims to be proven."""
         pair = tuple(UnprovenLinearFilter(np.arange(first, 200), 400, 100) for first in (1, 0))
         case = MechanismCase(pair, lambda output: int(output[0] == 0))
-        return AuditCases(mechanisms={"TmF's linear filter": lambda _draws: case})
+        return AuditCases(
+            variants={"the linear filter": {"filter": "linear"}},
+            mechanisms={"TmF's linear filter": lambda _draws: case},
+        )
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes

@@ -35,6 +35,7 @@ from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, find_metric, 
 from psgraph.metrics.metric import GAMMA, GraphFacts, Group, Limits, Metric, Pair, relative_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
+from psgraph.metrics.spreading import Outbreak, component_sizes, largest_component, outbreak_size
 
 __all__ = [
     "GAMMA",
@@ -48,6 +49,7 @@ __all__ = [
     "Group",
     "Limits",
     "Metric",
+    "Outbreak",
     "Pair",
     "PathLengths",
     "Row",
@@ -58,6 +60,7 @@ __all__ = [
     "clustering_coefficients",
     "clustering_error",
     "compare",
+    "component_sizes",
     "compute_fidelity",
     "degree_change",
     "degree_change_correlation",
@@ -71,12 +74,14 @@ __all__ = [
     "eigenvector_overlap",
     "find_communities",
     "find_metric",
+    "largest_component",
     "length_distance",
     "metric_groups",
     "modularity",
     "most_central",
     "mutual_information",
     "node_degrees",
+    "outbreak_size",
     "path_lengths",
     "relative_error",
     "smoothed_degree_divergence",

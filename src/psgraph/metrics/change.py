@@ -1,4 +1,4 @@
-"""Change from one timestamp to the next, in the original and in the releases.
+"""Change over time, in the original and in the releases.
 
 Nodes come and go, so everything is matched by id, never by position.
 """
@@ -13,18 +13,21 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.metric import Group, Metric, Pair
+from psgraph.metrics.metric import Group, Metric, Pair, relative_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["CHANGE", "degree_change", "degree_change_correlation", "edge_overlap"]
+__all__ = ["CHANGE", "LAG", "degree_change", "degree_change_correlation", "edge_overlap"]
+
+#: Timestamps after which lasting edges are counted.
+LAG = 5
 
 
 def edge_overlap(before: Graph, after: Graph) -> float:
     r"""Jaccard index of the edges of two graphs, matched by id: the share of edges that stay.
 
-    .. math:: \frac{|E_{t-1} \cap E_t|}{|E_{t-1} \cup E_t|}
+    .. math:: \frac{|E_s \cap E_t|}{|E_s \cup E_t|}
 
     1 where neither graph has an edge: nothing changed. O(n + m log m).
 
@@ -98,12 +101,25 @@ def _covariance(a: Integers, b: Integers) -> int:
     return int(a.size) * int(np.dot(a, b)) - int(a.sum()) * int(b.sum())
 
 
-def _overlap_error(pair: Pair) -> float | None:
-    if pair.before is None:
+def _overlaps(pair: Pair, lag: int) -> tuple[float, float] | None:
+    """The overlap with the timestamp `lag` before, in the original and in the release."""
+    before = pair.earlier(lag)
+    if before is None:
         return None
-    true = edge_overlap(pair.before.original.graph, pair.original.graph)
-    made = edge_overlap(pair.before.synthetic.graph, pair.synthetic.graph)
-    return abs(made - true)
+    return (
+        edge_overlap(before.original.graph, pair.original.graph),
+        edge_overlap(before.synthetic.graph, pair.synthetic.graph),
+    )
+
+
+def _overlap_error(pair: Pair) -> float | None:
+    found = _overlaps(pair, 1)
+    return None if found is None else abs(found[1] - found[0])
+
+
+def _lasting_error(pair: Pair) -> float | None:
+    found = _overlaps(pair, LAG)
+    return None if found is None else relative_error(*found)
 
 
 def _correlation(pair: Pair) -> float | None:
@@ -126,6 +142,16 @@ CHANGE = Group(
             "(Jaccard index), in the original and in the releases. High where the releases flicker "
             "although the original is stable.",
             compute=_overlap_error,
+            looks_back=1,
+        ),
+        Metric(
+            "lasting_edges_error",
+            unit="%",
+            better="lower",
+            reading=f"Relative error of the share of edges kept over {LAG} timestamps (Jaccard "
+            "index). High where ties that last in the original are soon replaced in the releases.",
+            compute=_lasting_error,
+            looks_back=LAG,
         ),
         Metric(
             "degree_change_correlation",
@@ -135,7 +161,8 @@ CHANGE = Group(
             "followed, 0: the changes are unrelated, negative: they go in opposite directions.",
             compute=_correlation,
             lowest=-1.0,
+            looks_back=1,
         ),
     ),
 )
-"""The metrics of change. At the first timestamp there is none, and they have no value."""
+"""The metrics of change. Where there is no earlier timestamp they have no value."""

@@ -213,12 +213,12 @@ def compare(
     releases
         The directory of the releases; or synthetic graphs, or objects that carry one as
         ``graph``, in the same order. Both sides are read lazily, one pair at a time; the group
-        *stream* also keeps the previous pair. If the ledger of the directory, or of what
+        *stream* also keeps the five previous pairs. If the ledger of the directory, or of what
         `psgraph.read_releases` returned, is there, snapshots that they were not made from are
         refused.
     groups
         Optional metrics to compute as well, by the names of `psgraph.metrics.metric_groups`:
-        structure, paths, communities, stream, and those of installed packages.
+        structure, paths, spreading, communities, stream, and those of installed packages.
 
     Raises
     ------

@@ -99,7 +99,7 @@ def _same_nodes(first: Roster, second: Roster) -> bool:
 
 
 class MoreMetrics:
-    """Compute the requested groups; keeps the previous pair, which metrics of change need.
+    """Compute the requested groups; keeps as many earlier pairs as their metrics look back to.
 
     Parameters
     ----------
@@ -127,6 +127,7 @@ class MoreMetrics:
 
     def __init__(self, groups: Sequence[str]) -> None:
         self._groups = chosen_groups(groups)
+        self._kept = max((metric.looks_back for metric in self.metrics), default=0)
         self._before: Pair | None = None
 
     @property
@@ -153,8 +154,7 @@ class MoreMetrics:
         found: dict[str, float | None] = {}
         for group in self._groups.values():
             found |= group.compute(pair)
-        # Only the graphs are needed at the next timestamp, not their statistics.
-        self._before = Pair.of(truth.graph, release.graph) if self._groups else None
+        self._before = pair.graphs(self._kept)
         return found
 
 

@@ -25,6 +25,7 @@ from psgraph.metrics.degrees import (
 from psgraph.metrics.metric import Group, Metric
 from psgraph.metrics.paths import PATHS
 from psgraph.metrics.spectral import eigenvector_overlap
+from psgraph.metrics.spreading import SPREADING
 
 __all__ = [
     "GROUPS",
@@ -55,6 +56,7 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
     {
         "structure": Group("Structure", (triangle_error, degree_variance_error)),
         "paths": PATHS,
+        "spreading": SPREADING,
         "communities": COMMUNITIES,
         "stream": CHANGE,
     }

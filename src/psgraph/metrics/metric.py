@@ -7,7 +7,7 @@ Other packages add metrics through the entry-point group ``psgraph.metrics``; se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -73,7 +73,8 @@ class Pair:
     Attributes
     ----------
     before
-        The pair of the previous timestamp; None at the first one.
+        The pair of the previous timestamp, with those before it as far as metrics look back; None
+        at the first one.
     """
 
     original: GraphFacts
@@ -88,12 +89,22 @@ class Pair:
         *,
         before: Pair | None = None,
     ) -> Pair:
-        """Pair two graphs; of the pair before, no pair before that is kept."""
-        return cls(
-            facts_of(original),
-            facts_of(synthetic),
-            None if before is None else replace(before, before=None),
-        )
+        """Pair two graphs."""
+        return cls(facts_of(original), facts_of(synthetic), before)
+
+    def earlier(self, steps: int) -> Pair | None:
+        """Return the pair this many timestamps before; None if there is none."""
+        pair: Pair | None = self
+        for _ in range(steps):
+            pair = None if pair is None else pair.before
+        return pair
+
+    def graphs(self, steps: int) -> Pair | None:
+        """Return the graphs of this many timestamps up to this one, without their statistics."""
+        if not steps:
+            return None
+        before = None if self.before is None else self.before.graphs(steps - 1)
+        return Pair.of(self.original.graph, self.synthetic.graph, before=before)
 
     def both(self, statistic: Callable[[Graph], Value]) -> tuple[Value, Value]:
         """Return a statistic of the original and of the release."""
@@ -189,6 +200,8 @@ class Metric:
     breaks_ties
         Whether ties between nodes are broken by their order in the roster, so that the value may
         change when nodes are renamed.
+    looks_back
+        How many timestamps before this one it needs the pairs of.
     title
         The name in words, if it differs from `name`.
 
@@ -209,6 +222,7 @@ class Metric:
     lowest: float = 0.0
     thresholds: Limits | None = None
     breaks_ties: bool = False
+    looks_back: int = 0
     title: str = ""
 
     def __call__(

@@ -9,7 +9,7 @@ budgets for parts of the edge set that don't overlap, of which only the largest 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -22,12 +22,15 @@ from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.samplers import Sampler
 from psgraph.privacy.unit import Unit
 
-__all__ = ["RESERVED", "Budget", "Charge", "PartBudget"]
+__all__ = ["GIVEN_BACK", "RESERVED", "Budget", "Charge", "PartBudget", "composed"]
 
 Result = TypeVar("Result")
 
 RESERVED = "reserved"
 """What the trace has instead of a mechanism where a later query is paid for."""
+
+GIVEN_BACK = "given back"
+"""What the trace has instead of a mechanism where the window keeps part of the grant."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ class Budget:
         self.epsilon = epsilon
         self.spending = spending or Accountant(WEventPrivacy(epsilon, window=1))
         self.spent = Fraction(0)
+        self.given_back = Fraction(0)
         self._sampler = sampler
         self._trace: list[Charge] = []
         self._part = ""
@@ -129,7 +133,12 @@ class Budget:
     @property
     def remaining(self) -> Fraction:
         """What may still be spent."""
-        return self.epsilon - self.spent
+        return self.epsilon - self.spent - self.given_back
+
+    @property
+    def booked(self) -> Fraction:
+        """What the window is charged: all that was granted and not given back."""
+        return self.epsilon - self.given_back
 
     @property
     def trace(self) -> tuple[Charge, ...]:
@@ -208,6 +217,16 @@ class Budget:
         self._splits += 1
         return tuple(PartBudget(epsilon, self, name) for name in parts)
 
+    def give_back(self, epsilon: Fraction) -> None:
+        """Leave part of what was granted to the window. It can't be spent here any more.
+
+        Privacy: the amount must be a function of public and released values, those of this
+        timestamp included. proofs/w-event-composition.md.
+        """
+        self.check(epsilon, GIVEN_BACK)
+        self.given_back += epsilon
+        self._record(Charge(GIVEN_BACK, "left to the window", epsilon, 0, ()))
+
     # ---- draws that depend on no data and cost nothing ----
 
     def random_order(self, size: int) -> Integers:
@@ -253,6 +272,50 @@ class PartBudget(Budget):
         self._part = f"{whole._part} / {name}" if whole._part else name
         self._split = (*whole._split, whole._splits - 1)
 
+    def give_back(self, epsilon: Fraction) -> None:
+        raise MethodError(
+            f"{self._part}: a part can't give back {exact_decimal(epsilon)}\n"
+            "Other parts may have spent as much: give back what the whole has left."
+        )
+
     def _record(self, charge: Charge) -> None:
         super()._record(charge)
         self._whole._record(charge)
+
+
+# ---- what a trace costs ----
+
+
+def composed(trace: Iterable[Charge]) -> Fraction:
+    """What a trace costs, without what was given back.
+
+    Charges on one budget add up, and so do its splits; of the parts of one split, the most
+    expensive counts. A `ValueError` if a charge numbers more or fewer splits than its part has.
+    """
+    return _cost(
+        [(_path(charge), charge.epsilon) for charge in trace if charge.mechanism != GIVEN_BACK]
+    )
+
+
+_Path = tuple[tuple[int, str], ...]
+
+
+def _path(charge: Charge) -> _Path:
+    """The number of the split and the name of the part, from the outermost split inwards."""
+    if not charge.part:
+        return ()
+    names = charge.part.split(" / ", len(charge.split) - 1)
+    return tuple(zip(charge.split or [0] * len(names), names, strict=True))
+
+
+def _cost(charges: list[tuple[_Path, Fraction]]) -> Fraction:
+    total = Fraction(0)
+    splits: dict[int, dict[str, list[tuple[_Path, Fraction]]]] = {}
+    for path, epsilon in charges:
+        if path:
+            (number, name), *inner = path
+            parts = splits.setdefault(number, {})
+            parts.setdefault(name, []).append((tuple(inner), epsilon))
+        else:
+            total += epsilon
+    return total + sum(max(map(_cost, parts.values())) for parts in splits.values())

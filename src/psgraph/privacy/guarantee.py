@@ -122,6 +122,22 @@ class PureEpsilon:
             f"exp({exact_decimal(self.epsilon)})"
         )
 
+    @property
+    def certainty(self) -> str:
+        """How sure one can become who was 50 % sure: e^ε/(1 + e^ε), rounded, but never to 100 %.
+
+        Only a loss that protects nothing, as above 20, is written as 100 %.
+
+        >>> [PureEpsilon(Fraction(epsilon)).certainty for epsilon in (1, 8, 16, 50)]
+        ['73.1 %', '99.97 %', '99.99999 %', '100 %']
+        """
+        epsilon = min(float(self.epsilon), 700.0)
+        gained, doubt = 50 * math.tanh(epsilon / 2), 100 / (1 + math.exp(epsilon))
+        if min(gained, doubt) < 1e-7:
+            return "50 %" if gained < doubt else "100 %"
+        decimals = max(1, -math.floor(math.log10(min(gained, doubt))))
+        return f"{50 + gained:.{decimals}f} %"
+
 
 @dataclass(frozen=True)
 class WEventPrivacy:
@@ -179,7 +195,7 @@ class WEventPrivacy:
 
     @property
     def text(self) -> str:
-        """The guarantee in one sentence."""
+        """The guarantee in one sentence. Certificates seal these words: they never change."""
         if self.window == 1:
             releases, when = "Each release satisfies", ""
         else:
@@ -190,6 +206,24 @@ class WEventPrivacy:
         return (
             f"{releases} {self.unit.privacy} with ε = {exact_decimal(self.epsilon)}: "
             f"{self.unit.change(when)} {self.loss.text}."
+        )
+
+    @property
+    def meaning(self) -> str:
+        """What ε means in numbers, to follow `text` wherever people read it. No file seals it.
+
+        >>> print(WEventPrivacy("1", window=1).meaning)
+        In numbers: someone who was 50 % sure of one edge at one timestamp before seeing the \
+releases is at most 73.1 % sure afterwards, whatever else they know.
+        """
+        within = (
+            "at one timestamp"
+            if self.window == 1
+            else f"within {self.window} consecutive timestamps"
+        )
+        return (
+            f"In numbers: someone who was 50 % sure of {self.unit.noun} {within} before seeing the "
+            f"releases is at most {self.loss.certainty} sure afterwards, whatever else they know."
         )
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from typing import NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Words
 from psgraph._runtime.jit import kernel
-from psgraph.errors import InvalidArgument
+from psgraph.errors import InvalidArgument, MethodError
 
 __all__ = [
     "Cursor",
@@ -97,6 +98,13 @@ class RandomSource:
             raise InvalidArgument(f"a seed must be an integer of at least 0, not {seed!r}")
         key = hashlib.sha256(b"psgraph seed\0%d\0%d" % (seed, timestamp)).digest()
         return cls(key, private=False)
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """Refuse to be copied or pickled: both would go through the same words."""
+        raise MethodError(
+            "a random source can't be copied: noise that is drawn twice protects nothing\n"
+            "Draw from the one source, or make another one with RandomSource.secure()."
+        )
 
     def peek(self, words: int) -> NDArray[np.uint64]:
         """Return at least `words` of the next words, without taking them."""

@@ -18,7 +18,14 @@ from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.planning import effects_of
 from psgraph.publication.releases import Releases, read_releases
 from psgraph.trust.calibration import load_calibration, method_calibration
-from psgraph.trust.intervals import Estimate, estimate_statistics
+from psgraph.trust.intervals import Estimate, edge_margin, estimate_statistics
+from psgraph.trust.jumps import (
+    Jump,
+    find_jumps,
+    jump_note,
+    predicted_timestamps,
+    shown_timestamps,
+)
 from psgraph.trust.prediction import Prediction, predict_errors
 from psgraph.trust.reruns import check_effort, method_of, run_bootstrap
 from psgraph.trust.verdicts import Verdict, judge
@@ -63,6 +70,11 @@ class ExpectedErrors:
         Intervals by name of statistic.
     verdicts
         Questions of analysts, and whether the releases answer them.
+    jumps
+        Of the released edge count; see `psgraph.trust.jumps`.
+    predicted
+        The timestamps for which something is predicted, and that means over time are taken over:
+        those that were rerun, without those around jumps.
     notes
         What limits the predictions.
     """
@@ -80,6 +92,8 @@ class ExpectedErrors:
     statistics: Mapping[str, Estimate] = field(hash=False)
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...]
+    jumps: tuple[Jump, ...]
+    predicted: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; a missing number is None."""
@@ -89,6 +103,8 @@ class ExpectedErrors:
             "releases": self.releases,
             "timestamps": self.timestamps,
             "times": list(self.times),
+            "predicted_timestamps": list(self.predicted),
+            "jumps": [each.to_dict() for each in self.jumps],
             "repetitions": self.repetitions,
             "seed": self.seed,
             "calibrated": self.calibrated,
@@ -106,6 +122,17 @@ class ExpectedErrors:
             if each.status == "unpredictable" or each.overall is not None
         ]
         return ("metric", "predicted, with 90 % interval"), rows
+
+    @property
+    def span(self) -> str:
+        """The timestamps that means over time are taken over, in words."""
+        if len(self.predicted) == self.releases:
+            return (
+                f"all {self.releases:,} timestamps" if self.releases > 1 else "the only timestamp"
+            )
+        if not self.predicted:
+            return "no timestamp"
+        return f"{shown_timestamps(self.predicted)} of {self.releases:,}"
 
     def _repr_html_(self) -> str | None:
         columns, rows = self.table()
@@ -181,6 +208,10 @@ def expected_errors(
     )
     calibration = method_calibration(method)
     used = certificates[: bootstrap.timestamps]
+    edges = bootstrap.released["edges"]
+    jumps = find_jumps(edges, edge_margin(method, used, edges, "edges"), guarantee.window)
+    predicted = predicted_timestamps(jumps, bootstrap.timestamps)
+    bootstrap = bootstrap.only(predicted)
     errors = predict_errors(bootstrap, calibration)
     statistics = estimate_statistics(bootstrap, calibration, method, used)
     return ExpectedErrors(
@@ -195,8 +226,17 @@ def expected_errors(
         calibrated=calibration is not None,
         errors=errors,
         statistics=statistics,
-        verdicts=judge(errors, statistics, noisy_degree=_noisy_degree(method, used[-1])),
-        notes=tuple(_notes(certificates, bootstrap.timestamps, calibrated=calibration is not None)),
+        verdicts=judge(
+            errors,
+            statistics,
+            noisy_degree=_noisy_degree(method, used[-1]),
+            predicted=predicted,
+        ),
+        notes=tuple(
+            _notes(certificates, bootstrap.timestamps, jumps, calibrated=calibration is not None)
+        ),
+        jumps=jumps,
+        predicted=predicted,
     )
 
 
@@ -291,10 +331,16 @@ def _certificates(releases: Sequence[Release]) -> Sequence[Certificate]:
 
 
 def _notes(
-    certificates: Sequence[Certificate], timestamps: int, *, calibrated: bool
+    certificates: Sequence[Certificate],
+    timestamps: int,
+    jumps: Sequence[Jump],
+    *,
+    calibrated: bool,
 ) -> Iterator[str]:
     """Yield what limits the predictions, the most important first."""
     last = certificates[-1]
+    if jumps:
+        yield jump_note(jumps, timestamps)
     if not calibrated:
         yield (
             f"Not calibrated: nothing is known about predictions for {last.method} with these "

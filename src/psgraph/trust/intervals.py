@@ -9,15 +9,16 @@ exactly the variance with which it assumes the true value to move.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
-from psgraph.trust.calibration import LEVEL, MethodCalibration, NoiseForm, Shift
+from psgraph.trust.calibration import LEVEL, MethodCalibration, NoiseForm
 from psgraph.trust.prediction import Range, Status, from_scale, to_scale
 from psgraph.trust.quantities import (
     CURVE_DEGREES,
@@ -131,27 +132,28 @@ def estimate_statistics(
     certificates: Sequence[Certificate],
 ) -> dict[str, Estimate]:
     """Return intervals around every statistic of the releases."""
-    known: Mapping[str, Shift] = {} if calibration is None else calibration.statistics
     found = {
-        name: _from_bootstrap(bootstrap, info, known.get(calibration_key(name)))
-        for name, info in STATISTICS.items()
+        name: _from_bootstrap(bootstrap, info, calibration) for name, info in STATISTICS.items()
     }
     found |= _descending([found[curve_name(degree)] for degree in CURVE_DEGREES])
-    shift = known.get("edges")
+    shift = None if calibration is None else calibration.statistics.get("edges")
     if shift is not None and shift.noise_form is not None:
         edges = bootstrap.released["edges"]
         margin = edge_margin(method, certificates[: edges.size], edges, shift.noise_form)
-        found["edges"] = _with_noise(found["edges"], edges, margin)
+        hidden = np.isnan(bootstrap.repetitions[0].statistics["edges"])
+        found["edges"] = _with_noise(found["edges"], edges, margin, hidden)
     return found
 
 
-def _from_bootstrap(bootstrap: Bootstrap, info: StatisticInfo, shift: Shift | None) -> Estimate:
+def _from_bootstrap(
+    bootstrap: Bootstrap, info: StatisticInfo, calibration: MethodCalibration | None
+) -> Estimate:
     released = bootstrap.released[info.name]
     shown = tuple(None if np.isnan(value) else float(value) for value in released)
     nothing: tuple[Range | None, ...] = (None,) * released.size
     source: Source = "from the bootstrap"
     seen = features(bootstrap, info)
-    if shift is None:
+    if calibration is None:
         # The reruns' own differences, reversed: as far as they fell below, the truth lies above.
         reruns = [
             to_scale(each.statistics[info.name], info.scale) for each in bootstrap.repetitions
@@ -162,9 +164,11 @@ def _from_bootstrap(bootstrap: Bootstrap, info: StatisticInfo, shift: Shift | No
             return Estimate(info, "not calibrated", source, shown, nothing)
         around = there - there.mean()
         ends = (0.0, *np.quantile(around, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
-        ranges = _ranges(info, seen.released + there.mean(), ends)
+        centres = np.where(np.isnan(seen.moved), np.nan, seen.released + there.mean())
+        ranges = _ranges(info, centres, ends)
         return Estimate(info, "not calibrated", source, shown, ranges)
-    if not shift.usable:
+    shift = calibration.statistics.get(calibration_key(info.name))
+    if shift is None or not shift.usable:
         return Estimate(info, "unpredictable", source, shown, nothing)
     ends = tuple(each * seen.spread for each in (shift.middle, shift.low, shift.high))
     ranges = _ranges(info, seen.released + shift.share * seen.moved, ends)
@@ -199,14 +203,16 @@ def _descending(curve: Sequence[Estimate]) -> dict[str, Estimate]:
     return found
 
 
-def _with_noise(estimate: Estimate, edges: Floats, margin: Floats) -> Estimate:
-    """Put the narrower of two intervals first; both were checked."""
-    ranges = tuple(
-        None if np.isnan(half) else Range(float(value), max(float(value - half), 0.0), value + half)
-        for value, half in zip(edges, margin, strict=True)
-    )
-    if any(each is None for each in ranges):
+def _with_noise(
+    estimate: Estimate, edges: Floats, margin: Floats, hidden: NDArray[np.bool_]
+) -> Estimate:
+    """Put the narrower of two intervals first; both were checked. None where hidden."""
+    if np.isnan(margin).any() or hidden.all():
         return estimate
+    ranges = tuple(
+        None if hide else Range(float(value), max(float(value - half), 0.0), value + half)
+        for value, half, hide in zip(edges, margin, hidden, strict=True)
+    )
     if _width(ranges) > _width(estimate.ranges):
         return replace(estimate, others=ranges)
     return Estimate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE
 from psgraph.metrics.metric import Metric
-from psgraph.trust.calibration import LEVEL, Correction, MethodCalibration
+from psgraph.trust.calibration import LEVEL, MethodCalibration
 from psgraph.trust.quantities import ERRORS, Scale
 from psgraph.trust.reruns import Bootstrap
 
@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 #: ``calibrated``: corrected and checked. ``not calibrated``: as reruns have it, likely too
-#: optimistic. ``unpredictable``: tests found predictions for this method to be wrong.
+#: optimistic. ``unpredictable``: tests found predictions for this method to be wrong, or there
+#: were none.
 Status = Literal["calibrated", "not calibrated", "unpredictable"]
 
 UNPREDICTABLE = "cannot be predicted for this method"
@@ -155,28 +156,23 @@ def predict_errors(
     bootstrap: Bootstrap, calibration: MethodCalibration | None
 ) -> dict[str, Prediction]:
     """Predict every error; without a calibration, take the errors of the reruns."""
-    known: Mapping[str, Correction] = {} if calibration is None else calibration.errors
     return {
-        name: _prediction(
-            info,
-            [each.errors for each in bootstrap.repetitions],
-            known.get(name),
-        )
+        name: _prediction(info, [each.errors for each in bootstrap.repetitions], calibration)
         for name, info in ERRORS.items()
     }
 
 
 def _prediction(
-    metric: Metric, reruns: Sequence[Series], correction: Correction | None
+    metric: Metric, reruns: Sequence[Series], calibration: MethodCalibration | None
 ) -> Prediction:
     name = metric.name
     at_each = np.array([each[name] for each in reruns])
     raw = mean_of([mean_of(each) for each in at_each])
     timestamps = at_each.shape[1]
     if np.isnan(raw):
-        status: Status = "not calibrated" if correction is None else "calibrated"
+        status: Status = "not calibrated" if calibration is None else "calibrated"
         return Prediction(metric, status, None, (None,) * timestamps, None)
-    if correction is None:
+    if calibration is None:
         around = _quantiles(at_each.ravel())  # of a single timestamp, since reruns are few
         return Prediction(
             metric,
@@ -185,7 +181,8 @@ def _prediction(
             tuple(_quantiles(column) for column in at_each.T),
             raw,
         )
-    if not correction.usable:
+    correction = calibration.errors.get(name)
+    if correction is None or not correction.usable:
         return Prediction(metric, "unpredictable", None, (None,) * timestamps, raw)
     centre = correction.predict(to_log(metric, raw))
     overall = _interval(metric, float(centre), correction.overall)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import tee
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -74,6 +74,17 @@ class Bootstrap:
     released: Series
     repetitions: tuple[Repetition, ...]
     timestamps: int
+
+    def only(self, timestamps: Sequence[int]) -> Bootstrap:
+        """A copy in which reruns have no values at other timestamps."""
+        hidden = np.ones(self.timestamps, dtype=np.bool_)
+        hidden[list(timestamps)] = False
+
+        def shown(series: Series) -> Series:
+            return {name: np.where(hidden, np.nan, values) for name, values in series.items()}
+
+        kept = (Repetition(shown(each.errors), shown(each.statistics)) for each in self.repetitions)
+        return replace(self, repetitions=tuple(kept))
 
 
 def check_effort(seed: int, seconds: float | None, repetitions: int) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 from psgraph._runtime.numbers import count
 from psgraph.metrics.metric import Limits
 from psgraph.trust.intervals import Estimate
+from psgraph.trust.jumps import shown_timestamps
 from psgraph.trust.prediction import UNPREDICTABLE, Prediction, Range
 from psgraph.trust.quantities import DEGREE_CLASSES
 
@@ -39,17 +40,41 @@ def judge(
     statistics: Mapping[str, Estimate],
     *,
     noisy_degree: float | None = None,
+    predicted: Sequence[int] | None = None,
 ) -> tuple[Verdict, ...]:
     """Return a verdict for every question.
 
-    `noisy_degree` is the degree to which noise alone may lift a node, if that is known.
-
     Predictions that are not calibrated are too optimistic: they can show that a question is not
-    answered, but not that it is.
+    answered, but not that it is. Where most timestamps are too close to a jump to be predicted,
+    the others say nothing about the releases as a whole.
+
+    Parameters
+    ----------
+    noisy_degree
+        The degree to which noise alone may lift a node, if that is known.
+    predicted
+        The timestamps that are predicted; None for all.
     """
     calibrated = all(each.status != "not calibrated" for each in errors.values())
     found = _judged(errors, statistics, noisy_degree)
+    timestamps = len(statistics["edges"].ranges)
+    if predicted is not None and len(predicted) < timestamps:
+        found = tuple(_near_jumps(each, predicted, timestamps) for each in found)
     return found if calibrated else tuple(_doubted(each) for each in found)
+
+
+def _near_jumps(verdict: Verdict, predicted: Sequence[int], timestamps: int) -> Verdict:
+    """Limit a verdict to the timestamps away from jumps, or withdraw it if they are too few."""
+    if verdict.answer in ("unknown", "never"):
+        return verdict
+    if 2 * len(predicted) < timestamps:
+        return replace(
+            verdict,
+            answer="unknown",
+            reason="The released edge count jumps: predictions are made for only "
+            f"{len(predicted)} of {count(timestamps, 'timestamp')}.",
+        )
+    return replace(verdict, reason=f"{verdict.reason} Holds for {shown_timestamps(predicted)}.")
 
 
 def _doubted(verdict: Verdict) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -399,7 +399,7 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Find a data set by name, ignoring case.
+    """Find a data set by name, ignoring case; also one with a jump, see `jumps`.
 
     >>> find_dataset("As-733").paper
     Counts(nodes=7473, edges=22705, timestamps=147, self_loops=None)
@@ -407,6 +407,13 @@ def find_dataset(name: str) -> Dataset:
     for dataset in _DATASETS:
         if dataset.name == str(name).lower():
             return dataset
+    if ":" in str(name):
+        from psgraph_lab.datasets.jumps import find_jump
+
+        base, jump = find_jump(str(name).lower())
+        if jump is not None:
+            found = find_dataset(base)
+            return replace(found, name=name, title=f"{found.title}, {jump.title}", paper=None)
     own = own_dataset(name)
     if own is not None:
         about = "Data of the user's own."

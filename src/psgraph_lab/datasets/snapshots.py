@@ -24,6 +24,7 @@ from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset, own_dataset
 from psgraph_lab.datasets.counts import Counter
+from psgraph_lab.datasets.jumps import find_jump, jumped
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
 from psgraph_lab.datasets.originals import Rows, graph_rows
 
@@ -110,7 +111,7 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     Parameters
     ----------
     name
-        One of `dataset_names`.
+        One of `dataset_names`, or one with a jump: see `jumps`.
     directory
         Where its files are: the Parquet file, the original files, or an archive of them. By
         default ``PSGRAPH_DATA``, then the directory that ``psgraph datasets fetch`` writes to.
@@ -130,6 +131,9 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     own = own_dataset(name)
     if own is not None:
         return own.load()
+    base, jump = find_jump(name)
+    if jump is not None:
+        return jumped(name, load_dataset(base, directory=directory))
     dataset = find_dataset(name)
     located = find_files(dataset, directory)
     # No counting here: the experiments wait for this.

@@ -12,12 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Snapshot
 from psgraph.methods.registry import find_method
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
+from psgraph_lab.datasets.jumps import judged_timestamps, on_one_roster
 
 __all__ = [
     "Cell",
@@ -88,7 +89,7 @@ class Cell:
         """The part of a data set that the cell uses."""
         kept = stream[: self.timestamps]
         if self.roster == "union":
-            kept = _on_one_roster(kept)
+            kept = on_one_roster(kept)
         if self.share == "1":
             return kept
         # The same edges for every method and repetition; smaller shares are subsets of larger ones.
@@ -100,18 +101,6 @@ class Cell:
                 Snapshot(snapshot.roster, snapshot.u[edges], snapshot.v[edges], time=snapshot.time)
             )
         return thinned
-
-
-def _on_one_roster(stream: Sequence[Snapshot]) -> list[Snapshot]:
-    """The same edges over all nodes that occur in any snapshot, declared as given."""
-    every = np.unique(np.concatenate([snapshot.roster.ids for snapshot in stream]))
-    roster = Roster(every, declared="given")
-    fixed = []
-    for snapshot in stream:
-        position = roster.positions(snapshot.roster.ids)
-        u, v = position[snapshot.u], position[snapshot.v]
-        fixed.append(Snapshot(roster, u, v, time=snapshot.time))
-    return fixed
 
 
 @dataclass(frozen=True)
@@ -198,5 +187,9 @@ def publish_cell(
         for name, value in (fidelity | more.compute(original, made)).items():
             series.setdefault(name, []).append(float("nan") if value is None else value)
         found.append(bool(release.certificate.summary.get("communities_found", False)))
-    values = {name: mean_over_time(over_time) for name, over_time in series.items()}
+    values = {
+        prefix + name: mean_over_time(over_time[judged.start : judged.stop])
+        for prefix, judged in judged_timestamps(cell.dataset, len(found), cell.window).items()
+        for name, over_time in series.items()
+    }
     return {**values, "communities_found": float(np.mean(found))}, series

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.registry import find_method
+from psgraph_lab.datasets.jumps import WITHOUT, find_jump
 from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 
 Axis = Literal["epsilon", "window", "threshold", "timestamp", "share", "none"]
 Kind = Literal["quality", "cost", "claims", "calibration"]
-View = Literal["lines", "heat map"]
+View = Literal["lines", "heat map", "jumps"]
 
 _ORDER = (
     "end-to-end",
@@ -39,6 +40,7 @@ _ORDER = (
     "plus",
     "plus-windows",
     "plus-roster",
+    "plus-jumps",
     "plus-ablation",
     "calibration",
     "claims",
@@ -56,6 +58,8 @@ class Line:
     fresh
         Whether results count only if they come from the method's current source: it is still being
         changed, and results of two versions must not be mixed.
+    without_jump
+        Whether it is run on the streams as they were before their jumps.
     """
 
     label: str
@@ -63,6 +67,7 @@ class Line:
     parameters: tuple[tuple[str, Parameter], ...] = ()
     repetitions: int | None = None
     fresh: bool = False
+    without_jump: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ class Experiment:
         experiment compares none.
     view
         ``"lines"``: a line per method. ``"heat map"``: the subject against its rivals.
+        ``"jumps"``: the same by jump, and against the streams without it.
     """
 
     name: str
@@ -181,7 +187,7 @@ class Experiment:
             return []
         return [
             Cell(
-                dataset,
+                dataset + WITHOUT if line.without_jump else dataset,
                 line.method,
                 epsilon,
                 window,
@@ -196,7 +202,7 @@ class Experiment:
 
     def _timestamps_of(self, dataset: str) -> int | None:
         """How many snapshots of a data set are used."""
-        shorter = dict(self.shorter).get(dataset, self.timestamps)
+        shorter = dict(self.shorter).get(find_jump(dataset)[0], self.timestamps)
         if self.timestamps is None or shorter is None:
             return shorter
         return min(shorter, self.timestamps)
@@ -277,6 +283,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             parameters=tuple(sorted(line.get("parameters", {}).items())),
             repetitions=line.get("repetitions"),
             fresh=line.get("fresh", False),
+            without_jump=line.get("without_jump", False),
         )
         for line in content.get("lines", ())
     )
@@ -288,7 +295,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         kind=content["kind"],
         axis=content["axis"],
         metrics=tuple(content.get("metrics", ())),
-        datasets=tuple(content.get("datasets", ())),
+        datasets=_with_jumps(content, "datasets"),
         lines=lines,
         epsilons=tuple(content.get("epsilons", ())),
         windows=tuple(content.get("windows", (5,))),
@@ -301,9 +308,15 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             (method, tuple(datasets)) for method, datasets in content.get("skipped", {}).items()
         ),
         roster=content.get("roster", "snapshot"),
-        tuned=tuple(content.get("tuned", ())),
-        seen=tuple(content.get("seen", ())),
+        tuned=_with_jumps(content, "tuned"),
+        seen=_with_jumps(content, "seen"),
         subject=content.get("subject", ""),
         rivals=tuple(content.get("rivals", ())),
         view=content.get("view", "lines"),
     )
+
+
+def _with_jumps(content: dict[str, Any], key: str) -> tuple[str, ...]:
+    """The data sets of a list, each with every jump of the definition if it has any."""
+    names, jumps = content.get(key, ()), content.get("jumps", ())
+    return tuple(f"{name}:{jump}" for name in names for jump in jumps) if jumps else tuple(names)

@@ -23,6 +23,12 @@ from psgraph_lab.experiments.figures import compose, save_png, save_svg
 from psgraph_lab.experiments.heatmap import compose_heat_map
 from psgraph_lab.experiments.labels import dataset_words, direction, found_metric
 from psgraph_lab.experiments.markdown import Document, Markdown, plain_blocks
+from psgraph_lab.experiments.recovery import (
+    compose_recovery,
+    exceptions,
+    recovery_sentences,
+    recovery_tables,
+)
 from psgraph_lab.experiments.scorecard import (
     SCORECARD_READING,
     group_sentences,
@@ -57,7 +63,7 @@ _ONLY_RATIOS = (
 )
 #: A larger drawing is embedded as pixels.
 _LARGEST_DRAWING = 600_000
-_COLUMN_PIXELS, _HEAT_MAP_PIXELS = 185, 640
+_COLUMN_PIXELS, _HEAT_MAP_PIXELS, _NARROW_PIXELS = 185, 640, 340
 
 
 def write_pages(
@@ -147,6 +153,8 @@ def _figure_of(experiment: Experiment, curves: Sequence[Curve]) -> Figure | None
     """The figure; None where there is nothing to compare yet, but there are numbers."""
     if experiment.view == "heat map" and curves:
         return compose_heat_map(experiment, curves)
+    if experiment.view == "jumps" and curves:
+        return compose_recovery(experiment, curves)
     return compose(experiment, curves)
 
 
@@ -154,6 +162,8 @@ def _least_width(experiment: Experiment, curves: Sequence[Curve]) -> int:
     """The width in pixels below which a reader scrolls instead of squinting."""
     if experiment.view == "heat map":
         return _HEAT_MAP_PIXELS
+    if experiment.view == "jumps":
+        return _NARROW_PIXELS
     return _COLUMN_PIXELS * len({curve.dataset for curve in curves})
 
 
@@ -174,7 +184,10 @@ def _add_body(
 def _add_scorecard(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
     """Say on which data sets the subject was tuned, and count its wins and losses."""
     document.heading("Scorecard")
-    document.bullets([*verdict_sentences(experiment, curves), *group_sentences(experiment, curves)])
+    verdicts = recovery_sentences if experiment.view == "jumps" else verdict_sentences
+    document.bullets([*verdicts(experiment, curves), *group_sentences(experiment, curves)])
+    if experiment.view == "jumps":
+        _add_recovery(document, experiment, curves)
     document.paragraph(SCORECARD_READING)
     for table in score_tables(experiment, curves):
         _add_table(document, table)
@@ -184,6 +197,16 @@ def _add_scorecard(document: Document, experiment: Experiment, curves: Sequence[
             f"Clearly worse in the paper's five metrics: {count(len(lost), 'cell')}"
         ):
             document.bullets(lost)
+
+
+def _add_recovery(document: Document, experiment: Experiment, curves: Sequence[Curve]) -> None:
+    """Show the numbers of the figure, and the cells that miss a goal."""
+    for table in recovery_tables(experiment, curves):
+        _add_table(document, table)
+    missed = exceptions(experiment, curves)
+    if missed:
+        with document.details(f"Clearly above the goal: {count(len(missed), 'cell')}"):
+            document.bullets(missed)
 
 
 def add_plainly(page: Page, reading: str) -> None:
@@ -204,6 +227,12 @@ def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]
             "One panel per metric, one row per data set, one column per point. The number is the "
             "rival's error divided by the subject's, both means over repetitions: above 1 the "
             "subject is better."
+        )
+    elif experiment.view == "jumps":
+        document.paragraph(
+            "One panel per comparison, one row per metric, one column per jump. The number is the "
+            "subject's error divided by the other's, the geometric mean over streams and points "
+            "of means over repetitions. Where higher is better the error is what is missing to 1."
         )
     elif experiment.axis == "none":
         document.paragraph(
@@ -240,9 +269,9 @@ def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Cu
         document.paragraph(_ONLY_RATIOS)
     if experiment.axis == "timestamp":
         document.paragraph("Means over repetitions; their number is next to each name.")
-    if experiment.view == "heat map":
+    if experiment.view != "lines":
         document.paragraph("Means over repetitions, ± standard deviation for the lines compared.")
-    folded = experiment.axis == "timestamp" or experiment.view == "heat map"
+    folded = experiment.axis == "timestamp" or experiment.view != "lines"
     for dataset in dict.fromkeys(curve.dataset for curve in curves):
         if folded:
             with document.details(dataset_words(dataset)):
@@ -255,7 +284,7 @@ def _add_numbers(document: Document, experiment: Experiment, curves: Sequence[Cu
 def _add_tables(
     document: Document, experiment: Experiment, curves: Sequence[Curve], dataset: str
 ) -> None:
-    tables = point_tables if experiment.view == "heat map" else tables_of
+    tables = tables_of if experiment.view == "lines" else point_tables
     for table in tables(experiment, curves, dataset):
         _add_table(document, table)
 

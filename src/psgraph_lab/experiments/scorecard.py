@@ -12,6 +12,7 @@ from psgraph._runtime.numbers import NO_VALUE, count, joined, with_deviation
 from psgraph.metrics.groups import PAPER_METRICS
 from psgraph.metrics.metric import Metric
 from psgraph_lab.datasets import find_dataset
+from psgraph_lab.datasets.jumps import find_jump
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.labels import found_metric, shown_point
 from psgraph_lab.experiments.summary import Curve
@@ -195,7 +196,7 @@ _PAPER = tuple(info.name for info in PAPER_METRICS)
 def group_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[str]:
     """Which data sets the subject was tuned on and which were held out."""
     groups = groups_of(experiment, dict.fromkeys(curve.dataset for curve in curves))
-    titles = {name: joined([find_dataset(each).title for each in groups[name]]) for name in groups}
+    titles = {name: _titles(groups[name]) for name in groups}
     found = []
     if "tuned on" in groups:
         found.append(f"{experiment.subject} was tuned on {titles['tuned on']}.")
@@ -203,12 +204,18 @@ def group_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[str
         found.append(f"Held out from tuning: {titles['held out']}.")
         seen = [name for name in groups["held out"] if name in experiment.seen]
         if seen:
-            were = joined([find_dataset(name).title for name in seen])
+            one = len({find_jump(name)[0] for name in seen}) == 1
             found.append(
-                f"Of these, {were} {'was' if len(seen) == 1 else 'were'} looked at while the "
+                f"Of these, {_titles(seen)} {'was' if one else 'were'} looked at while the "
                 "method was designed; the others had no part in either."
             )
     return found
+
+
+def _titles(datasets: Iterable[str]) -> str:
+    """The titles of streams, each once whichever jumps it has."""
+    streams = dict.fromkeys(find_jump(name)[0] for name in datasets)
+    return joined([find_dataset(name).title for name in streams])
 
 
 def verdict_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
 from psgraph.metrics.metric import UNDEFINED
+from psgraph_lab.datasets.jumps import SETTLED
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, Line
 
@@ -31,7 +32,8 @@ class Curve:
     mean, std
         By metric, one value per x; NaN where a relative error is undefined. The deviation is the
         sample's, over repetitions; 0 for a single one. If the axis is a share of the edges,
-        ``edges`` is their number.
+        ``edges`` is their number. After a jump, ``settled|METRIC`` is the mean from the third
+        timestamp on.
     repetitions
         Number of results for each x; points without results are omitted.
     """
@@ -97,7 +99,11 @@ def _curve(
     mean: dict[str, Floats] = {}
     std: dict[str, Floats] = {}
     counted = experiment.axis == "share" and "edges" in points[0][1][0].values
-    for metric in (*experiment.metrics, *(("edges",) if counted else ())):
+    settled = [SETTLED + name for name in experiment.metrics]
+    there = [
+        name for name in settled if all(name in one.values for _, few in points for one in few)
+    ]
+    for metric in (*experiment.metrics, *(("edges",) if counted else ()), *there):
         if experiment.axis == "timestamp":
             ((_, outcomes),) = points
             values = np.array([outcome.series[metric] for outcome in outcomes], dtype=float)

@@ -8,6 +8,7 @@ from psgraph.errors import InvalidArgument
 from psgraph.methods.registry import find_method
 from psgraph.metrics import METRICS, PAPER_METRICS
 from psgraph_lab.datasets import dataset_names, find_dataset
+from psgraph_lab.datasets.jumps import find_jump
 from psgraph_lab.experiments.definition import experiment_names, find_experiment
 
 ALL = experiment_names()
@@ -23,7 +24,7 @@ def test_every_definition_is_whole(name: str, quick: bool) -> None:
     if experiment.kind == "claims":
         assert not experiment.cells()
         return
-    assert set(experiment.datasets) <= set(dataset_names())
+    assert {find_jump(name)[0] for name in experiment.datasets} <= set(dataset_names())
     if experiment.kind == "quality":
         paper = [info.name for info in PAPER_METRICS]
         assert list(experiment.metrics[:5]) == paper

@@ -15,6 +15,7 @@ from psgraph_lab.experiments.definition import Experiment, experiment_names, fin
 from psgraph_lab.experiments.labels import found_metric
 from psgraph_lab.experiments.markdown import Markdown, plain_blocks
 from psgraph_lab.experiments.pages import write_index, write_pages
+from psgraph_lab.experiments.recovery import recovery_tables
 from psgraph_lab.experiments.scorecard import point_tables, score_tables
 from psgraph_lab.experiments.summary import Curve, summarise
 from psgraph_lab.experiments.tables import ablation_table, find_published, missing_notes, tables_of
@@ -27,7 +28,9 @@ FACTS = {"psgraph": "1.2.3", "machine": "made <up> | here"}
 
 
 def small(name: str) -> tuple[Experiment, list[Curve]]:
-    experiment = find_experiment(name).narrowed(datasets=FEW)
+    experiment = find_experiment(name)
+    jumped = [f"{dataset}:rise" for dataset in FEW]
+    experiment = experiment.narrowed(datasets=jumped if experiment.view == "jumps" else FEW)
     return experiment, summarise(experiment, made_up(experiment))
 
 
@@ -100,8 +103,9 @@ def test_both_pages_hold_the_same_tables_and_nothing_from_outside(
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".html", ".png", ".svg"}
     html = read_html(page)
     assert html.tables == read_markdown(text)
-    tables = point_tables if experiment.view == "heat map" else tables_of
-    wanted = score_tables(experiment, curves) if experiment.subject else []
+    tables = tables_of if experiment.view == "lines" else point_tables
+    wanted = recovery_tables(experiment, curves) if experiment.view == "jumps" else []
+    wanted += score_tables(experiment, curves) if experiment.subject else []
     wanted += [table for dataset in there for table in tables(experiment, curves, dataset)]
     if (parts := ablation_table(experiment)) is not None:
         wanted.insert(0, parts)

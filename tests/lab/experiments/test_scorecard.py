@@ -10,6 +10,12 @@ import pytest
 from psgraph_lab.experiments.definition import Experiment, find_experiment
 from psgraph_lab.experiments.heatmap import compose_heat_map
 from psgraph_lab.experiments.labels import found_metric
+from psgraph_lab.experiments.recovery import (
+    compose_recovery,
+    exceptions,
+    recovery_sentences,
+    recovery_tables,
+)
 from psgraph_lab.experiments.scorecard import (
     Match,
     group_sentences,
@@ -139,3 +145,42 @@ def test_a_heat_map_has_a_panel_per_metric_and_a_number_per_cell(name: str) -> N
 def test_without_anything_to_compare_there_is_no_heat_map(experiment, curves):
     alone = [each for each in curves if each.label == "PSGraph"]
     assert compose_heat_map(experiment, alone) is None
+
+
+def test_after_a_jump_the_goals_are_the_rival_and_half_as_much_again_as_without_it():
+    """A cell that misses a goal within its noise is not named, nor one that meets it."""
+    experiment = replace(
+        find_experiment("plus-jumps"),
+        datasets=("as-733:rise", "as-733:fall"),
+        metrics=("density_error",),
+        epsilons=("1",),
+    )
+
+    def line(dataset: str, label: str, after: float, settled: float) -> Curve:
+        mean = {"density_error": after, "settled|density_error": settled}
+        made = {name: np.array([value]) for name, value in mean.items()}
+        std = dict.fromkeys(mean, np.array([0.01]))
+        x, runs = np.array([1.0]), np.array([10])
+        return Curve(dataset, label, "psgraph-plus", None, x, made, std, runs)
+
+    calm = "PSGraph+ without the jump"
+    curves = [
+        line("as-733:rise", "PSGraph+", 0.20, 0.16),  # meets neither goal, the second not clearly
+        line("as-733:rise", "PSGraph", 0.10, 0.10),
+        line("as-733:rise", calm, 0.10, 0.105),
+        line("as-733:fall", "PSGraph+", 0.10, 0.30),  # meets the first, clearly misses the second
+        line("as-733:fall", "PSGraph", 0.40, 0.40),
+        line("as-733:fall", calm, 0.10, 0.10),
+    ]
+    one, two = recovery_sentences(experiment, curves)
+    assert "in 1 of 2 cells; clearly more in 1." in one
+    assert "in 0 of 2 cells; clearly more in 1." in two
+    missed = exceptions(experiment, curves)
+    assert len(missed) == 2
+    assert "five times" in missed[0]
+    assert "a fifth" in missed[1]
+    first, second = recovery_tables(experiment, curves)
+    assert first.rows == (("density error", "2.0", ".25"),)
+    assert second.rows == (("density error", "1.5", "3.0"),)
+    figure = compose_recovery(experiment, curves)
+    assert [len(axes.patches) for axes in figure.axes] == [2, 2]

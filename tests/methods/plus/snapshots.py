@@ -93,7 +93,7 @@ def publish(
     window: int,
     seed: int = 1,
 ) -> Iterator[tuple[Fraction, Budget, PlusMeasurement, PlusState]]:
-    """Run a method by hand; yields what it was granted, its budget, measurement and state."""
+    """Run a method by hand; yields what is booked, its budget, measurement and state."""
     accountant = Accountant(WEventPrivacy(epsilon, window=window))
     state: PlusState | None = None
     previous: Previous | None = None
@@ -103,8 +103,9 @@ def publish(
         private = PrivateSnapshot(snapshot, budget, ENGINE, previous=previous)
         measurement = method.measure(private, state)
         state = method.update(state, measurement)
-        accountant, previous = accountant.record(granted), Previous.of(snapshot, budget.trace)
-        yield granted, budget, measurement, state
+        accountant = accountant.record(budget.booked)
+        previous = Previous.of(snapshot, budget.trace)
+        yield budget.booked, budget, measurement, state
 
 
 def released(states: Iterable[PlusState]) -> Iterator[SyntheticGraph]:

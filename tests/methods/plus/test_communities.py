@@ -21,7 +21,7 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.mixing import CLASSES, affinity, divided
 from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
-from psgraph.methods.plus.schedule import Components, shares_of, with_search
+from psgraph.methods.plus.schedule import Components, Occasion, shares_of, with_search
 from psgraph.methods.plus.tracking import Track
 from psgraph.metrics import modularity
 from psgraph.privacy.accountant import Accountant
@@ -59,8 +59,7 @@ def test_the_timestamp_after_a_first_search_asks_for_all_that_is_left(rows):
     granted, first, second = [row[0] for row in rows], rows[0][3], rows[1][1]
     assert first.search.again
     assert {charge.label for charge in second.trace} >= QUERIES
-    node_window = rows[0][2].sizes.shares.node_window
-    assert sum(row[2].sizes.shares.on_nodes for row in rows[:2]) == node_window
+    assert sum(row[2].sizes.shares.bought for row in rows[:2]) == rows[0][2].sizes.shares.pool
     assert not rows[1][3].search.again
     for start in range(len(granted)):
         assert sum(granted[start : start + 3]) <= 16
@@ -162,7 +161,7 @@ def test_a_failed_search_waits_longer_each_time():
 
 
 def test_dividing_a_grant_keeps_its_sum():
-    shares = shares_of(Components(), Accountant(WEventPrivacy("4", window=5)), "undecided")
+    shares = shares_of(Components(), Accountant(WEventPrivacy("4", window=5)), Occasion())
     new = with_search(shares, growth=Fraction(1, 2), blocks=Fraction(1, 10), hubs=True)
     assert new.total == shares.total
     assert new.nodes + new.hubs == shares.nodes + shares.hubs - Fraction(6, 10)

@@ -23,7 +23,7 @@ from psgraph.methods.plus.mixing import (
     rake,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes, laplace_update, measured_nodes
-from psgraph.methods.plus.schedule import Components, shares_of
+from psgraph.methods.plus.schedule import Components, Occasion, shares_of
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import Cap
@@ -425,7 +425,7 @@ def test_hub_rows_fade_and_are_dropped(rng):
 @pytest.mark.parametrize(("edges", "nodes", "found"), [("0.01", "10", 300), ("10", "0.01", 200)])
 def test_the_edge_count_follows_the_better_of_two_readings(edges, nodes, found):
     """200 edges were read, and degrees that add up to 300."""
-    first = shares_of(Components(), Accountant(WEventPrivacy("1", window=5)), "undecided")
+    first = shares_of(Components(), Accountant(WEventPrivacy("1", window=5)), Occasion())
     shares = replace(first, edges=Fraction(edges), nodes=Fraction(nodes), curve=Fraction(0))
     degrees = np.full(100, 6)
     sizes = SizeReadings(Roster.range(100), shares, 1, 200, None, None, degrees)
@@ -468,9 +468,9 @@ def test_a_capped_count_decides_the_target_where_the_ladder_would_drown():
     assert Clustering.start().measured(**counted).excess < 10
 
 
-def test_the_target_follows_the_degrees_inside_a_window_unless_edges_stay():
+def test_the_target_follows_the_degrees_half_of_the_way_unless_edges_stay():
     found = Clustering.start().measured(1500, plain(500), epsilon=50.0)
-    assert target(found, 0.02) == pytest.approx(target(found, 0.05) * 0.4)
+    assert target(found, 0.02) == pytest.approx(target(found, 0.05) * 0.4**0.5)
     assert target(found, 0.02, steady=1.0) == target(found, 0.05, steady=1.0)
 
 
@@ -478,6 +478,19 @@ def test_triangles_kept_from_the_last_graph_are_not_multiplied_again():
     found = Clustering.start().measured(1500, plain(500), epsilon=50.0)
     wanted = target(found)
     assert target(found, wanted, kept=1.0) == pytest.approx(wanted)
+
+
+def test_half_of_the_level_is_remembered_when_degrees_imply_fewer_triangles():
+    found = Clustering.start().measured(1500, plain(500), epsilon=50.0)
+    nothing = found.measured(0, plain(50), epsilon=1e-6)  # a count that says nothing
+    assert nothing.excess == pytest.approx(found.excess * 10**0.5, rel=0.15)
+
+
+def test_a_graph_without_triangles_is_believed_to_have_none():
+    found = Clustering.start()
+    for _ in range(3):
+        found = found.measured(0, plain(500), epsilon=1.0)
+    assert found.excess < 1 / 10
 
 
 def test_without_a_count_there_is_no_target():

@@ -30,13 +30,24 @@ NODES = 40
 EVERYTHING = Shares(
     timestamp=1,
     window=5,
-    node_window=Fraction(1),
-    **{field.name: Fraction(1) for field in fields(Shares)[3:]},
+    pool=Fraction(1),
+    opens=True,
+    **{field.name: Fraction(1) for field in fields(Shares)[4:]},
 )
 
 
+def asked_sizes(private):
+    return measure_sizes(
+        private,
+        EVERYTHING,
+        Fraction(0),
+        buy=lambda shares, _: shares,
+        divide=lambda shares, *_: shares,
+    )
+
+
 def sizes(snapshot, previous):
-    return measure_sizes(asking(snapshot, silent_budget(), previous), EVERYTHING)
+    return asked_sizes(asking(snapshot, silent_budget(), previous))
 
 
 def structure(snapshot, classes, hubs):
@@ -110,7 +121,7 @@ def test_edges_are_matched_by_id_between_rosters():
 
 def test_edges_kept_are_not_asked_without_the_snapshot_before(rng):
     budget = silent_budget()
-    readings = measure_sizes(asking(random_snapshot(rng, 9, 0.3), budget), EVERYTHING)
+    readings = asked_sizes(asking(random_snapshot(rng, 9, 0.3), budget))
     assert readings.noisy_kept_edges is None
     assert KeptEdges.label not in {charge.label for charge in budget.trace}
 
@@ -147,7 +158,7 @@ def test_the_curve_counts_nodes_with_at_least_k_neighbours():
 def test_each_query_is_charged_what_it_was_given(rng):
     budget = silent_budget()
     snapshot = random_snapshot(rng, NODES, 0.2)
-    measure_sizes(asking(snapshot, budget, snapshot), EVERYTHING)
+    asked_sizes(asking(snapshot, budget, snapshot))
     classes = np.zeros(NODES, dtype=np.int32)
     measure_structure(asking(snapshot, budget), classes, np.arange(3), EVERYTHING)
     order, degrees = np.arange(NODES), np.ones(NODES, dtype=np.int64)

@@ -120,6 +120,19 @@ def test_the_first_edges_are_kept_when_a_degree_allows_no_more() -> None:
     assert pairs_of(edges) == {(0, 1), (0, 2)}
 
 
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_no_more_edges_are_kept_than_wanted(share: float) -> None:
+    everything = complete(60)
+    chosen = np.random.default_rng(3).random(everything.u.size) < share
+    before = everything.u[chosen], everything.v[chosen]
+    target = target_of(Edges(*before), 60)
+    rng = np.random.default_rng(1)
+    some = realise(target, kept=before, most_kept=100, rng=rng)
+    assert len(pairs_of(some) & pairs_of(Edges(*before))) < before[0].size
+    none = realise(target, kept=before, most_kept=0, rng=np.random.default_rng(1))
+    assert pairs_of(none) == pairs_of(realise(target, rng=np.random.default_rng(1)))
+
+
 def test_a_kept_edge_without_a_block_quota_is_dropped() -> None:
     labels = np.array([0, 0, 1, 1], dtype=np.int32)
     a, b = np.array([0], dtype=np.int32), np.array([1], dtype=np.int32)

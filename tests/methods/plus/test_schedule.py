@@ -5,49 +5,112 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from time import process_time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from psgraph.methods.plus.method import PSGraphPlus
 from psgraph.methods.plus.nodes import Drift
-from psgraph.methods.plus.schedule import NONE, Components, next_mode, shares_of
+from psgraph.methods.plus.schedule import (
+    NONE,
+    Components,
+    Occasion,
+    fixed_shares,
+    next_mode,
+    purchase,
+    typical_shares,
+)
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.planning import plan
 
 MODES = ("undecided", "periodic", "steady")
 
 
 def spends(parts, guarantee, modes):
+    """A calm stream: a window opens w timestamps after the last one."""
+    occasions = [Occasion(mode, due=t % guarantee.window == 0) for t, mode in enumerate(modes)]
+    return spends_on(parts, guarantee, occasions)
+
+
+def spends_on(parts, guarantee, occasions):
     spending, rows = Accountant(guarantee), []
-    for mode in modes:
-        shares = shares_of(parts, spending, mode)
-        spending = spending.record(shares.total)  # refuses what exceeds the window
+    for occasion in occasions:
+        fixed, free = fixed_shares(parts, spending)
+        spending.check(fixed.total + free)  # what is requested
+        shares = purchase(parts, fixed, free, occasion)
+        spending = spending.record(shares.total)
+        assert 0 <= shares.bought == shares.total - fixed.total <= free
         rows.append(shares)
     return rows
 
 
-@settings(max_examples=150, deadline=None)
+occasions = st.builds(
+    Occasion,
+    st.sampled_from(MODES),
+    due=st.booleans(),
+    waits=st.booleans(),
+    jump=st.sampled_from([0.0, 0.15, 0.5, 1.0, 4.0]),
+    searches=st.booleans(),
+)
+
+
+@settings(max_examples=200, deadline=None)
 @given(
-    st.lists(st.sampled_from(MODES), min_size=1, max_size=25),
+    st.lists(occasions, min_size=1, max_size=25),
     st.integers(1, 9),
     st.fractions(Fraction(1, 100), 50),
     st.builds(Components, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
-def test_no_window_exceeds_epsilon_whatever_the_modes_are(modes, window, epsilon, parts):
-    rows = spends(parts, WEventPrivacy(epsilon, window=window), modes)
-    totals, nodes = [row.total for row in rows], [row.nodes + row.hubs for row in rows]
+def test_no_window_exceeds_epsilon_whatever_released_values_say(found, window, epsilon, parts):
+    rows = spends_on(parts, WEventPrivacy(epsilon, window=window), found)
     for start in range(len(rows)):
-        assert sum(totals[start : start + window]) <= epsilon
-        assert sum(nodes[start : start + window]) <= rows[0].node_window
+        assert sum(row.total for row in rows[start : start + window]) <= epsilon
+        assert sum(row.bought for row in rows[start : start + window]) <= rows[0].pool
 
 
-@pytest.mark.parametrize("mode", ["periodic", "steady"])
-@pytest.mark.parametrize("window", [1, 2, 5, 20])
-def test_a_window_in_a_lasting_mode_is_spent_to_the_last_bit(mode, window):
-    rows = spends(Components(), WEventPrivacy("1", window=window), [mode] * (4 * window))
-    assert sum(row.total for row in rows[-window:]) == 1
+@pytest.mark.parametrize(("mode", "left"), [("periodic", "0.2"), ("steady", "0.08")])
+@pytest.mark.parametrize("window", [2, 5, 20])
+def test_a_calm_window_leaves_its_reserve_and_a_jump_spends_it(mode, left, window):
+    guarantee, calm = WEventPrivacy("1", window=window), [Occasion(mode, due=False)] * window
+    rows = spends(Components(), guarantee, [mode] * (4 * window))
+    reserve = Fraction(left) * rows[0].pool
+    assert sum(row.total for row in rows[-window:]) == 1 - reserve
+    modes = [Occasion(mode, due=t % window == 0) for t in range(4 * window)]
+    jumped = spends_on(Components(), guarantee, [*modes, *calm[:1], Occasion(mode, False, jump=1)])
+    assert sum(row.total for row in jumped[-window:]) == 1
+
+
+def test_a_window_after_a_jump_has_as_much_as_any_other():
+    for mode in ("periodic", "steady"):
+        calm = [Occasion(mode, due=t % 5 == 0) for t in range(30)]
+        jump = [*calm[:23], Occasion(mode, due=False, jump=2.0), *calm[24:]]
+        one, other = (
+            spends_on(Components(), WEventPrivacy("1", window=5), found) for found in (calm, jump)
+        )
+        assert other[23].curve > one[23].curve == 0
+        assert other[24:] == one[24:]
+
+
+def test_nothing_is_bought_at_the_first_timestamp_of_a_fall_even_where_a_window_opens():
+    found = [Occasion("steady", due=t % 5 == 0) for t in range(10)]
+    rows = spends_on(
+        Components(), WEventPrivacy("1", window=5), [*found, Occasion("steady", waits=True)]
+    )
+    assert rows[-1].total == rows[-1].fixed
+    assert not rows[-1].opens
+
+
+def test_a_small_jump_takes_part_of_what_is_free():
+    guarantee, parts = WEventPrivacy("1", window=5), Components()
+    small, large = (
+        spends_on(parts, guarantee, [Occasion(), Occasion("periodic", due=False, jump=jump)])[-1]
+        for jump in (0.2, 0.7)
+    )
+    assert 0 < small.bought == Fraction(3, 10) * large.bought
 
 
 def test_edges_kept_are_paid_half_by_each_of_two_timestamps():
@@ -58,7 +121,7 @@ def test_edges_kept_are_paid_half_by_each_of_two_timestamps():
 
 
 def test_structure_is_asked_once_per_window():
-    rows = spends(Components(), WEventPrivacy("2", window=3), ["steady"] * 7)
+    rows = spends(Components(), WEventPrivacy("2", window=3), ["undecided", *["steady"] * 6])
     assert [row.timestamp for row in rows if row.mixing] == [0, 3, 6]
     assert [row.timestamp for row in rows if row.triangles] == [0, 3, 6]
 
@@ -92,7 +155,7 @@ def test_what_is_switched_off_leaves_its_share_to_the_others(off):
     rows = spends(parts, WEventPrivacy("4", window=5), ["periodic"] * 20)
     asked = {"clustering": "triangles"}.get(off, off)
     assert all(getattr(row, asked) == 0 for row in rows)
-    assert sum(row.total for row in rows[-5:]) == 4
+    assert sum(row.bought for row in rows[-5:]) == Fraction(4, 5) * rows[0].pool
 
 
 def drift(first: float, second: float) -> Drift:
@@ -103,7 +166,12 @@ def drift(first: float, second: float) -> Drift:
     )
 
 
-def mode_of(drift, *, mode="undecided", new_share=0.0, window=5, node_window=Fraction(2)):
+UNKNOWN = (0.0, 0.08)
+
+
+def mode_of(
+    drift, *, mode="undecided", new_share=0.0, window=5, node_window=Fraction(2), kept=UNKNOWN
+):
     return next_mode(
         mode,
         top=np.array([50.0, 200.0]),
@@ -111,6 +179,7 @@ def mode_of(drift, *, mode="undecided", new_share=0.0, window=5, node_window=Fra
         new_share=new_share,
         node_window=node_window,
         window=window,
+        kept=kept,
     )
 
 
@@ -142,5 +211,50 @@ def test_hub_rows_are_not_given_up_for_a_small_error():
     assert mode_of(slow, node_window=Fraction(5)) == "steady"
 
 
+def test_where_the_share_of_edges_that_stay_is_known_it_decides():
+    slow, fast = drift(0.01, 0), drift(0, 0.2)
+    assert mode_of(slow, kept=(0.3, 0.01)) == "steady"
+    assert mode_of(fast, kept=(0.9, 0.01)) == "periodic"
+    assert mode_of(fast, kept=(0.78, 0.01), mode="periodic") == "periodic"
+    assert mode_of(fast, kept=(0.78, 0.01), mode="steady") == "steady"
+    drowned = Fraction(1, 20)  # at every timestamp: noise of scale 200 on degrees of 50 to 200
+    assert mode_of(slow, kept=(0.3, 0.01), node_window=drowned) == "periodic"
+
+
 def test_nothing_is_decided_before_drift_is_known():
     assert mode_of(Drift.start()) == "undecided"
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "40"])
+@pytest.mark.parametrize("window", [1, 2, 3, 4, 9, 30, 61])
+def test_what_a_plan_lists_is_what_a_stream_spends(epsilon, window):
+    guarantee, parts, first = WEventPrivacy(epsilon, window=window), Components(), Occasion()
+    between, jump = Occasion(due=False), Occasion(due=False, jump=1.0)
+    if window == 1:
+        rows = spends_on(parts, guarantee, [first, first])
+        expected = {"first timestamp": rows[0], "every later timestamp": rows[1]}
+        assert typical_shares(parts, guarantee) == expected
+        return
+    second, jumped = (spends_on(parts, guarantee, [first, after])[1] for after in (between, jump))
+    expected = {
+        "first timestamp": spends_on(parts, guarantee, [first])[0],
+        "second timestamp": second,
+        "a jump of the edge count at the second timestamp": jumped,
+    }
+    for mode, words in (("steady", "every timestamp"), ("periodic", "once per window")):
+        calm = [Occasion(mode, due=t % window == 0) for t in range(1, 3 * window + 1)]
+        rows = spends_on(parts, guarantee, [first, *calm, replace(jump, mode=mode)])
+        expected[f"a window begins, degrees {words}"] = rows[2 * window]
+        if window > 2:
+            expected[f"after a window begins, degrees {words}"] = rows[2 * window + 1]
+        expected[f"a window ends, degrees {words}"] = rows[3 * window - 1]
+        expected[f"a jump of the edge count, degrees {words}"] = rows[-1]
+    cases = typical_shares(parts, guarantee)
+    assert cases == expected
+    assert list(cases) == list(expected)
+
+
+def test_a_plan_takes_no_longer_for_a_long_window():
+    started = process_time()
+    plan(WEventPrivacy("1", window=1_000_000), nodes=1000, edges=5000, method=PSGraphPlus())
+    assert process_time() - started < 0.5

@@ -129,3 +129,41 @@ def test_neighbour_lists_know_adjacency_and_common_neighbours(tail: float) -> No
                 assert adjacent(lists, x, y) == (y in sets[x])
                 assert common_neighbours(lists, x, y)[0] == len(sets[x] & sets[y])
     assert pairs_of(to_edges(lists)) == pairs_of(edges)
+
+
+@pytest.mark.parametrize("ratio", [0.8, 1.3])
+def test_spared_edges_stay_while_others_suffice(ratio: float) -> None:
+    edges = random_graph(1000, 6000, seed=1, tail=0.6)
+    wanted = int(ratio * count_triangles(edges, 1000))
+    chosen = np.random.default_rng(0).permutation(edges.u.size)[:2000]
+    after = swap_triangles(
+        edges,
+        nodes=1000,
+        labels=degree_labels(edges, 1000),
+        triangles=wanted,
+        rng=np.random.default_rng(0),
+        work=10**7,
+        spared=(edges.u[chosen], edges.v[chosen]),
+    )
+    assert abs(count_triangles(after, 1000) - wanted) <= 0.02 * wanted
+    assert pairs_of(graph_of(edges, chosen)) <= pairs_of(after)
+
+
+def test_the_most_lasting_edges_are_never_swapped() -> None:
+    edges = random_graph(1000, 6000, seed=1, tail=0.6)
+    order = np.random.default_rng(0).permutation(edges.u.size)
+    after = swap_triangles(
+        edges,
+        nodes=1000,
+        labels=degree_labels(edges, 1000),
+        triangles=3 * count_triangles(edges, 1000),
+        rng=np.random.default_rng(0),
+        spared=(edges.u[order], edges.v[order]),
+    )
+    stay, lasting = pairs_of(after), round(0.4 * order.size)
+    assert pairs_of(graph_of(edges, order[:lasting])) <= stay
+    assert not pairs_of(graph_of(edges, order[lasting:])) <= stay
+
+
+def graph_of(edges: Edges, chosen: np.ndarray) -> Edges:
+    return Edges(edges.u[chosen], edges.v[chosen])

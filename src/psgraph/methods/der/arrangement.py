@@ -250,7 +250,7 @@ def _exp(rate: Fraction, *, digits: int) -> Decimal:
 class EdgeArrangement(Mechanism[tuple[Positions, Positions]]):
     """Draw `drawn[i]` cells from region i: a set that hits x edges has weight exp(ε·x).
 
-    The result is the rows and columns of the cells.
+    The result is the rows and columns of the cells, in ascending order.
 
     Parameters
     ----------
@@ -287,13 +287,15 @@ class EdgeArrangement(Mechanism[tuple[Positions, Positions]]):
         return self.regions.changed_edges(other.regions)
 
     def draw(self, sampler: Sampler, epsilon: Fraction) -> tuple[Positions, Positions]:
-        return arrange(sampler, self.regions, drawn=self.drawn, rate=epsilon)
+        rows, columns = arrange(sampler, self.regions, drawn=self.drawn, rate=epsilon)
+        order = np.lexsort((columns, rows))  # the order of `arrange` tells true edges from others
+        return rows[order], columns[order]
 
 
 def arrange(
     sampler: Sampler, regions: Regions, *, drawn: Integers, rate: Fraction
 ) -> tuple[Positions, Positions]:
-    """Return rows and columns of the cells drawn, in no particular order.
+    """Return rows and columns of the cells drawn, true edges first.
 
     Parameters
     ----------

@@ -256,9 +256,10 @@ def explore(
                 epsilon=split_epsilon / depth,
             )
             possible = cuts[:, 0] != NO_SPLIT
+            cut = cut.copy()  # the query that was asked keeps its own
             cut[cut], cuts = possible, cuts[possible]
         else:
-            cut[:] = False
+            cut = np.zeros_like(cut)
         leaves.append(area.selected(~cut))
         noisy_edges.append(noisy[~cut])
         if not cuts.size:
@@ -311,8 +312,13 @@ def _splits(epsilon: float) -> Probabilities:
 
 
 _CASES = AuditCases(
+    variants={"numbered by degree": {"order": "degrees"}, "a coarse grid": {"grid": 2}},
+    branches={
+        "the matrix is split": lambda measured, _: measured.leaves > 1,
+        "the matrix is one region": lambda measured, _: measured.leaves == 1,
+    },
     samplers={
         "arrangement of edges": SamplerCase(_arrangement, _arrangements),
         "split choice": SamplerCase(_split, lambda: _splits(4.0)),
-    }
+    },
 )

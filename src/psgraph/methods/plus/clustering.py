@@ -22,13 +22,19 @@ from psgraph.methods.plus.triangles import Cap
 __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 
 
-LOG_EXCESS = np.linspace(math.log(1 / 4), math.log(1024), 120)
+LOG_EXCESS = np.linspace(math.log(1 / 32), math.log(1024), 150)
 # The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.
 USUAL, AROUND = 1.5, 0.8
 # Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
 DENSE, NARROW = 0.15, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
+# Some graphs have no triangles, two-sided ones for example: this much of the prior is at the end.
+TRIANGLE_FREE, NEXT_TO_NONE = 0.03, math.log(1 / 16)
+# Half of the level of transitivity is remembered, and half of its ratio to what degrees imply: the
+# ratio moves with noise on the degrees.
+REMEMBERED = 0.5
+LEAST = 1e-300  # keeps a ratio defined
 ROUNDING = 9  # decimals of a probability
 REACHES = 12  # how many possible values of the largest number of common neighbours are averaged
 
@@ -75,7 +81,8 @@ def _prior(transitivity: float) -> Floats:
     sparse = math.exp(-((transitivity / DENSE) ** 2))
     around = max(AROUND * sparse, NARROW)
     density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
-    return density / density.sum()
+    none = LOG_EXCESS < NEXT_TO_NONE
+    return (1 - TRIANGLE_FREE) * density / density.sum() + TRIANGLE_FREE * none / none.sum()
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,10 @@ class Clustering:
         transitivity = min(3 * expected / plain.wedges, 1.0)
         belief = prior = _prior(transitivity)
         if self.unclustered is not None:
-            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ self.belief) + FORGOTTEN * prior
+            moved = REMEMBERED * math.log(transitivity / self.unclustered)
+            shifted = np.interp(LOG_EXCESS + moved, LOG_EXCESS, self.belief)
+            shifted /= max(shifted.sum(), LEAST)
+            belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ shifted) + FORGOTTEN * prior
         triangles = expected * np.exp(LOG_EXCESS)[:, None]
         if cap is None:
             largest = max(plain.second_largest_degree, 2)
@@ -166,7 +176,7 @@ class Clustering:
         """
         if self.unclustered is None:
             return None
-        excess = self.excess
+        excess, steady = self.excess, max(steady, REMEMBERED)
         now = transitivity / (1 + kept**3 * (excess - 1))
         level = self.unclustered if now == 0 else now ** (1 - steady) * self.unclustered**steady
         return min(excess * level, 1.0)

@@ -11,6 +11,7 @@ twice the edge count.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -21,6 +22,7 @@ from psgraph._runtime.arrays import Floats, Integers, Labels, read_only
 from psgraph._runtime.kernels import sorting_order
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
+from psgraph.methods.plus.jumps import Verdict, judge, prior_state
 from psgraph.methods.plus.mixing import degree_classes
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
 from psgraph.methods.plus.schedule import Mode, next_mode, top_count
@@ -38,12 +40,15 @@ __all__ = [
     "wanted_degrees",
 ]
 
+CLEARLY_KEPT = 1.5  # standard deviations
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
 SURE, UNSURE = 1.1, 1.4  # how far the excess of the largest nodes may be stretched
 DENSE = 0.02  # above this density the sum is corrected from 3 % on, otherwise from 25 %
 ROUNDS = 50
 ROUNDING = 6  # decimals; estimates that are mathematically equal must be ties
 TIE_BITS = 11  # of the random number that orders ties
+MOST_DEGREE = 2.0**31  # no node has more, and the keys of ranks still fit into 63 bits
+MOST_NOISE = 64  # scales of Laplace noise
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class DegreeStep:
 
     Attributes
     ----------
+    prior
+        The state before, as far as it still holds after a jump of the edge count.
     order
         Positions from the largest estimated degree to the smallest.
     numbers
@@ -60,6 +67,7 @@ class DegreeStep:
         The degree that every node should have; the sum is 2·`edge_count` wherever possible.
     """
 
+    prior: PlusState | None
     edges_per_node: Track
     persistence: Track
     edge_count: int
@@ -92,6 +100,9 @@ def degree_step(
         Whether degrees are matched to the fitted degree distribution.
     """
     nodes_now = len(sizes.roster)
+    verdict = judge(state, nodes=nodes_now, noisy_edges=sizes.noisy_edge_count, shares=sizes.shares)
+    stale = max(verdict.size, 0.0 if state is None else state.jumps.stale)
+    state = prior_state(state, verdict, sizes.shares)
     per_node = _edges_per_node(state, sizes)
     edge_count = _edge_count(per_node, nodes_now)
     curve_track = _curve_track(state, sizes)
@@ -100,11 +111,13 @@ def degree_step(
     nodes = before.joined(sizes.roster, sizes.random(Purpose.NEW_NODES))
     mode: Mode = "undecided" if state is None else state.mode
     new_share = 0.0 if state is None else state.new_share
+    kept_track = kept_share_track(state, sizes, verdict)
     scale = None
-    if sizes.noisy_degrees is not None and nodes_now:
+    noisy_degrees = _noisy_degrees(sizes)
+    if noisy_degrees is not None and nodes_now:
         scale = float(2 / sizes.shares.nodes)
         curve = fit_curve(
-            sizes.noisy_degrees,
+            noisy_degrees,
             scale=scale,
             curve=curve_track.level,
             curve_variance=curve_track.variance,
@@ -117,11 +130,13 @@ def degree_step(
         steps = timestamp - nodes.released
         nodes = measured_nodes(
             nodes,
-            sizes.noisy_degrees,
+            noisy_degrees,
             scale=scale,
             timestamp=timestamp,
             curve=curve,
             resets=resets,
+            jump=0.0 if verdict.kind == "back" else stale,
+            learns=verdict.restless or not stale,
         )
         estimates = nodes.degrees
         largest = ranked(estimates, nodes.ties[:nodes_now])[: top_count(nodes_now)]
@@ -135,9 +150,9 @@ def degree_step(
             new_share=new_share,
             node_window=sizes.shares.node_window,
             window=sizes.shares.window,
+            kept=(float(kept_track.level[0]), float(kept_track.variance[0])),
         )
     estimates = nodes.degrees
-    kept_track = kept_share_track(state, sizes)
     steady = steadiness(kept_share(kept_track))
     ties = nodes.ties[:nodes_now]
     order = ranked(_steadied(state, nodes, estimates, steady), ties)
@@ -151,6 +166,7 @@ def degree_step(
         rng=sizes.random(Purpose.WANTED_DEGREES),
     )
     return DegreeStep(
+        prior=state,
         edges_per_node=per_node,
         persistence=kept_track,
         edge_count=edge_count,
@@ -165,11 +181,15 @@ def degree_step(
     )
 
 
-def kept_share_track(state: PlusState | None, sizes: SizeReadings) -> Track:
-    """Return the filtered share κ of edges that stay; it starts at 0, as nothing is known."""
+def kept_share_track(state: PlusState | None, sizes: SizeReadings, verdict: Verdict) -> Track:
+    """Return the filtered share κ of edges that stay; it starts at 0, as nothing is known.
+
+    Where the edge count fell or came back, a count of edges kept says nothing about other times.
+    """
     if state is None:
         return Track.start(0.0, variance=0.08, drift=0.0025)
-    if sizes.noisy_kept_edges is None or state.edge_count == 0:
+    fell = verdict.kind in ("fall", "back")
+    if sizes.noisy_kept_edges is None or state.edge_count == 0 or fell:
         return state.persistence
     noise = laplace_variance(float(1 / sizes.shares.persistence)) / state.edge_count**2
     observed = np.array([sizes.noisy_kept_edges / state.edge_count])
@@ -177,8 +197,13 @@ def kept_share_track(state: PlusState | None, sizes: SizeReadings) -> Track:
 
 
 def kept_share(track: Track) -> float:
-    """Return κ."""
-    return float(track.level[0])
+    """Return κ, or 0 where it can't be told from 0: an estimate that is clipped there is too large.
+
+    >>> kept_share(Track.start(0.2, variance=0.04, drift=0.0025))
+    0.0
+    """
+    share, variance = float(track.level[0]), float(track.variance[0])
+    return share if share > CLEARLY_KEPT * math.sqrt(variance) else 0.0
 
 
 def steadiness(share: float) -> float:
@@ -211,13 +236,30 @@ def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
     Noisy degrees add up to twice the number of edges as well. With few nodes their sum is the
     better reading; the two are weighted by their precision.
     """
-    noise = laplace_variance(float(1 / sizes.shares.edges))
-    if sizes.noisy_degrees is None:
+    noise, noisy_degrees = laplace_variance(float(1 / sizes.shares.edges)), _noisy_degrees(sizes)
+    if noisy_degrees is None:
         return sizes.noisy_edge_count, noise
-    other = sizes.noisy_degrees.size * laplace_variance(float(2 / sizes.shares.nodes)) / 4
+    other = noisy_degrees.size * laplace_variance(float(2 / sizes.shares.nodes)) / 4
     share = other / (noise + other)
-    halves = float(sizes.noisy_degrees.sum()) / 2
+    halves = float(noisy_degrees.sum()) / 2
     return share * sizes.noisy_edge_count + (1 - share) * halves, share * noise
+
+
+def _noisy_degrees(sizes: SizeReadings) -> Integers | None:
+    if sizes.noisy_degrees is None:
+        return None
+    scale = float(2 / sizes.shares.nodes)
+    return _believable(sizes.noisy_degrees, scale, most=len(sizes.roster))
+
+
+def _believable(noisy: Integers, scale: float, *, most: int) -> Integers:
+    """Limit noisy counts of 0 to `most` to what Laplace noise of a scale can explain.
+
+    A count beyond has a probability below e^−64. It would lead the estimators to numbers that they
+    can't represent, and tells nothing more than the limit does.
+    """
+    reach = math.ceil(MOST_NOISE * scale)
+    return np.clip(noisy, -reach, most + reach)
 
 
 def _edge_count(per_node: Track, nodes: int) -> int:
@@ -231,9 +273,10 @@ def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:
         return track
     nodes = len(sizes.roster)
     track = track.widened(sizes.noisy_curve.size)
-    noise = laplace_variance(float(2 / sizes.shares.curve)) / nodes**2
-    scale = np.clip(track.level[: sizes.noisy_curve.size], 0.02, 1)
-    return track.observe(sizes.noisy_curve / nodes, noise, scale)
+    noise_scale = float(2 / sizes.shares.curve)
+    noisy_curve = _believable(sizes.noisy_curve, noise_scale, most=nodes)
+    scale = np.clip(track.level[: noisy_curve.size], 0.02, 1)
+    return track.observe(noisy_curve / nodes, laplace_variance(noise_scale) / nodes**2, scale)
 
 
 def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: float) -> Floats:
@@ -249,7 +292,7 @@ def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: fl
         there = state.roster.positions(nodes.roster.ids)
         before = np.where(there >= 0, before[there], estimates)
     variance = np.where(nodes.measured, nodes.variance[: estimates.size], nodes.fresh_mean)
-    doubt = most * np.sqrt(variance)
+    doubt = most * np.sqrt(np.maximum(variance, 0.0))
     return np.clip(before, estimates - doubt, estimates + doubt)
 
 
@@ -268,7 +311,7 @@ def ranked(estimates: Floats, ties: NDArray[np.floating]) -> Integers:
     >>> ranked(np.array([1.0, 5.0, 1.0]), np.array([0.9, 0.1, 0.2]))
     array([1, 2, 0])
     """
-    rounded = np.rint(estimates * 10.0**ROUNDING).astype(np.int64)
+    rounded = np.rint(np.minimum(estimates, MOST_DEGREE) * 10.0**ROUNDING).astype(np.int64)
     keys = rounded.max(initial=0) - rounded << TIE_BITS
     return sorting_order(keys | (ties * 2.0**TIE_BITS).astype(np.int64))
 

@@ -28,43 +28,40 @@ from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
 from psgraph.methods.plus.mixing import CELLS, Mixing, class_mixing
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.state import (
+    Jumps,
     PlusMeasurement,
     PlusState,
     Purpose,
     SizeReadings,
     StructureReadings,
 )
-from psgraph.methods.plus.synthesis import old_edges, swapped, target_of
+from psgraph.methods.plus.synthesis import target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import (
     count_triangles,
-    node_degrees,
     second_largest_degree,
     wedge_count,
 )
 
-__all__ = ["measured_clustering", "next_state", "state_with_graph", "without_clustering"]
+__all__ = ["next_state"]
 
 REHEARSALS = 4
 MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
 
 
-def next_state(
-    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
-) -> PlusState:
+def next_state(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
     """Return the state after a timestamp."""
-    after = without_clustering(state, measurement, step)
+    after = _without_clustering(measurement, step)
     if measurement.structure.noisy_triangles is None:
         return after
     with phase("clustering"):
         plain = realise(target_of(after), rng=measurement.sizes.random(Purpose.PLAIN_GRAPH))
-        return replace(after, clustering=measured_clustering(after, measurement, plain))
+        return replace(after, clustering=_measured_clustering(after, measurement, plain))
 
 
-def without_clustering(
-    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
-) -> PlusState:
+def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
     """Return the state after a timestamp, with what was known of clustering before it."""
+    state = step.prior
     sizes, structure = measurement.sizes, measurement.structure
     kept = kept_share(step.persistence)
     # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
@@ -90,6 +87,9 @@ def without_clustering(
         new_share=step.new_share,
         search=Search(),
         degrees=step.wanted,
+        opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
+        jumps=Jumps() if state is None else state.jumps,
+        before_fall=None if state is None else state.before_fall,
     )
 
     def plain() -> Target:
@@ -138,7 +138,9 @@ def _hub_rows(
     return advance(before, still, hubs, mixing, step.wanted, classes, kept=kept, noisy=noisy)
 
 
-def measured_clustering(state: PlusState, measurement: PlusMeasurement, plain: Edges) -> Clustering:
+def _measured_clustering(
+    state: PlusState, measurement: PlusMeasurement, plain: Edges
+) -> Clustering:
     """Update what is known of clustering with the measured triangles, if they were counted.
 
     They are compared with a `plain` graph: one that has the degrees and mixing of `state`, keeps
@@ -180,7 +182,7 @@ def _next_search(
     search = Search() if state is None else state.search
     found = None if state is None else state.communities_on(sizes)
     if readings is None:
-        if shares.opens_window and state is not None and state.mode == "steady":
+        if shares.opens and state is not None and state.mode == "steady":
             return Search()
         return replace(search, found=found, again=False)
     sealed = iter(readings.noisy_rows)
@@ -209,26 +211,3 @@ def _without_communities(plain: Target, sizes: SizeReadings) -> Iterator[Edges]:
     rehearsals = REHEARSALS if plain.edge_count < MANY_EDGES else 1
     for number in range(rehearsals):
         yield realise(plain, rng=sizes.random(Purpose.REHEARSED_GRAPHS, number))
-
-
-def state_with_graph(
-    state: PlusState | None, measurement: PlusMeasurement, step: DegreeStep
-) -> PlusState:
-    """Return the state after a timestamp that version 0.2.0 measured, with its graph.
-
-    That version drew the graph in `update`, from bits in the measurement, and kept it in the
-    state. Lost releases of such timestamps are remade here, to the byte.
-    """
-    sizes = measurement.sizes
-    after = without_clustering(state, measurement, step)
-    target, kept = target_of(after), kept_share(after.persistence)
-    before = None if state is None else state.graph
-    candidates = old_edges(before, sizes.roster, kept, sizes.random(Purpose.OLD_EDGES_0_2))
-    edges = realise(target, kept=candidates, rng=sizes.random(Purpose.REALISATION_0_2))
-    plain = edges
-    if measurement.structure.noisy_triangles is not None and candidates[0].size:
-        plain = realise(target, rng=sizes.random(Purpose.PLAIN_GRAPH))
-    clustering = measured_clustering(after, measurement, plain)
-    edges = swapped(edges, clustering, target, kept, sizes.random(Purpose.SWAPS_0_2))
-    degrees = node_degrees(edges.u, edges.v, len(sizes.roster))
-    return replace(after, clustering=clustering, degrees=degrees, u=edges.u, v=edges.v)

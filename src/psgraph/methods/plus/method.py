@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -36,9 +37,10 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
-from psgraph.methods.plus.estimates import next_state, state_with_graph
+from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
+from psgraph.methods.plus.jumps import judge
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.noisy_triangles import Ladder
@@ -50,17 +52,26 @@ from psgraph.methods.plus.queries import (
     measure_structure,
 )
 from psgraph.methods.plus.schedule import (
+    RESERVE,
     Components,
-    Mode,
+    Occasion,
     Shares,
-    shares_of,
+    fixed_shares,
+    least_shares,
+    purchase,
     typical_shares,
     with_search,
 )
-from psgraph.methods.plus.state import PlusMeasurement, PlusState, SizeReadings, StructureReadings
+from psgraph.methods.plus.state import (
+    Jumps,
+    PlusMeasurement,
+    PlusState,
+    SizeReadings,
+    StructureReadings,
+)
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
-from psgraph.methods.plus.triangles import Cap, best_cap
+from psgraph.methods.plus.triangles import FEWEST_KEPT, Cap, best_cap
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -120,6 +131,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         DegreeCurve,
         Drift,
         HubRows,
+        Jumps,
         Nodes,
         PlusMeasurement,
         PlusState,
@@ -131,6 +143,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     )
     queries = tuple(query for queries in QUERIES.values() for query in queries)
     grows_from_release = True
+    distribution_version = 2
     # The second is enough to search for communities; with the third, triangles are capped.
     rehearsal_epsilons = ("8", "128", "1/4")
 
@@ -156,17 +169,37 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return Components(self.curve, self.hubs, self.persistence, self.clustering)
 
     def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
-        """Request much where a window opens and little elsewhere; see `schedule`.
+        """Request all that is free; `measure` gives back what it does not buy. See `schedule`.
 
-        Privacy: from released values and public spends. proofs/psgraph-plus.md.
+        Privacy: from public spends. proofs/psgraph-plus.md.
         """
-        return self._shares(state, spending).total
+        del state
+        fixed, free = fixed_shares(self._components, spending)
+        return fixed.total + free
 
-    def _shares(self, state: PlusState | None, spending: Accountant) -> Shares:
-        """The shares of a timestamp."""
-        mode: Mode = "undecided" if state is None else state.mode
-        again = state is not None and state.search.again and mode != "steady"
-        return shares_of(self._components, spending, mode, all_that_is_free=again)
+    def _buy(
+        self,
+        state: PlusState | None,
+        nodes: int,
+        free: Fraction,
+        fixed: Shares,
+        noisy_edges: int,
+    ) -> Shares:
+        """Return what is bought after a look at the noisy edge count.
+
+        Privacy: all arguments are public or released.
+        """
+        occasion = Occasion()
+        if state is not None:
+            verdict = judge(state, nodes=nodes, noisy_edges=noisy_edges, shares=fixed)
+            occasion = Occasion(
+                mode=state.mode,
+                due=fixed.timestamp - state.opened >= fixed.window,
+                waits=verdict.waits,
+                jump=verdict.size if verdict.buys else 0.0,
+                searches=state.search.again,
+            )
+        return purchase(self._components, fixed, free, occasion)
 
     def audit_cases(self) -> AuditCases:
         return _CASES
@@ -178,16 +211,31 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             for name, queries in QUERIES.items():
                 if epsilon := getattr(shares, name):
                     rows += [NoisePlan.of(case, query, epsilon) for query in queries]
+        return rows + self._least(guarantee)
+
+    def _least(self, guarantee: WEventPrivacy) -> list[NoisePlan]:
+        """The rows of a timestamp that comes soon after a jump and buys with what is left."""
+        rows = []
+        for name, epsilon in least_shares(self._components, guarantee).items():
+            for query in QUERIES[name]:
+                row = NoisePlan.of("a small jump, or a second one", query, epsilon)
+                rows.append(replace(row, at_least=name not in ("edges", "persistence")))
         return rows
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
         del nodes
-        first = shares_of(self._components, Accountant(guarantee), "undecided")
+        first = typical_shares(self._components, guarantee)["first timestamp"]
         remarks = []
         if guarantee.window > 1:
             remarks.append(
                 "Node degrees are measured once per window, or at every timestamp where released "
                 "degrees show that they change too fast for that."
+            )
+            remarks.append(
+                f"{round(100 * RESERVE)} % of the ε for structure and degrees is kept back where a "
+                "window begins. A jump of the released edge count spends it: all of it if the "
+                "count at least doubles or halves, less after a smaller jump. At the first "
+                "timestamp of a fall only edges are counted."
             )
         if self.communities:
             remarks.append(
@@ -215,19 +263,24 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         snapshot before, what that timestamp has reserved. Classes and hubs are functions of
         released values. proofs/psgraph-plus.md.
         """
-        shares = self._shares(state, private.spending)
-        if shares.total > private.epsilon:
+        shares, free = fixed_shares(self._components, private.spending)
+        if shares.total + free > private.epsilon:
             raise MethodError(
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
         with phase("sizes"):
+            nodes = len(private.roster)
             sizes = measure_sizes(
-                private, shares, divide=partial(self._with_search, state, len(private.roster))
+                private,
+                shares,
+                free,
+                buy=partial(self._buy, state, nodes, free),
+                divide=partial(self._with_search, state, nodes),
             )
             shares = sizes.shares
         if not shares.needs_degrees:
             none = StructureReadings(None, None, None, None, None)
-            return PlusMeasurement(sizes, None, none, None, drawn_after_seal=True)
+            return PlusMeasurement(sizes, None, none, None)
         with phase("degrees"):
             step = self._degree_step(state, sizes)
         hubs = step.order[: hub_count(step.order.size)]
@@ -246,7 +299,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 found = None if state is None else state.communities_on(sizes)
                 communities = measure_communities(private, found, step.order, step.wanted, shares)
         classes = step.classes if shares.mixing or shares.hubs else None
-        return PlusMeasurement(sizes, classes, structure, communities, drawn_after_seal=True)
+        return PlusMeasurement(sizes, classes, structure, communities)
 
     def _with_search(
         self,
@@ -262,7 +315,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         """
         again = state is not None and state.search.again
         steady = state is not None and state.mode == "steady"
-        if not self.communities or not (shares.opens_window or again) or steady:
+        if not self.communities or not (shares.opens or again) or steady:
             return shares
         connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
         share = community_share(
@@ -285,9 +338,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         with phase("degrees"):
             step = self._degree_step(state, measurement.sizes)
             degree_step.cache_clear()  # drawing needs the memory
-        if not measurement.drawn_after_seal:
-            return state_with_graph(state, measurement, step)
-        return next_state(state, measurement, step)
+        return next_state(measurement, step)
 
     def synthesise(
         self,
@@ -298,8 +349,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     ) -> SyntheticGraph:
         """Draw a graph that keeps edges of the release before."""
         del engine
-        sealed = state.graph
-        return draw(state, previous, rng) if sealed is None else sealed
+        return draw(state, previous, rng)
 
     def summary(self, state: PlusState) -> Mapping[str, Any]:
         return {
@@ -335,7 +385,66 @@ def _growth_rows(sampler: Sampler) -> Hashable:
     return tuple(np.clip(growth.draw(sampler, Fraction(1)), -3, 4)[:, 0].tolist())
 
 
+_SWITCHES = ("curve", "hubs", "persistence", "clustering", "communities", "resets")
+
+_BRANCHES: dict[str, Callable[[PlusMeasurement, PlusState], bool]] = {
+    "a window opens": lambda measured, _: measured.sizes.shares.opens,
+    "everything is given back": lambda measured, _: not measured.sizes.shares.bought,
+    "degrees are bought, and no structure": lambda measured, _: (
+        measured.sizes.shares.nodes > 0 and not measured.sizes.shares.mixing
+    ),
+    "a rise of the edge count": lambda _, state: state.jumps.found == "rise",
+    "a fall waits": lambda _, state: state.jumps.waiting,
+    "a fall waits where a window is due": lambda measured, state: (
+        state.jumps.waiting
+        and measured.sizes.shares.timestamp - state.opened >= measured.sizes.shares.window
+    ),
+    "a fall that does not wait": lambda _, state: (
+        state.jumps.found == "fall" and not state.jumps.waiting
+    ),
+    "a fall lasts": lambda _, state: state.jumps.found == "confirmed",
+    "the edge count comes back": lambda _, state: state.jumps.found == "back",
+    "the reserve is spent": lambda measured, state: (
+        state.jumps.found in ("rise", "fall", "confirmed")
+        and measured.sizes.shares.mixing > 0
+        and not measured.sizes.shares.opens
+    ),
+    "the reserve is too small to be spent": lambda measured, state: (
+        state.jumps.found in ("rise", "confirmed") and not measured.sizes.shares.mixing
+    ),
+    "mode: undecided": lambda _, state: state.mode == "undecided",
+    "mode: degrees once per window": lambda _, state: state.mode == "periodic",
+    "mode: degrees at every timestamp": lambda _, state: state.mode == "steady",
+    "edges kept are counted": lambda measured, _: measured.sizes.noisy_kept_edges is not None,
+    "edges kept can't be counted after a restart": lambda measured, _: (
+        measured.sizes.shares.persistence > 0 and measured.sizes.noisy_kept_edges is None
+    ),
+    "hubs are measured": lambda measured, _: measured.structure.noisy_hub_edges is not None,
+    "triangles by the ladder": lambda measured, _: (
+        measured.structure.noisy_triangles is not None and measured.structure.cap is None
+    ),
+    "triangles of 3 edges per node": lambda measured, _: (
+        measured.structure.cap is not None and measured.structure.cap.edges == FEWEST_KEPT
+    ),
+    "triangles of more edges per node": lambda measured, _: (
+        measured.structure.cap is not None and measured.structure.cap.edges > FEWEST_KEPT
+    ),
+    "a first search for communities": lambda measured, _: (
+        measured.communities is not None and len(measured.communities.noisy_rows) == 1
+    ),
+    "a later search for communities": lambda measured, _: (
+        measured.communities is not None and len(measured.communities.noisy_rows) > 1
+    ),
+    "a search fails": lambda measured, state: (
+        measured.communities is not None and state.search.found is None
+    ),
+    "a search will be repeated at once": lambda _, state: state.search.again,
+    "communities are used": lambda _, state: state.search.used,
+}
+
 _CASES = AuditCases(
+    variants={f"without {name}": {name: False} for name in _SWITCHES},
+    branches=_BRANCHES,
     phases={"triangles": TriangleCount()},
     samplers={
         "growth pass": SamplerCase(

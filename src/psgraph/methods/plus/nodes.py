@@ -199,6 +199,8 @@ def measured_nodes(
     timestamp: int,
     curve: DegreeCurve,
     resets: bool = True,
+    jump: float = 0.0,
+    learns: bool = True,
 ) -> Nodes:
     """Update the nodes of the roster with noisy degrees.
 
@@ -210,6 +212,11 @@ def measured_nodes(
         The fitted degree distribution: the prior of a node never measured.
     resets
         Whether a node's degree may be replaced by a fresh draw.
+    jump
+        How far the edge count has jumped since the last measurement, on a log scale: the further,
+        the more nodes are likely to have been replaced.
+    learns
+        Whether what changed since the last measurement is called drift.
     """
     if not noisy.size:
         return replace(nodes, released=timestamp)
@@ -224,16 +231,20 @@ def measured_nodes(
         steps = timestamp - nodes.released
         x, p, y = (values[old].astype(np.float64) for values in (mean, variance, noisy))
         fresh = fresh_mean[old], fresh_variance[old], fresh_evidence[old]
-        drift = drift.learned(x, p, y, noise=noise, steps=steps)
-        chance = min(MOST_RESET, drift.reset * steps) if resets else 0.0
+        if learns:
+            drift = drift.learned(x, p, y, noise=noise, steps=steps)
+        chance = 0.0
+        if resets:
+            chance = min(MOST_RESET, max(drift.reset * steps, -math.expm1(-jump)))
         means[old], variances[old], replaced = filter_degrees(
             x, p, steps * drift.variance(x), y, scale, chance, *fresh
         )
-        drift = replace(
-            drift,
-            resets=0.8 * drift.resets + float(replaced.sum()),
-            exposure=0.8 * drift.exposure + steps * x.size,
-        )
+        if learns:
+            drift = replace(
+                drift,
+                resets=0.8 * drift.resets + float(replaced.sum()),
+                exposure=0.8 * drift.exposure + steps * x.size,
+            )
     new = means[~old]
     fresh_level = new.mean() if new.size >= FEW_NEW and old.any() else np.median(means)
     all_means, all_variances = nodes.mean.copy(), nodes.variance.copy()

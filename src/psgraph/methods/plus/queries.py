@@ -4,13 +4,13 @@
 |---|---|---|---|
 | M | edges | 1 | always |
 | K | edges kept since the timestamp before | 1 in each of two snapshots | once per window |
-| C | degree curve | 2 | once per window |
+| C | degree curve | 2 | once per window, and after a jump of M |
 | D | degrees | 2 | as scheduled |
-| V | edges between degree classes | 1 | once per window |
+| V | edges between degree classes | 1 | with C |
 | H | edges of hubs | 1 | with D, where the budget allows |
 | N | edges to labelled nodes (growth pass) | 1 | where communities are searched for |
 | B | edges between communities | 1 | with N |
-| T | triangles (ladder mechanism) | – | once per window |
+| T | triangles (ladder mechanism) | – | with C |
 | | or those among the edges that a cap keeps | 2(cap − 1) | |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
@@ -251,20 +251,18 @@ QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
 }
 
 
-def _as_scheduled(shares: Shares, noisy_edges: int, noisy_curve: Integers | None) -> Shares:
-    del noisy_edges, noisy_curve
-    return shares
-
-
 def measure_sizes(
     private: PrivateSnapshot,
     shares: Shares,
+    free: Fraction,
     *,
-    divide: Callable[[Shares, int, Integers | None], Shares] = _as_scheduled,
+    buy: Callable[[Shares, int], Shares],
+    divide: Callable[[Shares, int, Integers | None], Shares],
 ) -> SizeReadings:
     """Ask M, K, C and D.
 
-    `divide` fixes the shares of the later queries from the noisy edge count and curve.
+    `buy` fixes what is bought of what is free, from the noisy edge count; the rest is given back.
+    `divide` fixes what of it goes to a search for communities, from that and the noisy curve.
 
     Privacy: each costs its share for one edge. K reads two snapshots, and the one before has
     paid for it; without that snapshot (after a restart) it is not asked. proofs/psgraph-plus.md.
@@ -276,6 +274,9 @@ def measure_sizes(
         noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
     if shares.reserved:
         private.reserve(KeptEdges(), epsilon=shares.reserved)
+    shares = buy(shares, noisy_edges)
+    if shares.bought < free:
+        private.give_back(free - shares.bought)
     if shares.curve or shares.nodes:
         if shares.curve:
             noisy_curve = private.ask(DegreeCurveCounts(), epsilon=shares.curve)

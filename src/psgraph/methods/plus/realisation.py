@@ -69,7 +69,11 @@ class Target:
 
 
 def realise(
-    target: Target, *, kept: tuple[Positions, Positions] | None = None, rng: np.random.Generator
+    target: Target,
+    *,
+    kept: tuple[Positions, Positions] | None = None,
+    most_kept: int | None = None,
+    rng: np.random.Generator,
 ) -> Edges:
     """Build a simple graph with exactly `target.edge_count` edges.
 
@@ -80,6 +84,8 @@ def realise(
     kept
         Ends of the edges to keep if possible, the most important first; none unless given. Loops
         and repeated edges are ignored.
+    most_kept
+        How many of them to keep; as many as fit unless given.
     rng
         Source of all random choices; the result is a function of it and the other arguments.
 
@@ -104,27 +110,34 @@ def realise(
     if kept is None:
         kept = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
     if 2 * target.edge_count <= pairs:
-        keys = _sparse_keys(target, kept, rng)
+        keys = _sparse_keys(target, kept, most_kept, rng)
     else:
-        keys = _dense_keys(target, kept, rng)
+        keys = _dense_keys(target, kept, most_kept, rng)
     bits = key_bits(nodes)
     return Edges(*unpack(sort_keys(keys, largest=first_key(nodes, bits)), bits))
 
 
 def _sparse_keys(
-    target: Target, kept: tuple[Positions, Positions], rng: np.random.Generator
+    target: Target,
+    kept: tuple[Positions, Positions],
+    most_kept: int | None,
+    rng: np.random.Generator,
 ) -> Integers:
     """Build the graph itself."""
     wanted = np.clip(target.degrees, 0, target.degrees.size - 1)
     quotas = _quota_matrix(target)
     u, v, taken = _edge_arrays(target.edge_count, target.edge_count)
     bits = key_bits(wanted.size)
-    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
+    most = u.size if most_kept is None else min(most_kept, u.size)
+    done = keep(*kept, wanted, target.labels, quotas, u, v, taken, most, bits, room_ahead())
     return _complete(target, wanted, quotas, done, u, v, taken, rng)
 
 
 def _dense_keys(
-    target: Target, kept: tuple[Positions, Positions], rng: np.random.Generator
+    target: Target,
+    kept: tuple[Positions, Positions],
+    most_kept: int | None,
+    rng: np.random.Generator,
 ) -> Integers:
     """Build the complement, which must avoid the kept edges, and return what it leaves free."""
     nodes = target.degrees.size
@@ -133,7 +146,8 @@ def _dense_keys(
     u, v, taken = _edge_arrays(target.edge_count, pairs)
     bits = key_bits(nodes)
     quotas = _quota_matrix(target)
-    keep(*kept, wanted, target.labels, quotas, u, v, taken, bits, room_ahead())
+    most = u.size if most_kept is None else min(most_kept, u.size)
+    keep(*kept, wanted, target.labels, quotas, u, v, taken, most, bits, room_ahead())
     inverse = _complement(target)
     u, v, _ = _edge_arrays(inverse.edge_count, 0)
     quotas = _quota_matrix(inverse)

@@ -7,14 +7,15 @@ from measurements, and no edges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, read_only
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import Communities, CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve
@@ -22,27 +23,30 @@ from psgraph.methods.plus.hubs import HubRows
 from psgraph.methods.plus.nodes import Nodes
 from psgraph.methods.plus.schedule import Mode, Shares
 from psgraph.methods.plus.tracking import Track
-from psgraph.methods.plus.triangles import Cap, node_degrees
+from psgraph.methods.plus.triangles import Cap
 
-__all__ = ["PlusMeasurement", "PlusState", "Purpose", "SizeReadings", "StructureReadings"]
+__all__ = [
+    "Jumps",
+    "Movement",
+    "PlusMeasurement",
+    "PlusState",
+    "Purpose",
+    "SizeReadings",
+    "StructureReadings",
+]
+
+Movement = Literal["none", "rise", "fall", "confirmed", "back"]  # of the edge count
 
 
 class Purpose(IntEnum):
-    """What random bits sealed in a measurement are used for: each has a generator of its own.
-
-    The numbers are those of version 0.2.0, whose ledgers are continued. It also drew the graph
-    from these bits, with the three last ones; now that is done with the seed of the seal.
-    """
+    """What random bits sealed in a measurement are used for: each has a generator of its own."""
 
     NEW_NODES = 0
     WANTED_DEGREES = 1
-    PLAIN_GRAPH = 4
-    NEW_MEMBERS = 6
-    REHEARSED_PASSES = 7
-    REHEARSED_GRAPHS = 8  # and one number for each graph
-    OLD_EDGES_0_2 = 2
-    REALISATION_0_2 = 3
-    SWAPS_0_2 = 5
+    PLAIN_GRAPH = 2
+    NEW_MEMBERS = 3
+    REHEARSED_PASSES = 4
+    REHEARSED_GRAPHS = 5  # and one number for each graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +118,35 @@ class PlusMeasurement:
         None where it does not.
     communities
         None where no search was made.
-    drawn_after_seal
-        False in measurements of version 0.2.0, which drew the graph of a timestamp in `update`:
-        see `legacy`.
     """
 
     sizes: SizeReadings
     classes: Labels | None
     structure: StructureReadings
     communities: CommunityReadings | None
-    drawn_after_seal: bool = False
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """The jumps of the edge count so far; see `jumps`.
+
+    Attributes
+    ----------
+    found
+        What the last timestamp was. ``"back"``: a fall is over, and what was known before it holds
+        again. ``"confirmed"``: the fall of the timestamp before lasts.
+    last
+        The timestamp of the last one, far in the past if there was none.
+    waiting
+        Whether the last timestamp was a fall for which nothing was bought.
+    stale
+        How far the edge count has moved since node degrees were last measured, on a log scale.
+    """
+
+    found: Movement = "none"
+    last: int = -(10**9)
+    waiting: bool = False
+    stale: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +173,10 @@ class PlusState:
         The communities in use, and when to look for them again.
     degrees
         The degree that every node of the roster should have.
-    u, v
-        The graph itself in a state of version 0.2.0, whose `degrees` are those of the graph; None
-        since.
+    opened
+        The timestamp at which structure and nodes were last bought for a window.
+    jumps, before_fall
+        Jumps of the edge count, and the state before it fell if that may come back.
     """
 
     roster: Roster
@@ -169,14 +193,12 @@ class PlusState:
     mode: Mode
     new_share: float
     search: Search
-    degrees: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    u: Labels | None = None
-    v: Labels | None = None
+    degrees: Integers
+    opened: int = 0
+    jumps: Jumps = Jumps()
+    before_fall: PlusState | None = None
 
     def __post_init__(self) -> None:
-        if self.u is not None and self.v is not None and not self.degrees.size:
-            degrees = node_degrees(read_only(self.u), read_only(self.v), len(self.roster))
-            object.__setattr__(self, "degrees", degrees)
         # As it comes out of a ledger, so that kernels are compiled for one type only.
         read_only(self.degrees)
 
@@ -184,13 +206,6 @@ class PlusState:
         """Return the communities that were found so far, on the roster of the next timestamp."""
         found = self.search.found
         return None if found is None else found.on(sizes.roster, sizes.random(Purpose.NEW_MEMBERS))
-
-    @property
-    def graph(self) -> SyntheticGraph | None:
-        """The graph of a timestamp that version 0.2.0 sealed."""
-        if self.u is None or self.v is None:
-            return None
-        return SyntheticGraph(self.roster, self.u, self.v)
 
     @property
     def numbers(self) -> NDArray[np.uint64]:

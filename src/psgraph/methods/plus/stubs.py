@@ -60,13 +60,14 @@ def keep(
     u: Positions,
     v: Positions,
     taken: KeySet,
+    most: int,
     bits: int,
     ahead: Floats,
 ) -> int:
-    """Step 1: keep edges while degrees and quotas allow, and reduce both; how many were kept."""
+    """Step 1: keep up to `most` edges that degrees and quotas allow, and reduce both; how many."""
     done = read = 0
     for edge in range(kept_u.size):
-        if done == u.size:
+        if done == most:
             break
         if edge % _AHEAD == 0 and taken.size >= _LARGE:
             # Memory is read for many edges at once, and not for one after the other.

@@ -3,7 +3,8 @@
 A swap replaces x-c and b-e by x-b and c-e, where b and c have the same label and the degrees of x
 and e differ by at most a factor of two. Degrees and block counts stay exactly as they are, and the
 joint degree distribution nearly so (without the second condition, swaps move hubs away from their
-neighbours and cost overlap of the central nodes). Post-processing of a synthetic graph only.
+neighbours and cost overlap of the central nodes). Old edges are spared while others can be found,
+and the most lasting of them always. Post-processing of a synthetic graph only.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.jit import lean_kernel
-from psgraph.graph.kind import Edges
+from psgraph._runtime.kernels import KeySet, add_key, has_key, key_set
+from psgraph.graph.kind import Edges, pack_unordered
 from psgraph.methods.plus.neighbours import (
     Lists,
     adjacent,
@@ -38,6 +40,9 @@ _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wa
 _SMALL_IN = 4  # one wedge in four begins at a small node
 _PARTNERS = 4  # pairs of edges tried for one wedge
 _READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to sixteen times as many
+_PATIENCE = 5  # times as much work where a strongly clustered graph is wanted
+_SPARING = 0.5  # times the work is spent before old edges are swapped
+_LASTING = 0.4  # of the old edges are never swapped
 _READS_PER_TRY = 16
 _MORE_TO_ADD, _MORE_TO_REMOVE = 60_000, 500_000  # and a constant, for small graphs
 _MOST_READS = 20_000_000  # about half a second on a graph that does not fit the cache
@@ -55,7 +60,9 @@ def swap_triangles(
     rng: np.random.Generator,
     tolerance: float = 0.02,
     work: int | None = None,
+    strong: bool = False,
     current: int | None = None,
+    spared: tuple[Positions, Positions] | None = None,
 ) -> Edges:
     """Move the number of triangles towards `triangles`; degrees and block counts stay.
 
@@ -72,8 +79,14 @@ def swap_triangles(
     work
         Adjacency reads to spend at most. Default: 12 per edge, up to 192 where triangles are to
         be multiplied, and 60,000 more to add triangles or 500,000 to remove some; at most 2·10⁷.
+    strong
+        Whether a strongly clustered graph is wanted: five times as much work is spent on it. On
+        others, running out of work is what keeps swaps from making too many small cliques.
     current
         The number of triangles of `edges`, where it is known; it is counted otherwise.
+    spared
+        Ends of edges to leave as they are, the most lasting first. Others are swapped first; if
+        they do not suffice, all but the first two fifths of these.
 
     Returns the input itself if it is within 2 triangles or the tolerance, or has no two edges.
 
@@ -92,13 +105,26 @@ def swap_triangles(
     if close or edges.u.size < 2:
         return edges
     if work is None:
-        work = _default_work(edges.u.size, current, triangles)
+        work = _default_work(edges.u.size, current, triangles) * (_PATIENCE if strong else 1)
     lists = neighbour_lists(edges, nodes)
     beyond = _allowance(triangles, _OVERSHOOT)
     move = _swap_in if current < triangles else _swap_out
     state = rng.integers(1 << 63, size=1, dtype=np.uint64)
-    move(lists, labels, np.bincount(labels), current, triangles, beyond, work, state)
+    sizes = np.bincount(labels)
+    old_u, old_v = (labels[:0], labels[:0]) if spared is None else spared
+    for part, times in ((1.0, _SPARING), (_LASTING, 1.0)):
+        count = round(part * old_u.size)
+        keys = key_set(count)
+        _add_pairs(keys, old_u[:count], old_v[:count])
+        most = int(times * work)
+        current = move(lists, labels, sizes, keys, current, triangles, beyond, most, state)
     return to_edges(lists)
+
+
+@lean_kernel
+def _add_pairs(keys: KeySet, u: Positions, v: Positions) -> None:
+    for edge in range(u.size):
+        add_key(keys, pack_unordered(u[edge], v[edge]))
 
 
 def _allowance(triangles: int, limits: tuple[int, float]) -> int:
@@ -116,12 +142,13 @@ def _swap_in(
     lists: Lists,
     labels: Positions,
     label_sizes: Integers,
+    spared: KeySet,
     current: int,
     wanted: int,
     beyond: int,
     work: int,
     state: State,
-) -> None:
+) -> int:
     """Close wedges x-v-b: join x and b, and join what each gives up for it.
 
     Some of the wedges are between two large nodes, the others begin at a small one: the first
@@ -132,7 +159,7 @@ def _swap_in(
         work -= _READS_PER_TRY
         if below(state, _SMALL_IN) == 0:
             swap = small_wedge(lists, labels, label_sizes, state)
-            gain, reads = _try_swap(lists, swap, -1, 1, wanted + beyond - current)
+            gain, reads = _try_swap(lists, swap, spared, -1, 1, wanted + beyond - current)
             work -= reads
             current += gain
             continue
@@ -155,11 +182,12 @@ def _swap_in(
             if swap[3] >= 0 and closed < 0:
                 closed, reads = common_neighbours(lists, x, b)
                 work -= reads
-            gain, reads = _try_swap(lists, swap, closed, 1, wanted + beyond - current)
+            gain, reads = _try_swap(lists, swap, spared, closed, 1, wanted + beyond - current)
             work -= reads
             current += gain
             if gain:
                 break
+    return current
 
 
 @lean_kernel
@@ -167,30 +195,32 @@ def _swap_out(
     lists: Lists,
     labels: Positions,
     label_sizes: Integers,
+    spared: KeySet,
     current: int,
     wanted: int,
     beyond: int,
     work: int,
     state: State,
-) -> None:
+) -> int:
     """Open triangles x-a-c: join x to a random node b instead of to c."""
     while current > wanted and work > 0:
         swap = triangle(lists, labels, label_sizes, state)
-        gain, reads = _try_swap(lists, swap, -1, wanted - beyond - current, -1)
+        gain, reads = _try_swap(lists, swap, spared, -1, wanted - beyond - current, -1)
         work -= _READS_PER_TRY + reads
         current += gain
+    return current
 
 
 @lean_kernel
 def _try_swap(
-    lists: Lists, swap: Swap, closed: Integer, least: int, most: int
+    lists: Lists, swap: Swap, spared: KeySet, closed: Integer, least: int, most: int
 ) -> tuple[Integer, Integer]:
-    """Make a swap if it gains `least` to `most` triangles; its gain, and the reads.
+    """Make a swap of edges not spared if it gains `least` to `most` triangles; gain and reads.
 
     `closed` is the number of common neighbours of x and b, -1 if it is not known.
     """
     x, b, c, e = swap
-    if e < 0:
+    if e < 0 or has_key(spared, pack_unordered(x, c)) or has_key(spared, pack_unordered(b, e)):
         return 0, _READS_PER_TRY
     gain, reads = _gain(lists, closed, least, x, b, c, e)
     if least <= gain <= most:

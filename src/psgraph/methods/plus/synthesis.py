@@ -8,9 +8,11 @@ of it is post-processing of sealed values and of the release before.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Labels
-from psgraph._runtime.jit import kernel, lean_kernel
+from psgraph._runtime.arrays import Integers, Labels
+from psgraph._runtime.jit import kernel
+from psgraph._runtime.kernels import sorting_order
 from psgraph._runtime.resources import phase
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import Edges
@@ -27,12 +29,14 @@ from psgraph.methods.plus.mixing import (
 )
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.state import PlusState
-from psgraph.methods.plus.swaps import State, below, swap_triangles
+from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
 
 __all__ = ["draw", "old_edges", "swapped", "target_of"]
 
 
+STRONG = 0.05  # transitivity from which on more work is spent on triangles
+OFFERED = 2  # old edges are offered for each that is kept
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
@@ -44,10 +48,10 @@ def draw(
     with phase("mixing"):
         target = target_of(state)
     with phase("realisation"):
-        candidates = old_edges(previous, state.roster, kept, rng)
-        edges = realise(target, kept=candidates, rng=rng)
+        candidates, most = old_edges(previous, state.roster, state.numbers, kept)
+        edges = realise(target, kept=candidates, most_kept=most, rng=rng)
     with phase("clustering"):
-        edges = swapped(edges, state.clustering, target, kept, rng)
+        edges = swapped(edges, state.clustering, target, kept, candidates, rng)
     return SyntheticGraph(state.roster, edges.u, edges.v)
 
 
@@ -82,11 +86,17 @@ def target_of(state: PlusState) -> Target:
 
 
 def swapped(
-    edges: Edges, clustering: Clustering, target: Target, kept: float, rng: np.random.Generator
+    edges: Edges,
+    clustering: Clustering,
+    target: Target,
+    kept: float,
+    old: tuple[Labels, Labels],
+    rng: np.random.Generator,
 ) -> Edges:
     """Swap edges towards the wanted number of triangles, unless it is close enough.
 
-    A swap replaces two edges: the more edges stay in truth, the more it costs.
+    A swap replaces two edges: the more edges stay in truth, the more it costs. Those in `old` are
+    spared where others suffice.
     """
     nodes = target.degrees.size
     wedges, triangles = wedge_count(edges, nodes), count_triangles(edges, nodes)
@@ -101,24 +111,29 @@ def swapped(
         triangles=round(wanted * wedges / 3),
         tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
         rng=rng,
+        strong=wanted >= STRONG,
         current=triangles,
+        spared=old,
     )
 
 
 def old_edges(
-    previous: SyntheticGraph | None, roster: Roster, share: float, rng: np.random.Generator
-) -> tuple[Labels, Labels]:
-    """Return edges of the release before in random order, at most the share of it."""
+    previous: SyntheticGraph | None, roster: Roster, numbers: NDArray[np.uint64], share: float
+) -> tuple[tuple[Labels, Labels], int]:
+    """Return edges of the release before, the most lasting first, and how many of them to keep.
+
+    Real ties differ: most edges that stay are those that stayed before. So every pair of nodes has
+    a random rank that never changes, and edges are offered by rank. Not all will fit the new
+    degrees and blocks, so more are offered than are kept.
+    """
     if previous is None or share == 0:
-        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
-    u, v = previous.u.copy(), previous.v.copy()
-    count = round(share * u.size)
+        return (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)), 0
+    u, v = previous.u, previous.v
+    most = round(share * u.size)
     if previous.roster is not roster and previous.roster != roster:
         u, v = _moved(u, v, roster.positions(previous.roster.ids))
-        count = min(count, u.size)
-    random = rng.integers(1 << 63, size=1, dtype=np.uint64)
-    _draw(u, v, count, random)
-    return u[:count], v[:count]
+    order = sorting_order(_ranks(u, v, numbers))[: OFFERED * most]
+    return (u[order], v[order]), most
 
 
 @kernel
@@ -133,10 +148,14 @@ def _moved(u: Labels, v: Labels, where: Labels) -> tuple[Labels, Labels]:
     return new_u[:found], new_v[:found]
 
 
-@lean_kernel
-def _draw(u: Labels, v: Labels, count: int, state: State) -> None:
-    """Draw edges without replacement: shuffle until the first `count` are random."""
-    for index in range(count):
-        other = index + below(state, u.size - index)
-        u[index], u[other] = u[other], u[index]
-        v[index], v[other] = v[other], v[index]
+@kernel
+def _ranks(u: Labels, v: Labels, numbers: NDArray[np.uint64]) -> Integers:
+    """A number for each pair that depends on the random numbers of its nodes, below 2³³."""
+    ranks = np.empty(u.size, dtype=np.int64)
+    for edge in range(u.size):
+        x, y = numbers[u[edge]], numbers[v[edge]]
+        mixed = (x + y) * np.uint64(0x9E3779B97F4A7C15) ^ x * y
+        mixed = (mixed ^ mixed >> np.uint64(31)) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        ranks[edge] = mixed >> np.uint64(31)
+    return ranks

@@ -25,6 +25,7 @@ from psgraph.engines.counting import degree_ranks, triangle_count
 from psgraph.graph.kind import UNDIRECTED, Edges
 
 __all__ = [
+    "FEWEST_KEPT",
     "Cap",
     "best_cap",
     "count_triangles",

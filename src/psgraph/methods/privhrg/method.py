@@ -16,6 +16,7 @@ from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import triangle, triangle_row
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
@@ -181,6 +182,9 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     def caveat(self) -> Caveat | None:
         """That a finite chain is not proven to be private."""
         return FINITE_CHAIN if self.mcmc else None
+
+    def audit_cases(self) -> AuditCases:
+        return AuditCases(variants={"a random dendrogram": {"mcmc": False}})
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it

@@ -429,8 +429,19 @@ def _structure(*labels: int) -> Phase:
 
 
 _CASES = AuditCases(
+    variants={
+        "small super-nodes": {"supernode_size": 2},
+        "communities at every timestamp": {"always_repartition": True},
+        "no fusion": {"fusion": False},
+        "a symmetric reconstruction": {"between": "symmetric"},
+        "half of ε for the choice": {"choice_constant": "reference"},
+    },
+    branches={
+        "communities are found": lambda measured, _: measured.found,
+        "communities are kept": lambda measured, _: not measured.found,
+    },
     phases={
         "degrees inside one community": _structure(0, 0, 0),
         "degrees and edges between communities": _structure(0, 1, 2),
-    }
+    },
 )

@@ -8,6 +8,10 @@ that predictions are fitted to and checked with. Names of values::
     off|STATISTIC|i  moved|STATISTIC|i     true − released, and released − rerun
     spread|STATISTIC                       root mean square of the latter
     noise|FORM|i                           error of the edge count, in margins of that form
+    true|METRIC|near  first|METRIC|near    means over the timestamps around jumps
+
+Around jumps of the released edge count nothing is predicted (`psgraph.trust.jumps`), so those
+timestamps are in no other value.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph.trust.calibration import NOISE_FORMS
 from psgraph.trust.intervals import edge_margin, features
+from psgraph.trust.jumps import find_jumps, predicted_timestamps
 from psgraph.trust.prediction import mean_of, to_log, to_scale
 from psgraph.trust.quantities import ERRORS, STATISTICS, Errors, Statistics
 from psgraph.trust.reruns import Bootstrap, run_bootstrap
@@ -68,14 +73,17 @@ def run_calibration_cell(cell: Cell, originals: Originals) -> dict[str, float]:
     releases = list(publisher.publish_all(originals.snapshots))
     graphs = [release.graph for release in releases]
     bootstrap = run_bootstrap(graphs, method, guarantee, seed=cell.seed, repetitions=REPETITIONS)
-    chosen = _chosen(len(graphs))
+    certificates = [release.certificate for release in releases]
+    edges = bootstrap.released["edges"]
+    jumps = find_jumps(edges, edge_margin(method, certificates, edges, "edges"), guarantee.window)
+    predicted = predicted_timestamps(jumps, len(graphs))
+    chosen = _chosen(predicted)
     true_errors = _series(_errors(originals.facts, [GraphFacts(graph) for graph in graphs]))
     true_statistics = _series(_statistics(originals.facts))
-    values = _error_values(bootstrap, true_errors, chosen)
-    values |= _statistic_values(bootstrap, true_statistics, chosen)
-    edges = bootstrap.released["edges"]
+    values = _error_values(bootstrap, true_errors, predicted, chosen)
+    values |= _statistic_values(bootstrap.only(predicted), true_statistics, chosen)
     for form in NOISE_FORMS:
-        margin = edge_margin(method, [each.certificate for each in releases], edges, form)
+        margin = edge_margin(method, certificates, edges, form)
         for number, at in enumerate(chosen):
             off = abs(true_statistics["edges"][at] - edges[at])
             values[f"noise|{form}|{number}"] = off / margin[at]
@@ -83,17 +91,19 @@ def run_calibration_cell(cell: Cell, originals: Originals) -> dict[str, float]:
 
 
 def _error_values(
-    bootstrap: Bootstrap, true: Mapping[str, Floats], chosen: Sequence[int]
+    bootstrap: Bootstrap,
+    true: Mapping[str, Floats],
+    predicted: Sequence[int],
+    chosen: Sequence[int],
 ) -> dict[str, float]:
     values = {}
+    near = [at for at in range(bootstrap.timestamps) if at not in predicted]
     for name, info in ERRORS.items():
         first = [each.errors[name] for each in bootstrap.repetitions]
-        overall = {
-            "true": mean_of(true[name]),
-            "first": mean_of([mean_of(each) for each in first]),
-        }
-        for kind, value in overall.items():
-            values[f"{kind}|{name}"] = float(to_log(info, value))
+        for end, timestamps in (("", list(predicted)), ("|near", near)):
+            rerun = mean_of([mean_of(each[timestamps]) for each in first])
+            values[f"true|{name}{end}"] = float(to_log(info, mean_of(true[name][timestamps])))
+            values[f"first|{name}{end}"] = float(to_log(info, rerun))
         for number, at in enumerate(chosen):
             values[f"true|{name}|{number}"] = float(to_log(info, true[name][at]))
             rerun = mean_of([each[at] for each in first])
@@ -115,9 +125,14 @@ def _statistic_values(
     return values
 
 
-def _chosen(timestamps: int) -> tuple[int, ...]:
-    """The last timestamp, the middle one and one near the beginning, each once."""
-    return tuple(dict.fromkeys((timestamps - 1, timestamps // 2, min(1, timestamps - 1))))[:CHOSEN]
+def _chosen(predicted: Sequence[int]) -> tuple[int, ...]:
+    """Of the timestamps predicted, the last, the middle and the second, each once.
+
+    >>> _chosen(range(9)), _chosen([0, 6]), _chosen([])
+    ((8, 4, 1), (6,), ())
+    """
+    places = (len(predicted) - 1, len(predicted) // 2, min(1, len(predicted) - 1))
+    return tuple(dict.fromkeys(predicted[place] for place in places if predicted))[:CHOSEN]
 
 
 def _errors(

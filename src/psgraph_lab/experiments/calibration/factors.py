@@ -26,6 +26,7 @@ from psgraph.trust.calibration import (
 )
 from psgraph.trust.intervals import calibration_key
 from psgraph.trust.quantities import ERRORS, STATISTICS
+from psgraph_lab.datasets.jumps import find_jump
 from psgraph_lab.experiments.calibration.cells import CHOSEN
 from psgraph_lab.experiments.cells import Outcome
 
@@ -41,7 +42,7 @@ _NARROWER = 0.9  # of the width of other intervals: what filtering must gain to 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Numbers of several cells, and which data set each row belongs to."""
+    """Numbers of several cells, and which data set each row belongs to, with a jump or without."""
 
     groups: NDArray[np.str_]
     numbers: Floats
@@ -50,7 +51,7 @@ class _Rows:
     def of(cls, outcomes: Sequence[Outcome], *names: str) -> _Rows:
         """Read values of all outcomes that have them."""
         found = [
-            (each.cell.dataset, [each.values[name] for name in names])
+            (find_jump(each.cell.dataset)[0], [each.values[name] for name in names])
             for each in outcomes
             if all(np.isfinite(each.values.get(name, np.nan)) for name in names)
         ]
