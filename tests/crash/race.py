@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from psgraph.errors import LedgerBusy, LedgerError, PsgraphError
+from psgraph.errors import InvalidArgument, LedgerBusy, LedgerError, MeasuringStopped, PsgraphError
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.ledger.database import Database
@@ -80,14 +80,21 @@ def _run(out: Path, base: Path, number: int, start: float, timestamps: int, lock
         )
     chance = random.Random(number)
     time.sleep(max(0.0, start - time.time()))
-    digests, refusals = [], 0
+    digests, refusals, again = [], 0, False
     for timestamp in range(timestamps):
         while True:
             try:
-                with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+                with Publisher(PSGraph(), GUARANTEE, out=out, measure_again=again) as publisher:
+                    again = False
                     release = publisher.publish(snapshot(timestamp), timestamp=timestamp)
                 digests.append(release.certificate.digest)
                 break
+            except MeasuringStopped:  # without locks several may lose the draws of a timestamp
+                if locks:
+                    raise
+                again = True
+            except InvalidArgument:  # another process was allowed to already
+                again = False
             except LedgerBusy:
                 refusals += 1
             except (LedgerError, OSError):

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from psgraph.errors import PsgraphError
+from psgraph.errors import MeasuringStopped, PsgraphError
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.psgraph import PSGraph
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -42,9 +42,9 @@ def snapshot(timestamp: int) -> Snapshot:
     return Snapshot(ROSTER, ends[0], ends[1], time=f"day {timestamp}")
 
 
-def publish(out: Path, timestamps: int) -> None:
+def publish(out: Path, timestamps: int, *, measure_again: bool = False) -> None:
     """What a curator's command does, from the start or from wherever it was cut off."""
-    with Publisher(PSGraph(), GUARANTEE, out=out) as publisher:
+    with Publisher(PSGraph(), GUARANTEE, out=out, measure_again=measure_again) as publisher:
         for timestamp in range(timestamps):
             publisher.publish(snapshot(timestamp))
 
@@ -75,10 +75,14 @@ def workspace() -> Iterator[Path]:
 
 
 REFUSED = 7
+STOPPED = 8
 
 
 def forked(work: Callable[[], object]) -> int:
-    """Start a child: it exits with 0 when its work went well, with `REFUSED` for a typed error."""
+    """Start a child: it exits with 0 when its work went well, with `REFUSED` for a typed error.
+
+    It exits with `STOPPED` if a person has to allow more attempts.
+    """
     process = os.fork()
     if process:
         return process
@@ -86,6 +90,8 @@ def forked(work: Callable[[], object]) -> int:
     try:
         work()
         code = 0
+    except MeasuringStopped:
+        code = STOPPED
     except PsgraphError:
         code = REFUSED
     except BaseException as error:

@@ -8,18 +8,24 @@ import resource
 import sqlite3
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from psgraph.errors import PsgraphError
 from psgraph.methods.psgraph import PSGraph
+from psgraph.publication.ledger import Ledger
+from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.records import encode
 from psgraph.publication.verification import verify
 from tests.crash.faults import Faults, installed
 from tests.crash.scenario import (
     GUARANTEE,
     REFUSED,
+    STOPPED,
     Observer,
     ended,
     forked,
@@ -116,28 +122,85 @@ def small_files(*, timestamps: int = 2) -> dict[str, Any]:
 
 def small_disk() -> dict[str, Any]:
     """A real file system of a few pages that fills up while publishing; then there is room."""
-    with workspace() as base:
-        disk = base / "disk"
-        disk.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=160k", "psgraph-test", str(disk)]
-        if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+    with workspace() as base, _small_disk(base) as disk:
+        if disk is None:
             return {"unavailable": True}
-        try:
-            out = disk / "out"
-            observer = Observer(out)
-            refusals = 0
-            for _ in range(3):
-                refusals += ended(forked(partial(publish, out, 200))) == REFUSED
-                observer.look()
-            sealed = len(observer._rows)
-            room = ["mount", "-o", "remount,size=64m", str(disk)]
-            subprocess.run(room, check=True)
-            if ended(forked(partial(publish, out, sealed + 3))):
-                observer.violations.append("going on with space failed")
-            observer.look_at_end(sealed + 3)
-        finally:
-            subprocess.run(["umount", str(disk)], check=True)
+        out = disk / "out"
+        observer = Observer(out)
+        refusals = 0
+        for _ in range(3):
+            refusals += ended(forked(partial(publish, out, 200))) == REFUSED
+            observer.look()
+        sealed = len(observer._rows)
+        room = ["mount", "-o", "remount,size=64m", str(disk)]
+        subprocess.run(room, check=True)
+        again = partial(publish, out, sealed + 3)
+        code = ended(forked(again))
+        if code == STOPPED:  # the disk was full each time before the seal
+            code = ended(forked(partial(again, measure_again=True)))
+        if code:
+            observer.violations.append("going on with space failed")
+        observer.look_at_end(sealed + 3)
     return {"refusals": refusals, "sealed": sealed, "violations": observer.violations}
+
+
+def full_while_sealing(*, failures: int = 5) -> dict[str, Any]:
+    """A real disk is full each time a timestamp is sealed; then there is room again.
+
+    Reports how often the timestamp was measured, and whether the first draw was sealed.
+    """
+    drawn: list[Any] = []
+
+    class Counted(PSGraph):
+        def measure(self, *arguments: Any) -> Any:
+            drawn.append(super().measure(*arguments))
+            return drawn[-1]
+
+    with workspace() as base, _small_disk(base) as disk:
+        if disk is None:
+            return {"unavailable": True}
+        out, filler = disk / "out", disk / "filler"
+        with Publisher(Counted(), GUARANTEE, out=out) as publisher:
+            publisher.publish(snapshot(0))
+            drawn.clear()
+            refused = []
+            with filler.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(bytes(4096)):
+                    pass
+            for _ in range(failures):
+                try:
+                    publisher.publish(snapshot(1))
+                except PsgraphError as error:
+                    refused.append(error.code)
+            unsealed = publisher.unsealed
+            filler.unlink()
+            publisher.publish(snapshot(1))
+        with Ledger(ledger_of(out), writing=False) as ledger:
+            sealed = encode(ledger.measurement_of(1, PSGraph().records))
+        observer = Observer(out)
+        observer.look_at_end(2)
+    return {
+        "refused": refused,
+        "unsealed": unsealed,
+        "draws": len(drawn),
+        "first": encode(drawn[0]) == sealed,
+        "violations": observer.violations,
+    }
+
+
+@contextmanager
+def _small_disk(base: Path) -> Iterator[Path | None]:
+    """A file system of its own in memory; None where none can be mounted."""
+    disk = base / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=160k", "psgraph-test", str(disk)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        yield None
+        return
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def read_only() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,19 @@ def test_killed_at_random_200_times() -> None:
     report = run("random-kills", kills=200)
     assert report["violations"] == []
     assert report["kills"] == 200
+
+
+def test_killed_before_every_seal_until_a_person_allows_more() -> None:
+    report = run("killed-before-sealing")
+    assert report["violations"] == []
+    killed, refused, stopped = -9, 7, 8
+    assert report["codes"] == [
+        *([killed] * 3 + [stopped] * 3),
+        *[killed, refused],  # the word counts once
+        *([killed] * 2 + [stopped]),
+        0,
+    ]
+    assert report["draws"] == [3, 6]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +130,17 @@ def test_a_disk_that_is_full() -> None:
     assert report["refusals"] == 3
 
 
+def test_a_disk_that_is_full_while_a_timestamp_is_sealed() -> None:
+    report = run("full-while-sealing")
+    if report.get("unavailable"):
+        pytest.skip("a small file system can't be mounted here")
+    assert report["violations"] == []
+    assert report["refused"] == ["sqlite_full"] * 5
+    assert report["unsealed"]
+    assert report["draws"] == 1
+    assert report["first"]
+
+
 def test_a_directory_that_is_read_only() -> None:
     refused = 7
     assert run("read-only") == {
@@ -124,3 +149,34 @@ def test_a_directory_that_is_read_only() -> None:
         "reading": 0,
         "untouched": True,
     }
+
+
+def test_the_page_of_the_campaign_shows_what_did_not_hold_and_keeps_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = spec_from_file_location("crash", CAMPAIGNS.parents[2] / "benchmarks" / "crash.py")
+    assert found is not None
+    assert found.loader is not None
+    crash = module_from_spec(found)
+    monkeypatch.setitem(sys.modules, "crash", crash)
+    found.loader.exec_module(crash)
+
+    def tampering(share: float) -> list[Any]:
+        return [crash.Outcome("a | b", "3 bytes", "0 not noticed", held=share == 1)]
+
+    def races(_: float) -> list[Any]:
+        raise OSError("out of processes")
+
+    monkeypatch.setattr(crash, "ATTACKS", {"tampering": tampering, "races": races})
+    campaign = crash.Campaign(1.0, ["tampering", "races"])
+    campaign.run("tampering")
+    assert campaign.held
+    campaign.run("races")
+    assert not campaign.held
+    campaign.write(tmp_path)
+    page = (tmp_path / "README.md").read_text()
+    assert "1 of 2 claims held. `make crash`" in page
+    assert "| a \\| b | 3 bytes | 0 not noticed | yes |" in page
+    assert "| races | not finished | stopped: OSError: out of processes | **NO** |" in page
+    figures = json.loads((tmp_path / "crash.json").read_text())
+    assert (figures["held"], set(figures["seconds"])) == (False, {"tampering", "races"})

@@ -20,7 +20,7 @@ from distributed import Client
 
 from psgraph import Publisher, WEventPrivacy
 from psgraph.engines.dask import DaskEngine
-from psgraph.engines.dask.connection import connect
+from psgraph.engines.dask.connection import connect, unencrypted
 from psgraph.engines.dask.tasks import Call
 from psgraph.errors import EngineError
 from psgraph.graph import SyntheticGraph
@@ -189,6 +189,25 @@ def test_without_the_keys_of_the_run_nobody_can_connect(dask_engine):
 
 def test_the_inputs_of_a_task_are_not_shown():
     assert "secret" not in repr(Call(b"secret"))
+
+
+@pytest.mark.parametrize(
+    ("address", "exposed"),
+    [
+        ("tcp://10.0.0.7:8786", True),
+        ("10.0.0.7:8786", True),
+        ("host:8786", True),
+        ("tcp://[2001:db8::1]:8786", True),
+        ("tcp://localhost.example:8786", True),
+        ("ucx://host:8786", True),
+        ("tls://host:8786", False),
+        ("tcp://127.0.0.1:8786", False),
+        ("localhost:8786", False),
+        ("tcp://[::1]:8786", False),
+    ],
+)
+def test_an_address_is_unencrypted_if_it_leaves_this_machine_without_tls(address, exposed):
+    assert unencrypted([address]) == ([address] if exposed else [])
 
 
 # ---- clusters that can't be used ----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Callable
 from importlib import util
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 from psgraph import publish as publish_stream
 from psgraph.cli import run
 from psgraph.engines.dask import DaskEngine, connection
-from psgraph.errors import EngineError
+from psgraph.engines.dask.connection import UnencryptedCluster
+from psgraph.errors import EngineError, install_line
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
 from psgraph.stores import new_store
@@ -93,6 +95,24 @@ def test_every_command_publishes_the_same_on_a_running_cluster(project: Path) ->
         assert files(project / command.__name__) == found
 
 
+def test_an_unencrypted_cluster_is_told_on_the_terminal_and_in_python(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    elsewhere = project / "elsewhere"
+    elsewhere.mkdir()
+    with cluster_with_worker(elsewhere) as (address, _):
+        options = ("--engine", "dask", "--scheduler", address)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnencryptedCluster)
+            DaskEngine(address).close()
+        monkeypatch.setattr(connection, "is_loopback", lambda _host: False)
+        with pytest.warns(UnencryptedCluster) as caught:
+            DaskEngine(address).close()
+        assert caught[0].filename == __file__
+        assert publish(project, "out", *options) == 0
+    assert capsys.readouterr().err.count(f"sent to {address} unencrypted") == 1
+
+
 def test_publishing_with_one_call_takes_an_engine(project: Path, dask_engine: DaskEngine) -> None:
     terms: Any = {"epsilon": 4, "window": 2, "method": "psgraph", "seed": 1}
     engine = with_parts(dask_engine, 128)
@@ -115,7 +135,7 @@ def test_a_missing_extra_is_told_with_the_install_line(
         lambda name: None if name == "distributed" else find(name),
     )
     assert refused(command, project, "--engine", "dask") == 1
-    assert "Install it with: pip install 'psgraph-dp[dask]'" in capsys.readouterr().err
+    assert install_line("dask") in capsys.readouterr().err
 
 
 @COMMANDS

@@ -31,6 +31,7 @@ from psgraph.publication.locations import ledger_of
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.records import decode, encode
 from psgraph.publication.verification import verify
+from psgraph.publication.warmup import warm_up
 from psgraph.streams import read_stream
 from psgraph.streams.rosters import TimedRoster, read_roster
 from tests.crash.scenario import publish, snapshot
@@ -191,6 +192,7 @@ class Playground:
         (base / "days" / "1.txt").write_text(f"{PLANTED} a\n")
         (base / "days" / "2.txt").write_text("a b\n")
         self._runs = 0
+        warm_up()  # in a fresh checkout compiling takes longer than any input may
 
     def put(self, content: bytes, name: str) -> Path:
         path = self.base / name

@@ -45,6 +45,7 @@ def files(path: Path) -> set[str]:
 COMMON = {f"00000{number}.{ending}" for number in range(3) for ending in ("json", "parquet")} | {
     "README.md",
     "SHA256SUMS",
+    "index.csv",
     "nodes.csv",
 }
 MORE = {
@@ -97,7 +98,12 @@ def test_the_node_list_has_periods(
     without_report(monkeypatch)
     pg.export_releases(releases, tmp_path / "to")
     roster = pg.read_roster(tmp_path / "to" / "nodes.csv")
-    for release in pg.read_releases(releases):
+    index = (tmp_path / "to" / "index.csv").read_text().splitlines()
+    assert index[0] == "number,time,file,edges"
+    for release, row in zip(pg.read_releases(releases), index[1:], strict=True):
+        number, time, file, edges = row.split(",")
+        assert (int(number), int(edges)) == (release.timestamp, release.graph.edge_count)
+        assert (time, file) == (release.certificate.time or "", f"{release.timestamp:06d}.parquet")
         assert roster.at(release.timestamp).ids.tolist() == release.graph.roster.ids.tolist()
 
 

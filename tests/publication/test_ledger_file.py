@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psgraph._runtime.durable import put_in_place
-from psgraph.errors import LedgerError, PsgraphError, VerificationFailed
+from psgraph.errors import LedgerBusy, LedgerError, PsgraphError, VerificationFailed
 from psgraph.graph import Roster
 from psgraph.graph.roster import DECLARATIONS, Declared
 from psgraph.methods.psgraph import PSGraph
@@ -132,6 +132,32 @@ def test_a_file_system_without_links(
         assert verify(tmp_path / "out").releases == 1
         put_in_place(temporary, target, replace=False)
         assert target.read_text() == "new"
+
+
+class TestOtherNames:
+    def test_a_hard_link_would_have_a_lock_of_its_own(self, out: Path, tmp_path: Path) -> None:
+        second = tmp_path / "elsewhere.sqlite"
+        os.link(ledger_of(out), second)
+        for ledger in (ledger_of(out), second):
+            with refused(LedgerError, "hard_link"):
+                Ledger(ledger)
+        Ledger(second, writing=False).close()
+        second.unlink()
+        begin(out).close()
+
+    def test_a_symbolic_link_has_the_same_lock(self, out: Path, tmp_path: Path) -> None:
+        link = tmp_path / "elsewhere.sqlite"
+        link.symlink_to(ledger_of(out))
+        with begin(out), pytest.raises(LedgerBusy):
+            Ledger(link)
+        Ledger(link).close()
+
+    def test_the_name_a_killed_process_left_is_removed(self, out: Path) -> None:
+        """Also if its process id is in use again, as often in a container."""
+        ledger = ledger_of(out)
+        os.link(ledger, ledger.with_name(f".{ledger.name}.{os.getpid()}-0a.part"))
+        begin(out).close()
+        assert ledger.stat().st_nlink == 1
 
 
 class TestForeignAndTorn:

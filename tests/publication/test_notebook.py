@@ -166,8 +166,8 @@ def test_a_release_and_its_certificate_say_whether_they_are_private(tmp_path: Pa
 
 def test_the_spending_shows_exact_numbers() -> None:
     spending = Spending(GUARANTEE, 1, (Fraction(1, 3),), Fraction(1, 3), Fraction(2, 3))
-    assert "1/3 of 1 in timestamp 0" in text_of(spending)
-    assert "2/3 for timestamp 1" in text_of(spending)
+    assert "0.333 (1/3) of 1 in timestamp 0" in text_of(spending)
+    assert "0.667 (2/3) for timestamp 1" in text_of(spending)
 
 
 def test_a_plan_lists_its_measurements_and_remarks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from dataclasses import replace
@@ -51,6 +52,24 @@ def test_a_graph_and_a_certificate_for_every_timestamp(published):
     assert visible == [f"{t:06d}.{kind}" for t in range(3) for kind in ("json", "parquet")]
     assert not [path for path in published.iterdir() if path.name.endswith(".part")]
     assert ReleaseDirectory(published).timestamps() == [0, 1, 2]
+
+
+def test_the_index_lists_every_release_and_is_repaired_when_the_stream_is_continued(published):
+    index = published / "index.csv"
+    whole = index.read_bytes()
+    rows = list(csv.DictReader(index.read_text().splitlines()))
+    assert [row["number"] for row in rows] == ["0", "1", "2"]
+    for row in rows:
+        certificate = json.loads((published / f"{int(row['number']):06d}.json").read_text())
+        assert row["time"] == (certificate["time"] or "")
+        assert int(row["edges"]) == certificate["edges"]
+        assert (published / row["file"]).exists()
+    lines = whole.splitlines(keepends=True)
+    for left in (None, whole[:-4], b"".join(lines[:-1]), lines[0], b""):
+        index.unlink() if left is None else index.write_bytes(left)
+        with Publisher(PSGraph(), GUARANTEE, out=published, seed=3) as publisher:
+            list(publisher.publish_all(stream()))
+        assert index.read_bytes() == whole
 
 
 def test_files_hold_what_was_released(published):

@@ -269,6 +269,7 @@ class TestTerms:
             measured = Measured(
                 timestamp=4,
                 snapshot=snapshot(4),
+                fingerprint=b"",
                 spent=Fraction(1, 2),
                 charges=(),
                 seed=0,
@@ -418,6 +419,7 @@ class TestFiles:
                 "ledger.sqlite",
                 "ledger.sqlite-shm",
                 "ledger.sqlite-wal",
+                "ledger.sqlite.attempts",
                 "ledger.sqlite.lock",
             ]
             for path in ledger_of(out).parent.glob("*"):

@@ -212,6 +212,20 @@ def test_releases_alone_can_be_checked_by_anyone(out: Path) -> None:
         verify(out)
 
 
+def test_a_changed_index_is_noticed_and_a_last_row_that_was_not_written_is_not(out: Path) -> None:
+    index = out / "index.csv"
+    whole = index.read_bytes()
+    rows = whole.splitlines(keepends=True)
+    for cut in (b"".join(rows[:-1]), whole[:-2]):  # a run that was killed
+        index.write_bytes(cut)
+        assert verify(out).timestamps == 4
+    swapped = b"".join((rows[0], rows[2], rows[1], *rows[3:]))
+    for changed in (swapped, rows[0] + rows[2], whole + rows[-1], b"\xff" + whole):
+        index.write_bytes(changed)
+        with pytest.raises(VerificationFailed):
+            verify(out)
+
+
 def test_nothing_to_check(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing", tmp_path / "nul\0", tmp_path / ("x" * 300)):
         with pytest.raises(LedgerError):

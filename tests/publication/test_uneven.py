@@ -14,6 +14,7 @@ from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import EdgeCount
+from psgraph.privacy.budget import GIVEN_BACK
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_of
@@ -148,3 +149,32 @@ def test_an_integer_is_an_exact_request() -> None:
 
     release = Publisher(Whole(), GUARANTEE).publish(snapshot(0))
     assert release.certificate.spent == 1
+
+
+class Thrifty(Bursts):
+    """Requests all that is free, spends a fifth of it and gives the rest back."""
+
+    name = "thrifty"
+
+    def request(self, state: Any, accountant: Any) -> Any:
+        return accountant.remaining
+
+    def measure(self, private: PrivateSnapshot, state: Count | None) -> Count:
+        share = private.epsilon / 5
+        private.give_back(private.epsilon - share)
+        return Count(private.roster, private.ask(EdgeCount(), epsilon=share))
+
+
+def test_what_is_given_back_is_free_again_and_certificates_show_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with Publisher(Thrifty(), GUARANTEE, out=out) as publisher:
+        list(publisher.publish_all(snapshot(timestamp) for timestamp in range(2)))
+    with Publisher(Thrifty(), GUARANTEE, out=out) as publisher:  # the ledger has booked the same
+        list(publisher.publish_all(snapshot(timestamp) for timestamp in range(4)))
+    certificates = read_releases(out).certificates
+    spent = [Fraction(1, 5), Fraction(4, 25), Fraction(16, 125)]
+    spent.append((1 - spent[1] - spent[2]) / 5)
+    assert [each.spent for each in certificates] == spent
+    assert [each.window_spent for each in certificates][-1] == sum(spent[1:])
+    assert certificates[0].charges[0].mechanism == GIVEN_BACK
+    assert verify(out).releases == 4

@@ -12,6 +12,7 @@ __all__ = [
     "NO_VALUE",
     "abbreviated",
     "brief",
+    "budget_words",
     "count",
     "exact_decimal",
     "joined",
@@ -45,6 +46,18 @@ def joined(parts: Sequence[str]) -> str:
     ('a', 'a and b', 'a, b and c')
     """
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def budget_words(value: Fraction) -> str:
+    """An exact budget, after three digits of it where it is long.
+
+    >>> budget_words(Fraction(569, 3000)), budget_words(Fraction(1, 5)), budget_words(Fraction(2))
+    ('0.190 (569/3000)', '0.2', '2')
+    """
+    text = exact_decimal(value)
+    if "/" not in text and len(text) <= _LONGEST_DECIMAL:
+        return text
+    return f"{float(value):#.3g}".rstrip(".") + f" ({text})"
 
 
 def brief(value: Fraction) -> str:

@@ -23,6 +23,7 @@ from psgraph.errors import OutputError
 
 __all__ = [
     "check_space",
+    "clear_scratch",
     "keep_freed_memory",
     "peak_bytes",
     "phase",
@@ -140,12 +141,10 @@ def scratch_place() -> Path:
 def scratch_directory() -> Iterator[Path]:
     """Make a directory for one run, and remove it with all it holds, also after an error.
 
-    A killed process can't remove its own. The directory is locked for as long as it is in use, so
-    the next run finds those that are not, and removes them.
+    The directory is locked for as long as it is in use, so that `clear_scratch` leaves it alone.
     """
-    place = scratch_place()
-    _clear_away(place)
-    path, lock = _new(place)
+    clear_scratch()
+    path, lock = _new(scratch_place())
     try:
         yield path
     finally:
@@ -187,10 +186,14 @@ def _new(place: Path) -> tuple[Path, int]:
             os.close(lock)
 
 
-def _clear_away(place: Path) -> None:
-    """Remove the directories of this user that no process has locked."""
+def clear_scratch() -> None:
+    """Remove what killed processes left: directories of this user that no process has locked.
+
+    Everything that reads private input or publishes starts with it, whether or not it needs
+    temporary files itself. A lock ends with its process, whose id may be used again.
+    """
     with suppress(OSError):
-        for entry in os.scandir(place):
+        for entry in os.scandir(scratch_place()):
             if not entry.name.startswith(_PREFIX) or not entry.is_dir(follow_symlinks=False):
                 continue
             with suppress(OSError):

@@ -259,7 +259,9 @@ class Roster(Frozen):
                 f"{where}an edge has an end outside the roster\n"
                 "The snapshot is refused. A roster may grow: add the missing nodes with the time "
                 "they joined in a column `from`, or append them to a plain list, where they count "
-                "from the next timestamp on. Or leave such edges out of the input."
+                "from the next timestamp on. Or leave such edges out of the input. For tables and "
+                "files unknown_nodes='drop' (--unknown-nodes drop) does that, and "
+                "unknown_nodes_to=FILE (--unknown-nodes-to FILE) lists the ids."
             )
 
     @cached_property

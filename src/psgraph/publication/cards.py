@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from psgraph._runtime.html import Block, bar, card, facts, grid, note, paragraph
-from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, significant
+from psgraph._runtime.numbers import NO_VALUE, budget_words, count, exact_decimal, significant
 
 if TYPE_CHECKING:
     from psgraph.publication.certificate import Certificate, Release
@@ -93,7 +93,7 @@ def releases_card(releases: Releases) -> str | None:
 def spending_card(spending: Spending) -> str | None:
     """Spent and available ε, with a bar."""
     epsilon = exact_decimal(spending.guarantee.epsilon)
-    spent = f"{exact_decimal(spending.spent)} of {epsilon}"
+    spent = f"{budget_words(spending.spent)} of {epsilon}"
     return card(
         "Privacy budget",
         bar(float(spending.spent / spending.guarantee.epsilon), f"{spent} spent"),
@@ -102,7 +102,7 @@ def spending_card(spending: Spending) -> str | None:
                 ("spent", f"{spent} in {spending.window}" if spending.spends else "nothing"),
                 (
                     "available",
-                    f"{exact_decimal(spending.remaining)} for timestamp {spending.timestamps}",
+                    f"{budget_words(spending.remaining)} for timestamp {spending.timestamps}",
                 ),
                 ("guarantee", str(spending.guarantee)),
             ]
@@ -131,7 +131,7 @@ def plan_card(plan: Plan) -> str | None:
 
 
 def _promise(promise: Promise) -> Block:
-    text = f"Private: {promise.verdict}. {promise.text}"
+    text = f"Private: {promise.verdict}. {promise}"
     return paragraph(text) if promise.kept else note(text)
 
 
@@ -147,6 +147,6 @@ def _size(certificate: Certificate) -> str:
 def _spent(certificate: Certificate) -> str:
     epsilon, window = exact_decimal(certificate.guarantee.epsilon), certificate.guarantee.window
     return (
-        f"ε = {exact_decimal(certificate.spent)} at this timestamp, "
-        f"{exact_decimal(certificate.window_spent)} of {epsilon} in its window of {window}"
+        f"ε = {budget_words(certificate.spent)} at this timestamp, "
+        f"{budget_words(certificate.window_spent)} of {epsilon} in its window of {window}"
     )

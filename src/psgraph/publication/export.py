@@ -34,7 +34,7 @@ __all__ = [
     "Contents",
     "check_format",
     "csv_chunks",
-    "graphml_lines",
+    "graphml_chunks",
     "readme",
     "write_folder",
 ]
@@ -77,6 +77,7 @@ def write_folder(contents: Contents, to: Path) -> int:
         _copy_releases(contents, folder)
         FORMATS[contents.format](contents, folder)
         listed = _write_nodes(contents, folder)
+        ReleaseDirectory(folder).write_index(contents.certificates)
         if contents.report is not None:
             (folder / "report.html").write_text(contents.report, encoding="utf-8")
         text = readme(
@@ -201,23 +202,38 @@ def _write_graphml(contents: Contents, folder: Path) -> None:
     for certificate in contents.certificates:
         graph = contents.releases[certificate.timestamp].graph
         path = folder / "graphml" / f"{certificate.timestamp:06d}.graphml"
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(graphml_lines(graph))
+        with path.open("wb") as file:
+            file.writelines(graphml_chunks(graph))
 
 
-def graphml_lines(graph: SyntheticGraph) -> Iterator[str]:
-    """Yield a graph as GraphML, line by line, with every node, also those without an edge."""
+def graphml_chunks(graph: SyntheticGraph) -> Iterator[bytes]:
+    """Yield a graph as GraphML, in large chunks, with every node, also those without an edge.
+
+    Raises
+    ------
+    DataError
+        Before the first chunk, if a node id has a character that XML can't hold.
+    """
     names = np.array([_attribute(str(node)) for node in graph.roster.ids.tolist()], dtype=object)
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     direction = "undirected" if graph.kind.sides == 1 else "directed"
-    yield f'<graph edgedefault="{direction}">\n'
-    for name in names:
-        yield f"<node id={name}/>\n"
+    yield (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        f'<graph edgedefault="{direction}">\n'
+    ).encode()
+    for start in range(0, len(names), _ROWS_AT_ONCE):
+        rows = names[start : start + _ROWS_AT_ONCE].tolist()
+        yield "".join([f"<node id={name}/>\n" for name in rows]).encode()
     for read in graph.parts.edges():
-        for u, v in zip(*(names[ends] for ends in read()), strict=True):
-            yield f"<edge source={u} target={v}/>\n"
-    yield "</graph>\n</graphml>\n"
+        ends = read()
+        for start in range(0, len(ends[0]), _ROWS_AT_ONCE):
+            u, v = (names[each[start : start + _ROWS_AT_ONCE]].tolist() for each in ends)
+            lines = [f"<edge source={a} target={b}/>\n" for a, b in zip(u, v, strict=True)]
+            yield "".join(lines).encode()
+    yield b"</graph>\n</graphml>\n"
+
+
+_ROWS_AT_ONCE = 1 << 15
 
 
 def _attribute(name: str) -> str:
@@ -297,7 +313,7 @@ def readme(
 They are published instead of private ones. Their edges are made up: an edge here says nothing
 certain about an edge in the original.
 
-{last.promise.text}
+{last.promise}
 
 {last.roster} Method: {last.method}. Written by psgraph {__version__}.
 
@@ -307,6 +323,7 @@ certain about an edge in the original.
 |---|---|
 | {_graphs(certificates)} |
 | `NNNNNN.json` | its certificate: what was promised and spent, and the digests of its files |
+| `index.csv` | number, time, file and number of synthetic edges of every graph |
 {more}| `SHA256SUMS` | the checksums of all files |
 
 ## Reading

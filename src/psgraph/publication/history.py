@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, Self
 
 from psgraph._runtime.durable import as_path
-from psgraph.errors import LedgerError, OutOfOrder, TermsChanged
+from psgraph.errors import InvalidArgument, LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.ledger.reader import fingerprint
 from psgraph.publication.locations import ledger_at, ledger_of, name_in_terms, releases_of
 from psgraph.publication.measurement import Measured, Seal, check_noise, seal_of
 from psgraph.publication.release_directory import ReleaseDirectory
@@ -64,6 +66,18 @@ class History(Protocol):
     def unfinished(self) -> Seal | None:
         """The last sealed timestamp, if its release is not finished."""
 
+    def fingerprint(self, snapshot: Snapshot) -> bytes:
+        """A keyed digest of a snapshot, by which the same data are recognised."""
+
+    def check_attempts(self, *, again: bool = False) -> None:
+        """Refuse if the next timestamp was measured too often; with `again`, if it was not."""
+
+    def begin_attempt(self, timestamp: int) -> None:
+        """Count an attempt to measure a timestamp; refuse it after too many."""
+
+    def allow_again(self) -> None:
+        """Record that a person allows the next timestamp, measured too often, to be measured."""
+
     def seal(self, measured: Measured) -> Seal:
         """Record a timestamp, after checking every window it is in."""
 
@@ -102,6 +116,7 @@ class MemoryHistory:
     durable = False
 
     def __init__(self, guarantee: WEventPrivacy) -> None:
+        self._key = os.urandom(32)
         self._accountant = Accountant(guarantee)
         self._state: Any = None
         self._roster_kind: str | None = None
@@ -131,6 +146,22 @@ class MemoryHistory:
 
     def unfinished(self) -> Seal | None:
         return self._unfinished
+
+    def fingerprint(self, snapshot: Snapshot) -> bytes:
+        return fingerprint(self._key, snapshot)
+
+    def check_attempts(self, *, again: bool = False) -> None:
+        if again:
+            raise InvalidArgument(
+                "attempts are counted in a ledger, and there is none\nLeave out measure_again.",
+                code="not_stopped",
+            )
+
+    def begin_attempt(self, timestamp: int) -> None:
+        pass
+
+    def allow_again(self) -> None:
+        self.check_attempts(again=True)
 
     def seal(self, measured: Measured) -> Seal:
         self._accountant = self._accountant.record(measured.spent)
@@ -281,8 +312,9 @@ def check_history(
     noise: str,
     not_private: bool = False,
     large_epsilon: bool = False,
+    measure_again: bool = False,
 ) -> None:
-    """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock.
+    """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock, attempts.
 
     Nothing is started.
 
@@ -296,7 +328,10 @@ def check_history(
     if directory is not None:
         ReleaseDirectory(directory).check_usable(ledger=ledger)
     if ledger.exists():
-        open_stream(method, guarantee, ledger=ledger, out=directory, seed=seed, noise=noise).close()
+        with open_stream(
+            method, guarantee, ledger=ledger, out=directory, seed=seed, noise=noise
+        ) as opened:
+            opened.history.check_attempts(again=measure_again)
 
 
 def _terms(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -28,8 +29,11 @@ class Measured:
 
     Attributes
     ----------
+    fingerprint
+        The keyed digest of the snapshot, so that sealing reads no private edge.
     spent
-        What the timestamp is charged: all that was granted, whether or not it was used.
+        What the timestamp is charged: all that was granted and not given back, whether or not it
+        was used.
     seed
         Of the synthesis.
     measurement, state
@@ -40,6 +44,7 @@ class Measured:
 
     timestamp: int
     snapshot: Snapshot
+    fingerprint: bytes
     spent: Fraction
     charges: tuple[Charge, ...]
     seed: int
@@ -137,15 +142,18 @@ class Measurer:
         state: Any,
         accountant: Accountant,
         *,
+        fingerprint: bytes,
         times: TimeSource | None,
         previous: Previous | None = None,
+        begin: Callable[[], object] = lambda: None,
     ) -> Measured:
         """Measure the next timestamp. The result must be sealed before anything is shown.
 
-        `previous` is the timestamp before, for queries that read two snapshots.
+        `previous` is the timestamp before, for queries that read two snapshots. `begin` is called
+        when the budget is granted, before anything is measured.
 
-        Privacy: as `psgraph.methods.timestamp.measure_timestamp`. All that was granted is
-        charged, whether or not the method spends it.
+        Privacy: as `psgraph.methods.timestamp.measure_timestamp`. All that was granted
+        and not given back is charged, whether or not the method spends it.
         """
         number = accountant.timestamps
         if self._seed is not None:
@@ -158,12 +166,14 @@ class Measurer:
             self._sampler,
             self._engine,
             previous=previous,
+            begin=begin,
         )
         check_caveat(self._method, timestamp.charges)
         return Measured(
             timestamp=number,
             snapshot=snapshot,
-            spent=timestamp.granted,
+            fingerprint=fingerprint,
+            spent=timestamp.booked,
             charges=timestamp.charges,
             seed=timestamp.seed,
             measurement=timestamp.measurement,

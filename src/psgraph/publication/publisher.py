@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from psgraph._runtime.durable import as_path
-from psgraph._runtime.resources import phase
+from psgraph._runtime.resources import clear_scratch, phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
-from psgraph.errors import OutOfOrder
+from psgraph.errors import OutOfOrder, ReplayConflict
 from psgraph.graph import Snapshot
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
@@ -29,7 +29,8 @@ from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication import checks
 from psgraph.publication.certificate import Release
 from psgraph.publication.history import OpenStream, open_stream, reopen_stream
-from psgraph.publication.measurement import Measurer, Seal, check_noise
+from psgraph.publication.ledger.reader import RosterGrowth
+from psgraph.publication.measurement import Measured, Measurer, Seal, check_noise
 from psgraph.publication.releases import Releases, read_releases
 from psgraph.publication.synthesis import EarlierReleases, Synthesis
 from psgraph.publication.terms import Spending, refuse_without_promise
@@ -67,6 +68,9 @@ class Publisher:
         is refused otherwise, unless a seed is given.
     large_epsilon
         The same for an ε above 20, which protects nothing.
+    measure_again
+        Measure a timestamp that was measured several times and never sealed, once. Give it after
+        you know why (`MeasuringStopped`); it is recorded, and refused if nothing was stopped.
     engine
         Where edge-sized work runs; the local machine unless given.
     progress
@@ -97,6 +101,7 @@ class Publisher:
         noise: str = "exact",
         not_private: bool = False,
         large_epsilon: bool = False,
+        measure_again: bool = False,
         engine: Runner | None = None,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> None:
@@ -116,6 +121,7 @@ class Publisher:
             ),
             engine or LocalEngine(),
             progress,
+            measure_again=measure_again,
         )
 
     def _start(
@@ -123,13 +129,17 @@ class Publisher:
         opened: OpenStream,
         engine: Runner,
         progress: Callable[[int, int | None], object] | None = None,
+        *,
+        measure_again: bool = False,
     ) -> None:
         """Start where an opened stream stopped; finish a release that was interrupted."""
+        clear_scratch()
         method, guarantee = opened.method, opened.guarantee
         self.method, self.guarantee = method, guarantee
         self.seed, self.noise = opened.seed, opened.noise
         self._progress, self._cursor = progress, 0
         self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
+        self._unsealed: Measured | None = None  # drawn once; what is not sealed is not shown
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
         try:
@@ -154,6 +164,8 @@ class Publisher:
             )
             self._earlier = EarlierReleases(method, self._history, self._directory, self._synthesis)
             self._finish()
+            if measure_again:
+                self._history.allow_again()
         except BaseException:
             self.close()
             raise
@@ -165,17 +177,19 @@ class Publisher:
         *,
         out: str | Path | None = None,
         replay: bool = False,
+        measure_again: bool = False,
         engine: Runner | None = None,
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
         `ledger` is its file, the directory of its releases, or an open stream. `publish` then
         expects the first snapshot that is not sealed yet. With `replay` it starts over at the
-        first timestamp and hands back what is sealed. The engine may differ from the original.
+        first timestamp and hands back what is sealed. `measure_again` is that of `Publisher`. The
+        engine may differ from the original.
         """
         publisher = cls.__new__(cls)
         opened = ledger if isinstance(ledger, OpenStream) else reopen_stream(ledger, out)
-        publisher._start(opened, engine or LocalEngine())
+        publisher._start(opened, engine or LocalEngine(), measure_again=measure_again)
         if not replay:
             publisher._cursor = publisher._accountant.timestamps
         return publisher
@@ -215,6 +229,16 @@ class Publisher:
     def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last."""
         return self._stated_times
+
+    @property
+    def unsealed(self) -> bool:
+        """Whether a timestamp is measured and could not be sealed: publish the same data again."""
+        return self._unsealed is not None
+
+    def allow_again(self) -> None:
+        """Allow a timestamp that was measured too often to be measured: `measure_again`, later."""
+        with self._lock:
+            self._history.allow_again()
 
     @property
     def private(self) -> bool:
@@ -265,7 +289,10 @@ class Publisher:
     ) -> Release:
         """Publish one snapshot.
 
-        The window is checked before anything is measured; all that is granted is booked.
+        The window is checked before anything is measured; all that is granted is booked unless the
+        method gives it back. If the measurement can't be sealed (a full disk, an interrupt), it is
+        kept: publish the same snapshot again to seal it. It is not measured again, and other data
+        are refused.
 
         Parameters
         ----------
@@ -303,20 +330,66 @@ class Publisher:
         if self._directory is not None:
             self._directory.refuse_unsealed(self._accountant.timestamps)
         self._earlier.graph_before(self._accountant.timestamps)  # if lost, nothing is measured
+        if self._unsealed is None:
+            self._unsealed = self._measure(snapshot, times)
+        else:
+            self._refuse_other_data(self._unsealed, snapshot)
+        measured = self._unsealed
+        with phase("seal"):
+            seal = self._seal(measured)
+        snapshot.parts.let_go()  # drawing needs the memory
+        self._roster_kind = measured.snapshot.roster.declared
+        self._stated_times = measured.times or self._stated_times
+        recorded = self._accountant.record(measured.spent)
+        # No call in between, so that an interrupt finds the timestamp unsealed or unfinished.
+        self._accountant, self._state = recorded, measured.state
+        self._unsealed, self._unfinished = None, seal
+        return self._release(seal)
+
+    def _measure(self, snapshot: Snapshot, times: TimeSource | None) -> Measured:
         before, previous = self._latest or (-1, None)
         if before != self._accountant.timestamps - 1:
             previous = None
-        measured = self._measuring.measure(
-            snapshot, self._state, self._accountant, times=times, previous=previous
-        )
         with phase("seal"):
-            self._unfinished = self._history.seal(measured)
-        snapshot.parts.let_go()  # drawing needs the memory
-        self._accountant = self._accountant.record(measured.spent)
-        self._state = measured.state
-        self._roster_kind = snapshot.roster.declared
-        self._stated_times = times or self._stated_times
-        return self._release(self._unfinished)
+            fingerprint = self._history.fingerprint(snapshot)
+        return self._measuring.measure(
+            snapshot,
+            self._state,
+            self._accountant,
+            fingerprint=fingerprint,
+            times=times,
+            previous=previous,
+            begin=self._begin_attempt,
+        )
+
+    def _begin_attempt(self) -> None:
+        if self.private:  # a seed gives the same draw again
+            self._history.begin_attempt(self._accountant.timestamps)
+
+    def _refuse_other_data(self, measured: Measured, snapshot: Snapshot) -> None:
+        """Refuse other data than those that were measured and not sealed yet."""
+        roster = measured.snapshot.roster
+        growth = RosterGrowth(lambda _: roster)
+        same = growth.reduced(snapshot, roster.digest, measured.timestamp)
+        if self._history.fingerprint(same) != measured.fingerprint:
+            raise ReplayConflict(
+                f"timestamp {measured.timestamp} is already measured, from other data, and not "
+                "sealed yet\n"
+                "Publish the data it was measured from. Measuring others would spend its budget "
+                "twice.",
+                code="measured",
+            )
+
+    def _seal(self, measured: Measured) -> Seal:
+        try:
+            return self._history.seal(measured)
+        except OutOfOrder:
+            # An interrupt may have come after the commit. No other draw has the same seed.
+            if self._history.sealed == measured.timestamp + 1:
+                seal = self._history.seal_of(measured.timestamp)
+                if seal.seed == measured.seed:
+                    return seal
+            raise
 
     def _finish(self) -> None:
         """Release a timestamp that was sealed before a run was interrupted."""
@@ -350,6 +423,7 @@ def publish(
     seed: int | None = None,
     not_private: bool = False,
     large_epsilon: bool = False,
+    measure_again: bool = False,
     engine: Runner | None = None,
     progress: Callable[[int, int | None], object] | None = None,
     **reading: Any,
@@ -367,7 +441,7 @@ def publish(
         The guarantee: over any `window` consecutive timestamps, all releases are private with ε.
     method
         A method object, a class or a name.
-    out, seed, not_private, large_epsilon, engine, progress
+    out, seed, not_private, large_epsilon, measure_again, engine, progress
         As in `Publisher`. All others are options of `read_stream`: ``roster``, ``every`` ….
 
     Examples
@@ -392,6 +466,7 @@ def publish(
             seed=seed,
             not_private=not_private,
             large_epsilon=large_epsilon,
+            measure_again=measure_again,
             engine=engine,
             progress=progress,
         ) as publisher:

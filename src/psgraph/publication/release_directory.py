@@ -2,17 +2,21 @@
 
 ``NNNNNN.parquet`` is a graph, ``NNNNNN.json`` its certificate, and ``nodes/<sha256>.parquet`` a
 node list, shared by all releases whose certificates name it. A graph of many nodes is a directory
-``NNNNNN/`` of parts instead (`psgraph.publication.graph_files`).
+``NNNNNN/`` of parts instead (`psgraph.publication.graph_files`). ``index.csv`` has a row for each
+release, and is derived from the certificates.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from psgraph._runtime.durable import make_directory, write_all_whole
+from psgraph._runtime.durable import make_directory, write_all_whole, write_whole
 from psgraph.errors import OutputError, PsgraphError, VerificationFailed
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.graph_files import (
@@ -25,10 +29,13 @@ from psgraph.publication.graph_files import (
 
 __all__ = ["ReleaseDirectory"]
 
+INDEX_NAME = "index.csv"
 NODES_NAME = "nodes"
 
 #: In a store. By name: what reads releases, as the public report does, imports no private edges.
 _STORE = "psgraph-store.json"
+_INDEX_HEADER = b"number,time,file,edges\n"
+_LAST_ROWS = 1 << 16  # bytes at the end of the index that hold its last row
 _RELEASE = re.compile(r"(\d{6}|[1-9]\d{6,})(\.parquet|\.json)?", re.ASCII)
 
 
@@ -138,6 +145,58 @@ class ReleaseDirectory:
         elif read_bytes(path) != text:
             raise self._in_the_way(path, certificate)
         write_all_whole(files)
+        self.add_to_index(certificate)
+
+    def add_to_index(self, certificate: Certificate) -> None:
+        """Add a release to the index unless it is listed; write an index that has gaps again.
+
+        The row is not flushed to the disk: a lost one is added when the stream is continued.
+        """
+        path = self.path / INDEX_NAME
+        try:
+            listed = self._last_listed()
+            if listed is not None and certificate.timestamp <= listed:
+                return
+            if listed is not None and certificate.timestamp == listed + 1:
+                with path.open("ab") as file:
+                    file.write(self._index_row(certificate))
+                return
+        except OSError as error:
+            raise OutputError(f"{path} could not be written: {error.strerror}") from None
+        self.write_index(self._readable_certificates())
+
+    def write_index(self, certificates: Iterable[Certificate]) -> None:
+        """Write ``index.csv``, with a row for each of the certificates."""
+        rows = (self._index_row(certificate) for certificate in certificates)
+        write_whole(self.path / INDEX_NAME, b"".join((_INDEX_HEADER, *rows)))
+
+    def _readable_certificates(self) -> Iterator[Certificate]:
+        for timestamp in self.timestamps():
+            with suppress(PsgraphError):  # psgraph verify names those that are damaged
+                yield self.certificate(timestamp)
+
+    def _index_row(self, certificate: Certificate) -> bytes:
+        one, parts = self._graph_places(certificate.timestamp)
+        name = (one if certificate.graph_parts is None else parts).name
+        row = io.StringIO()
+        csv.writer(row, lineterminator="\n").writerow(
+            (certificate.timestamp, certificate.time, name, certificate.edges)
+        )
+        return row.getvalue().encode()
+
+    @property
+    def _is_indexed(self) -> bool:
+        return (self.path / INDEX_NAME).exists()
+
+    def _last_listed(self) -> int | None:
+        """The number in the last row of the index; None without an index or a complete row."""
+        if not self._is_indexed:
+            return None
+        with (self.path / INDEX_NAME).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_ROWS))
+            end = file.read()
+        number = end[:-1].rpartition(b"\n")[2].partition(b",")[0]
+        return int(number) if end.endswith(b"\n") and number.isdigit() else None
 
     def _holds_graph(self, certificate: Certificate) -> bool:
         """Whether the graph exists; refuse a different one, which may have been seen."""
@@ -189,6 +248,18 @@ class ReleaseDirectory:
         return self.certificate_path(timestamp).exists() and any(
             path.exists() for path in self._graph_places(timestamp)
         )
+
+    def missing(self, timestamps: int) -> list[Path]:
+        """Return the graphs and certificates of the first timestamps that do not exist.
+
+        Whether a missing graph was a file or a directory of parts is unknown; both are named.
+        """
+        found: list[Path] = []
+        for timestamp in range(timestamps):
+            graphs, certificate = self._graph_places(timestamp), self.certificate_path(timestamp)
+            found += [] if any(path.exists() for path in graphs) else graphs
+            found += [] if certificate.exists() else [certificate]
+        return found
 
     def certificate(self, timestamp: int) -> Certificate:
         """Read the certificate of a timestamp; refuse one that was changed."""
@@ -262,6 +333,9 @@ class ReleaseDirectory:
         """
         before: Certificate | None = None
         checked: set[str] = set()
+        # Read first: another process may be publishing. A run that was killed may lack a row.
+        index = read_bytes(self.path / INDEX_NAME) if files and self._is_indexed else b""
+        rows: list[bytes] = []
         for expected, timestamp in enumerate(self.timestamps()):
             if timestamp != expected:
                 problems.append(f"timestamp {expected} is missing")
@@ -276,6 +350,7 @@ class ReleaseDirectory:
                 continue
             if files:
                 self._check_files(certificate, checked, problems)
+                rows.append(self._index_row(certificate))
             known = before is not None or timestamp == 0
             if known and certificate.previous != (before.digest if before else None):
                 problems.append(
@@ -283,6 +358,8 @@ class ReleaseDirectory:
                 )
             before = certificate
             yield certificate
+        if rows and not problems and not b"".join((_INDEX_HEADER, *rows)).startswith(index):
+            problems.append(f"{self.path / INDEX_NAME} does not list what the certificates state")
 
     def _check_files(
         self, certificate: Certificate, checked: set[str], problems: list[str]

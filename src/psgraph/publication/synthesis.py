@@ -165,6 +165,7 @@ class EarlierReleases:
         if self._directory is not None and self._directory.has(timestamp):
             release = self._read(self._directory, timestamp, snapshot.roster)
             if self._node_list_is_there(self._directory, release.certificate):
+                self._directory.add_to_index(release.certificate)
                 return release
         return self._make_again(timestamp)
 

@@ -83,12 +83,14 @@ class Terms:
     def differences(self, other: Terms) -> dict[str, tuple[object, object]]:
         """Return what differs, both values by name. A sampler that was not recorded never differs.
 
-        Parameters of two methods are not compared: the methods differ, and that is said.
+        Parameters and versions of two methods are not compared: the methods differ, and that is
+        said.
         """
         stored, given = self._flat(), other._flat()
         found: dict[str, tuple[object, object]] = {}
         for name in stored | given:
-            if name.startswith("parameter ") and self.method != other.method:
+            of_method = name == "distribution_version" or name.startswith("parameter ")
+            if of_method and self.method != other.method:
                 continue
             old, new = stored.get(name), given.get(name)
             if old == new or (name == "noise" and old is None):
@@ -214,7 +216,7 @@ class Promise:
 
     @property
     def text(self) -> str:
-        """The promise in a sentence, or that there is none."""
+        """The promise in a sentence, or that there is none, as certificates seal it."""
         caveat = "" if self.caveat is None else self.caveat.text
         provides = self.provides
         if provides is None:
@@ -228,7 +230,11 @@ class Promise:
         return promise
 
     def __str__(self) -> str:
-        return self.text
+        """The promise for people: the sealed words, and what its ε means in numbers."""
+        provides = self.provides
+        if not self.private or provides is None:
+            return self.text
+        return f"{self.text} {provides.meaning}"
 
     def to_dict(self) -> dict[str, Any]:
         """The promise for machines: the same keys in certificates and in every command."""

@@ -20,6 +20,7 @@ from psgraph.errors import (
 )
 from psgraph.graph import Snapshot
 from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.budget import composed
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.ledger.reader import RosterGrowth
@@ -69,8 +70,9 @@ class Verification:
 def verify(path: str | Path) -> Verification:
     """Check a release directory, a ledger, or both where they belong together.
 
-    Every certificate, graph and ledger row is compared with the digests recorded elsewhere,
-    and every window is added up. Raises `VerificationFailed` with what is wrong.
+    Every certificate, graph and ledger row is compared with the digests recorded elsewhere. The
+    charges of every timestamp and the spends of every window are added up, and compared with the
+    sums that the certificates state. Raises `VerificationFailed` with what is wrong.
 
     Without a ledger two things can't be detected: that the *last* releases were removed, and that
     the whole directory was exchanged for another consistent one.
@@ -150,6 +152,22 @@ class _Windows:
         self._accountant = self._accountant.record(spent)
         self.largest = max(self.largest, self._accountant.window_spent)
 
+    def add_stated(self, certificate: Certificate, problems: list[str]) -> None:
+        """Book what a certificate states, and check that its numbers agree with each other."""
+        name = f"the certificate of timestamp {certificate.timestamp}"
+        try:
+            cost = composed(certificate.charges)
+            positive = all(charge.epsilon > 0 for charge in certificate.charges)
+        except (AttributeError, RecursionError, TypeError, ValueError):
+            problems.append(f"{name} lists charges that no budget makes")
+        else:
+            if not positive or cost > certificate.spent:
+                problems.append(f"{name} lists charges that its spend does not cover")
+        complete = certificate.timestamp == self._accountant.timestamps  # none was unreadable
+        self.add(certificate.spent)
+        if complete and certificate.window_spent != self._accountant.window_spent:
+            problems.append(f"{name} states a window that does not add up")
+
     def summary(self, *, releases: int, pending: int, ledger: bool) -> Verification:
         return Verification(
             promise=self._promise,
@@ -170,7 +188,7 @@ def _without_ledger(directory: ReleaseDirectory, problems: list[str]) -> Verific
         windows = windows or _Windows(promise)
         if certificate.promise != promise:
             problems.append(f"timestamp {certificate.timestamp} promises something else")
-        windows.add(certificate.spent)
+        windows.add_stated(certificate, problems)
         releases += 1
     return windows.summary(releases=releases, pending=0, ledger=False) if windows else None
 
@@ -185,6 +203,7 @@ def _with_ledger(
     sealed = ledger.sealed
     pending = int(sealed > 0 and ledger.certificate_of(sealed - 1) is None)
     releases = 0
+    stated: _Windows | None = None
     promise: Promise | None = None
     if published and published[-1] >= sealed:
         problems.append(
@@ -195,6 +214,8 @@ def _with_ledger(
         for certificate in directory.certificates(problems, finished=sealed - pending):
             releases += 1
             promise = certificate.promise
+            stated = stated or _Windows(promise)
+            stated.add_stated(certificate, problems)
             if certificate.timestamp < sealed:
                 _compare(certificate, ledger, problems)
         if not problems:

@@ -25,7 +25,6 @@ from psgraph.errors import (
     DataError,
     InvalidArgument,
     LedgerError,
-    MissingExtra,
     OutOfOrder,
     ReplayConflict,
 )
@@ -43,13 +42,7 @@ from psgraph.streams.time_source import TimeSource
 
 __all__ = ["MISSING", "Arrival", "FileOrder", "Inbox", "Waiting", "watch"]
 
-try:
-    import watchfiles
-except ImportError:  # said before a ledger is created
-    raise MissingExtra("watchfiles", "watch") from None
-
-
-LOOK_AGAIN = 2.0  # seconds; some network file systems don't report new files
+LOOK_AGAIN = 1.0  # seconds; some network file systems don't report new files
 
 
 @dataclass(frozen=True)
@@ -160,6 +153,7 @@ def watch(
     close_last: bool = False,
     reading: Reading | None = None,
     ids: str = "auto",
+    unknown_nodes: str = "refuse",
     unknown_nodes_to: str | PathLike[str] | None = None,
 ) -> Iterator[Arrival | Waiting]:
     """Publish the files of a directory as they arrive.
@@ -189,7 +183,7 @@ def watch(
         Names, without ending, of files that will not come.
     close_last
         Publish a file although its period is not over.
-    reading, ids, unknown_nodes_to
+    reading, ids, unknown_nodes, unknown_nodes_to
         How to read rows, as in `psgraph.read_stream`.
 
     Yields
@@ -211,7 +205,12 @@ def watch(
         raise InvalidArgument(f"missing={missing!r} is unknown\nGive one of: {', '.join(MISSING)}.")
     overflow = Overflow()
     nodes = Nodes.choose(
-        roster, roster_from_edges, ids=ids, unknown_to=unknown_nodes_to, store=overflow
+        roster,
+        roster_from_edges,
+        ids=ids,
+        unknown=unknown_nodes,
+        unknown_to=unknown_nodes_to,
+        store=overflow,
     )
     nodes.require()
     box = Inbox(inbox, settle=settle)
@@ -230,14 +229,7 @@ def watch(
     times = TimeSource("files", period=period)
     queue: deque[Path] = deque()
     snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading or Reading())
-    changes = watchfiles.watch(
-        box.path,
-        watch_filter=None,
-        stop_event=stop,
-        rust_timeout=int(LOOK_AGAIN * 1000),
-        yield_on_timeout=True,
-        recursive=False,
-    )
+    changes = _changes(box.path, stop)
     with overflow:
         while True:
             for file in box.complete():
@@ -258,7 +250,7 @@ def watch(
                 queue.append(file)
                 snapshot = next(snapshots)
                 if nodes.unknown is not None:
-                    nodes.unknown.finish()  # refuses the file if it has an edge outside the roster
+                    nodes.unknown.finish()  # refuses the file, unless edges outside are dropped
                 timestamp = publisher.spending.timestamps if new else published[stem(file)]
                 try:
                     release = publisher.publish(snapshot, timestamp=timestamp, times=times)
@@ -281,6 +273,25 @@ def watch(
 
 def _empty(nodes: Nodes, name: str) -> Snapshot:
     return nodes.gather(name, (pa.int64(), pa.int64())).snapshot()
+
+
+def _changes(path: Path, stop: threading.Event) -> Iterator[object]:
+    """Yield when something changes in a directory, and every now and then.
+
+    Never without the optional library watchfiles: the directory is looked at regularly then.
+    """
+    try:
+        import watchfiles
+    except ImportError:
+        return iter(())
+    return watchfiles.watch(
+        path,
+        watch_filter=None,
+        stop_event=stop,
+        rust_timeout=int(LOOK_AGAIN * 1000),
+        yield_on_timeout=True,
+        recursive=False,
+    )
 
 
 def _pause(changes: Iterator[object], stop: threading.Event) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import hashlib
 import logging
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from psgraph._runtime.extras import require_dask
+from psgraph._runtime.loopback import is_loopback
 from psgraph._runtime.resources import scratch_directory
 from psgraph.engines.dask import tasks
 from psgraph.engines.parallel import thread_count
@@ -19,7 +22,15 @@ from psgraph.errors import EngineError, PsgraphError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["CONNECT_SECONDS", "check_access", "connect", "local_cluster", "translated"]
+__all__ = [
+    "CONNECT_SECONDS",
+    "UnencryptedCluster",
+    "check_access",
+    "connect",
+    "local_cluster",
+    "translated",
+    "unencrypted",
+]
 
 CONNECT_SECONDS = 10.0
 
@@ -92,8 +103,42 @@ def connect(address: str, seconds: float | None = None) -> Iterator[Client]:
                     f"the scheduler at {address!r} has no workers\n"
                     "Start some: dask worker ADDRESS, with psgraph installed."
                 ) from None
-            _check_workers(client)
+            workers = _check_workers(client)
+            if exposed := unencrypted([address, *workers]):
+                warnings.warn(
+                    f"Private edges are sent to {exposed[0]} unencrypted: whoever can read the "
+                    "network sees them. Start the scheduler and its workers with TLS "
+                    "(tls://HOST:PORT).",
+                    UnencryptedCluster,
+                    stacklevel=5,  # where the engine is made
+                )
             yield client
+
+
+class UnencryptedCluster(UserWarning):
+    """Private edges are sent over a network without encryption."""
+
+
+def unencrypted(addresses: Iterable[str]) -> list[str]:
+    """Return the addresses of a cluster that data reach over a network without encryption.
+
+    >>> unencrypted(["tls://host:8786", "tcp://127.0.0.1:8786", "tcp://host:8786", "host:8786"])
+    ['tcp://host:8786', 'host:8786']
+    """
+    return [
+        address
+        for address in addresses
+        if not address.startswith(("tls://", "wss://", "inproc://"))
+        and not is_loopback(_host(address))
+    ]
+
+
+def _host(address: str) -> str:
+    """Return the host of an address; Dask's default protocol is tcp."""
+    try:
+        return urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def check_access(client: Client, file: Path, remedy: str) -> None:
@@ -152,8 +197,8 @@ _QUIET = {
 }
 
 _INSTALL = (
-    "Install the same versions of psgraph, NumPy, numba and PyArrow on all workers: "
-    "pip install 'psgraph-dp[dask]'"
+    "Install the same versions of NumPy, numba, PyArrow and psgraph (with its extra dask) on all "
+    "workers."
 )
 
 
@@ -163,10 +208,13 @@ def _close(cluster: Any) -> None:
         cluster.close()
 
 
-def _check_workers(client: Client) -> None:
-    """Refuse workers that don't have this psgraph: they would fail, or draw other edges."""
-    expected = tasks.identity()
-    for address, found in sorted(client.run(_describe).items()):
+def _check_workers(client: Client) -> list[str]:
+    """Return the addresses of the workers.
+
+    Refuse workers that don't have this psgraph: they would fail, or draw other edges.
+    """
+    expected, workers = tasks.identity(), sorted(client.run(_describe).items())
+    for address, found in workers:
         if not found:
             raise EngineError(f"worker {address} has no psgraph\n{_INSTALL}")
         for name, here in expected.items():
@@ -175,6 +223,7 @@ def _check_workers(client: Client) -> None:
                     f"worker {address} has a different {name} than this process: "
                     f"{found.get(name, 'none')}, not {here}\n{_INSTALL}"
                 )
+    return [address for address, _ in workers]
 
 
 def _describe() -> dict[str, Any]:

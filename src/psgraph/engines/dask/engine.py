@@ -64,7 +64,8 @@ class DaskEngine:
     scheduler
         The address of a running scheduler, for example ``"tls://host:8786"``. Its workers need
         the same software as this process, and access to the store. They see private edges, and
-        so does everybody who can connect: use TLS, inside the network of the curator.
+        so does everybody who can connect: use TLS, inside the network of the curator. Without TLS
+        the engine warns, unless the cluster is on this machine.
         Without an address the engine starts processes on this machine, which only it can reach.
         A script that does so needs the usual ``if __name__ == "__main__":``.
     workers, threads

@@ -28,6 +28,7 @@ __all__ = [
     "Report",
     "as_arrow",
     "as_numpy",
+    "describe_columns",
     "find_column",
     "find_ends",
     "list_names",
@@ -177,6 +178,19 @@ def list_names(names: Sequence[str]) -> str:
 Columns = Mapping[str, tuple[int, pa.DataType]]
 """The columns to read: name in the batch -> index in the file and type."""
 
+
+def describe_columns(names: Sequence[str] | None, columns: Columns) -> dict[str, str]:
+    """Return in words which column is read as what. The types may come from a private row.
+
+    >>> describe_columns(["caller", "callee"], {"u": (0, pa.int64()), "v": (1, pa.string())})
+    {'u': "'caller' as int64", 'v': "'callee' as string"}
+    """
+    return {
+        role: f"{index + 1 if names is None else repr(names[index])} as {type_}"
+        for role, (index, type_) in columns.items()
+    }
+
+
 Report = Callable[[str, str, str], None]
 """Called for a row that can't be read: where it is, why, and its text. For the curator only."""
 
@@ -191,10 +205,13 @@ class Batch:
         The requested columns, all of one length.
     locate
         Returns where in the file a row of this batch is, such as ``line 17``.
+    padded
+        Returns whether ids that were read as integers had leading zeros. Curator only.
     """
 
     columns: Mapping[str, pa.Array]
     locate: Callable[[int], str]
+    padded: Callable[[], bool] = lambda: False
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -203,6 +220,10 @@ class Batch:
         """Return the batch without some of its rows."""
         keep = np.ones(len(self), dtype=bool)
         keep[list(rows)] = False
+        return self.where(keep)
+
+    def where(self, keep: NDArray[np.bool_]) -> Batch:
+        """Return the batch with some of its rows only."""
         kept, mask = np.flatnonzero(keep), pa.array(keep)
         return Batch(
             {name: array.filter(mask) for name, array in self.columns.items()},

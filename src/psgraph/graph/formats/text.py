@@ -14,10 +14,11 @@ import gzip
 import re
 import zlib
 from collections.abc import Collection, Iterator
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -47,6 +48,9 @@ MISSING = frozenset(["", "nan", "na", "n/a", "<na>", "null", "none"])
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)  # a leading zero would be lost: that is a name
+_MAY_BE_INTEGER = "^-?(0[xX][0-9a-fA-F]+|0*[0-9]{1,19})$"  # all forms that Arrow reads
+_MAY_BE_TIME = "^[0-9]{4}-"
+_PADDED = re.compile(rb"""0(?<![^\s",;]0)[\dxX]""")  # may be a part of a time
 _DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(?P<zone>Z|[+-]\d\d:?\d\d)?)?", re.ASCII
@@ -180,7 +184,8 @@ class TextFile:
                     arrays = self._parse(block, columns, optional)
                 except _Unreadable:  # a quote that reaches over lines
                     raise self._failure(block, line, columns, optional) from None
-            yield Batch(arrays, partial(_line_of_row, block, line))
+            padded = partial(self._padded, block, columns)
+            yield Batch(arrays, _LineNumbers(block, line), padded)
 
     def _peek(self, blanks: bool) -> tuple[int, list[list[str]]]:
         """Return the line number of the first row below the comments, and the first two rows."""
@@ -265,25 +270,72 @@ class TextFile:
     def _without_bad_lines(
         self, block: bytes, line: int, columns: Columns, optional: Collection[str], bad: Report
     ) -> bytes:
-        """Report the lines that can't be read and blank them. O(bad lines · log lines) parses."""
+        """Report the lines that can't be read and blank them.
+
+        Missing values and cells of another form are found at once; other bad lines take
+        O(log lines) parses each.
+        """
         lines = block.split(b"\n")
-        pieces = [(0, len(lines))]
+        found: dict[int, tuple[str, str]] = {}
+
+        def blank(index: int, reason: str) -> None:
+            found[index] = reason, lines[index].decode(errors="replace")
+            lines[index] = b""
+
         for index, content in enumerate(lines):
             if content and not content.strip():
-                bad(f"line {line + index}", "the row is blank\nLeave it out.", "")
-                lines[index] = b""
+                blank(index, "the row is blank\nLeave it out.")
+        pieces = [(0, len(lines))]
         while pieces:
             start, stop = pieces.pop()
             if not self._fails(b"\n".join(lines[start:stop]) + b"\n", columns, optional):
                 continue
-            if stop - start > 1:
+            if stop - start == 1:
+                blank(start, self._reason(lines[start], columns, optional))
+            elif clear := self._clearly_bad(lines[start:stop], columns, optional):
+                for index, reason in clear.items():
+                    blank(start + index, reason)
+                pieces.append((start, stop))
+            else:
                 middle = (start + stop) // 2
-                pieces += [(middle, stop), (start, middle)]  # the first half is taken first
-                continue
-            reason = self._reason(lines[start], columns, optional)
-            bad(f"line {line + start}", reason, lines[start].decode(errors="replace"))
-            lines[start] = b""
+                pieces += [(start, middle), (middle, stop)]
+        for index, (reason, text) in sorted(found.items()):
+            bad(f"line {line + index}", reason, text)
         return b"\n".join(lines)
+
+    def _clearly_bad(
+        self, lines: list[bytes], columns: Columns, optional: Collection[str]
+    ) -> dict[int, str]:
+        """Return lines with a missing value or a cell of another form, and what is wrong."""
+        text = {name: (index, pa.string()) for name, (index, _) in columns.items()}
+        try:
+            cells = self._parse(b"\n".join(lines) + b"\n", text, optional=columns)
+        except _Unreadable:
+            return {}
+        filled = [index for index, content in enumerate(lines) if content]
+        found: dict[int, str] = {}
+        for name, (_, type_) in columns.items():
+            if len(cells[name]) != len(filled):  # a quote that reaches over lines
+                return {}
+            pattern = _MAY_BE_INTEGER if type_ == pa.int64() else ""
+            if pa.types.is_timestamp(type_):
+                pattern = _MAY_BE_TIME
+            good = pc.match_substring_regex(cells[name], pattern).fill_null(name in optional)
+            for row in np.flatnonzero(~good.to_numpy(zero_copy_only=False)).tolist():
+                value = cells[name][row].as_py() or ""
+                found.setdefault(filled[row], _complaint(name, value, type_))
+        return found
+
+    def _padded(self, block: bytes, columns: Columns) -> bool:
+        """Whether an id of a block that was read as an integer has leading zeros."""
+        ids = [columns[name] for name in ("u", "v") if name in columns]
+        text = {str(index): (index, pa.string()) for index, type_ in ids if type_ == pa.int64()}
+        starts = (f"{mark}0".encode() for mark in f'{self._delimiter}\n "')
+        possible = block.startswith(b"0") or any(start in block for start in starts)
+        if not text or not possible or not _PADDED.search(block):  # cheapest test first
+            return False
+        cells = self._parse(block, text, optional=text).values()
+        return any(pc.any(pc.match_substring_regex(each, "^0[0-9xX]")).as_py() for each in cells)
 
     def _reason(self, content: bytes, columns: Columns, optional: Collection[str]) -> str:
         """Say what is wrong with a line, without quoting it."""
@@ -327,9 +379,19 @@ def _single_blanks(block: bytes) -> bytes:
     return block
 
 
-def _line_of_row(block: bytes, line: int, row: int) -> str:
-    filled = [number for number, text in enumerate(block.split(b"\n"), line) if text]
-    return f"line {filled[row]}"
+class _LineNumbers:
+    """Returns in which line the rows of a block are; the block is split once, when first asked."""
+
+    def __init__(self, block: bytes, first: int) -> None:
+        self._block, self._first = block, first
+
+    @cached_property
+    def _filled(self) -> list[int]:
+        lines = enumerate(self._block.split(b"\n"), self._first)
+        return [number for number, content in lines if content]
+
+    def __call__(self, row: int) -> str:
+        return f"line {self._filled[row]}"
 
 
 def _complaint(name: str, value: str, type_: pa.DataType) -> str:

@@ -79,6 +79,7 @@ class Database:
             if writing:
                 self._take_lock()
                 self._clear_away()
+                self._refuse_second_name()
                 if fill is not None and not self._is_there():
                     self._create(fill)
             self._connection = self._connect(self.path, writing)
@@ -130,9 +131,27 @@ class Database:
         with suppress(OSError):
             for left in self.path.parent.iterdir():
                 match = own.fullmatch(left.name)
-                if match and not (match[1] and is_running(int(match[1]))):
-                    with suppress(OSError):
+                if match is None:
+                    continue
+                with suppress(OSError):
+                    # A second name of the finished ledger goes even if its process id runs again.
+                    running = match[1] and is_running(int(match[1]))
+                    if not running or left.samefile(self.path):
                         left.unlink()
+
+    def _refuse_second_name(self) -> None:
+        """Refuse a hard link: under its other name the same file would have another lock."""
+        try:
+            links = self.path.stat().st_nlink
+        except OSError:
+            return  # there is no file yet; any other error shows when it is opened
+        if links > 1:
+            raise LedgerError(
+                f"{self.path} is one of {links} names of the same file (hard links)\n"
+                "Two processes could publish with it at the same time. Remove the other names, "
+                "or make this one a copy: cp FILE COPY, then mv COPY FILE. Nothing was measured.",
+                code="hard_link",
+            )
 
     def _create(self, fill: Change) -> None:
         """Make a new ledger under a name of this process's own, then give it its name.
@@ -300,7 +319,7 @@ class Database:
             family = "_".join(code.split("_")[:2])
             reason = _REASONS.get(family, "it can't be read or written")
             raise LedgerError(
-                f"the ledger {self.path} can't be used: {reason}\nNothing was published.",
+                f"the ledger {self.path} can't be used: {reason}",
                 code=family.lower(),
             ) from None
         except (OverflowError, UnicodeDecodeError):  # values that no ledger holds

@@ -21,7 +21,7 @@ from psgraph.publication.measurement import Seal
 from psgraph.publication.records import decode
 from psgraph.streams.time_source import TimeSource
 
-__all__ = ["LedgerReader", "RosterGrowth"]
+__all__ = ["LedgerReader", "RosterGrowth", "fingerprint"]
 
 
 class LedgerReader:
@@ -208,18 +208,23 @@ class LedgerReader:
 
     def fingerprint(self, snapshot: Snapshot) -> bytes:
         """A keyed digest of a snapshot. A plain digest could be tested against guessed graphs."""
-        mark = hmac.new(self._facts.key, digestmod="sha256")
-        time = (snapshot.time or "").encode()
-        mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
-        # All smaller ends, then all larger ones, whatever parts the edges are read in.
-        for end in (0, 1):
-            for part in mapped(snapshot.parts.edges(), threads=thread_count()):
-                mark.update(np.ascontiguousarray(part[end]).data)
-        return mark.digest()
+        return fingerprint(self._facts.key, snapshot)
 
     def _has_roster(self, digest: object) -> bool:
         row = self._database.row("SELECT 1 FROM rosters WHERE digest = ?", (digest,))
         return row is not None
+
+
+def fingerprint(key: bytes, snapshot: Snapshot) -> bytes:
+    """The digest of a snapshot under a key."""
+    mark = hmac.new(key, digestmod="sha256")
+    time = (snapshot.time or "").encode()
+    mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
+    # All smaller ends, then all larger ones, whatever parts the edges are read in.
+    for end in (0, 1):
+        for part in mapped(snapshot.parts.edges(), threads=thread_count()):
+            mark.update(np.ascontiguousarray(part[end]).data)
+    return mark.digest()
 
 
 # ---- rosters that grew since ----

@@ -25,6 +25,7 @@ from psgraph.errors import (
 )
 from psgraph.graph import Roster
 from psgraph.privacy.accountant import Accountant
+from psgraph.publication.ledger.attempts import Attempts
 from psgraph.publication.ledger.chain import (
     COLUMNS,
     SEALED,
@@ -64,6 +65,7 @@ class Ledger(LedgerReader):
         database = Database(Path(path), fill=fill, writing=writing)
         try:
             super().__init__(database)
+            self._attempts = Attempts(self.path, self._facts.genesis.hex()[:16])
             if terms is not None:
                 self.require(terms)
             if writing:
@@ -81,13 +83,18 @@ class Ledger(LedgerReader):
                 f"  {name:<20} started with {old}, now {new}"
                 for name, (old, new) in changed.items()
             ]
-            remedy = "psgraph resume does"
+            remedy = "under the old terms (psgraph resume does"
             if "method" in changed:
                 remedy += f", and so does --method {stored.method}"
+            remedy += ")"
+            if "distribution_version" in changed and self.sealed:
+                remedy = (
+                    f"with psgraph {self.seal_of(self.sealed - 1).version}, which it was made with"
+                )
             raise TermsChanged(
                 f"{self.path} was started under different terms:\n" + "\n".join(lines) + "\n"
-                f"Continue under the old terms ({remedy}), or start a new ledger in another "
-                "directory. Two ledgers for one stream of data add up their budgets.",
+                f"Continue {remedy}, or start a new ledger in another directory. Two ledgers for "
+                "one stream of data add up their budgets.",
                 changed=changed,
             )
 
@@ -103,24 +110,36 @@ class Ledger(LedgerReader):
 
     # ---- writing ----
 
+    def check_attempts(self, *, again: bool = False) -> None:
+        """Refuse if the next timestamp was measured too often; with `again`, if it was not."""
+        self._attempts.check(self.sealed, again=again)
+
+    def begin_attempt(self, timestamp: int) -> None:
+        """Count an attempt to measure a timestamp, before anything is measured.
+
+        What could not be sealed afterwards is refused here already.
+        """
+        self._link_of_next(timestamp)
+        self._attempts.begin(timestamp)
+
+    def allow_again(self) -> None:
+        """Record that a person allows the next timestamp, measured too often, to be measured."""
+        self._attempts.allow_again(self.sealed)
+
+    def close(self) -> None:
+        """Close the files and release the lock."""
+        self._attempts.close()
+        super().close()
+
     def seal(self, measured: Measured) -> Seal:
         """Commit a timestamp, after checking every window it is in."""
         timestamp, snapshot = measured.timestamp, measured.snapshot
         measurement, rosters = encode(measured.measurement)
         state, more_rosters = encode(measured.state)
         rosters |= more_rosters | {snapshot.roster.digest: snapshot.roster}
-        fingerprint = self.fingerprint(snapshot)
         with self._database.transaction() as connection:
-            sealed = self.sealed
-            if timestamp != sealed:
-                raise OutOfOrder(
-                    f"timestamp {timestamp} can't be sealed: the ledger is at {sealed}\n"
-                    "Another process may have published it. Open the ledger again."
-                )
-            _, digest_before, previous, accountant = self._link(timestamp)
+            _, digest_before, previous, accountant = self._link_of_next(timestamp)
             accountant = accountant.record(measured.spent)
-            if previous is None:
-                raise OutOfOrder(f"the release of timestamp {timestamp - 1} is not finished")
             self._store_rosters(connection, rosters)
             columns = (
                 timestamp,
@@ -128,7 +147,7 @@ class Ledger(LedgerReader):
                 exact_decimal(measured.spent),
                 pack_charges(measured.charges),
                 measured.seed,
-                fingerprint,
+                measured.fingerprint,
                 snapshot.roster.digest,
                 measurement,
                 hashlib.sha256(state).digest(),
@@ -144,6 +163,19 @@ class Ledger(LedgerReader):
             )
             connection.execute("INSERT OR REPLACE INTO state VALUES (0, ?)", (state,))
         return seal_of(measured, accountant.window_spent)
+
+    def _link_of_next(self, timestamp: int) -> Link:
+        """What a timestamp is chained to; refuse one that can't be sealed next."""
+        sealed = self.sealed
+        if timestamp != sealed:
+            raise OutOfOrder(
+                f"timestamp {timestamp} can't be sealed: the ledger is at {sealed}\n"
+                "Another process may have published it. Open the ledger again."
+            )
+        link = self._link(timestamp)
+        if link.certificate is None:
+            raise OutOfOrder(f"the release of timestamp {timestamp - 1} is not finished")
+        return link
 
     def _store_rosters(self, connection: sqlite3.Connection, rosters: dict[str, Roster]) -> None:
         for digest, roster in rosters.items():

@@ -1,0 +1,247 @@
+"""What publishing a stream would do, before it is done: nothing is measured, spent or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psgraph._runtime.numbers import count
+from psgraph.errors import DataError
+from psgraph.graph import Snapshot
+from psgraph.graph.kind import Dropped
+from psgraph.methods.base import Method
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.planning import Plan, plan
+from psgraph.streams.stream import Stream
+
+__all__ = ["CheckReport", "SnapshotFacts", "check", "observed", "refuse_empty", "report_on"]
+
+_LISTED = 3  # times of empty snapshots that a remark names
+
+
+@dataclass(frozen=True)
+class SnapshotFacts:
+    """What is known of a snapshot that was read. `edges` and `dropped`: curator only."""
+
+    time: str | None
+    nodes: int
+    roster: str
+    declared: str
+    edges: int
+    dropped: Dropped
+
+
+def observed(stream: Iterable[Snapshot], into: list[SnapshotFacts]) -> Iterator[Snapshot]:
+    """Yield the snapshots of a stream, and note the facts of each."""
+    for snapshot in stream:
+        into.append(
+            SnapshotFacts(
+                snapshot.time,
+                len(snapshot.roster),
+                snapshot.roster.statement,
+                snapshot.roster.declared,
+                snapshot.parts.edge_count,
+                snapshot.dropped,
+            )
+        )
+        yield snapshot
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What publishing a stream would do.
+
+    Attributes
+    ----------
+    description, columns
+        What the input is, and which column is read as what.
+    snapshots
+        One for each timestamp that would be published.
+    times
+        Where the timestamps come from.
+    window_in_time
+        How long a window is, where that is known.
+    held_back
+        The first period that is not over, if the input has one.
+    curator_notes
+        What happens to rows that are not used as they are. Curator only.
+    plan
+        What each timestamp would measure; None without a guarantee.
+    sealed
+        Timestamps that the ledger has already: those cost nothing.
+    end_remarks, curator_end_remarks
+        What to know about the ends of the stream; see `psgraph.streams.Stream`.
+    """
+
+    description: str
+    columns: dict[str, str]
+    snapshots: tuple[SnapshotFacts, ...]
+    times: str | None
+    window_in_time: str | None
+    held_back: str | None
+    curator_notes: tuple[str, ...] = ()
+    plan: Plan | None = None
+    sealed: int = 0
+    end_remarks: tuple[str, ...] = ()
+    curator_end_remarks: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The times of the snapshots; public."""
+        return [each.time or str(number) for number, each in enumerate(self.snapshots)]
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of the largest roster."""
+        return max((each.nodes for each in self.snapshots), default=0)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings that depend on public facts alone, so that a log may hold them."""
+        without = [
+            name
+            for name, each in zip(self.names, self.snapshots, strict=True)
+            if each.declared != "edges" and each.nodes < 2
+        ]
+        if not without:
+            return self.end_remarks
+        return (
+            *self.end_remarks,
+            f"{count(len(without), 'timestamp')} can't have an edge, because the roster has fewer "
+            f"than two nodes then: {_listed(without)}.",
+        )
+
+    @property
+    def curator_remarks(self) -> tuple[str, ...]:
+        """Warnings that depend on private rows. Curator only."""
+        empty = [
+            name
+            for name, each in zip(self.names, self.snapshots, strict=True)
+            if not each.edges and (each.declared == "edges" or each.nodes > 1)
+        ]
+        if not empty:
+            return self.curator_end_remarks
+        return (
+            *self.curator_end_remarks,
+            f"Without an edge: {len(empty):,} of {count(len(self.snapshots), 'timestamp')} "
+            f"({_listed(empty)}). Each spends its share of the budget.",
+        )
+
+    @property
+    def self_loops(self) -> int:
+        """Rows dropped because both ends are one node. Curator only."""
+        return sum(each.dropped.self_loops for each in self.snapshots)
+
+    @property
+    def duplicates(self) -> int:
+        """Rows dropped because the edge was there. Curator only."""
+        return sum(each.dropped.duplicates for each in self.snapshots)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON; what depends on private rows is under ``curator_only``."""
+        edges = [each.edges for each in self.snapshots]
+        return {
+            "input": self.description,
+            "timestamps": len(self.snapshots),
+            "first": self.names[0] if self.snapshots else None,
+            "last": self.names[-1] if self.snapshots else None,
+            "already_published": min(self.sealed, len(self.snapshots)),
+            "new": max(0, len(self.snapshots) - self.sealed),
+            "times": self.times,
+            "window_in_time": self.window_in_time,
+            "held_back": self.held_back,
+            "nodes": self.nodes,
+            "roster": self.snapshots[-1].roster if self.snapshots else None,
+            "warnings": list(self.remarks),
+            "plan": None if self.plan is None else self.plan.to_dict(),
+            "curator_only": {
+                "columns": self.columns,
+                "edges": {"smallest": min(edges, default=0), "largest": max(edges, default=0)},
+                "dropped": {"self_loops": self.self_loops, "duplicates": self.duplicates},
+                "notes": list(self.curator_notes),
+                "warnings": list(self.curator_remarks),
+            },
+        }
+
+
+def refuse_empty(snapshots: int, held_back: str | None) -> None:
+    """Refuse a stream that has nothing to publish."""
+    if not snapshots and held_back is not None:
+        raise DataError(
+            "no period of the input is over, so there is nothing to publish yet\n"
+            "Run the command again later, or publish it as it is with --close-last."
+        )
+    if not snapshots:
+        raise DataError("the input has no snapshot\nGive at least one timestamp.")
+
+
+def check(
+    stream: Stream,
+    *,
+    method: Method[Any, Any] | None = None,
+    guarantee: WEventPrivacy | None = None,
+    sealed: int = 0,
+) -> CheckReport:
+    """Read all of a stream and return what publishing it would do. Curator only in part.
+
+    Parameters
+    ----------
+    method, guarantee
+        What it would be published with; without them the report has no plan.
+    sealed
+        Timestamps that are published already.
+
+    Examples
+    --------
+    >>> from psgraph import read_stream
+    >>> days = {"mon": [(1, 2)], "tue": []}
+    >>> found = check(read_stream(days, roster=[1, 2, 3]))
+    >>> found.names, found.remarks, found.curator_remarks[0].partition(":")[0]
+    (['mon', 'tue'], (), 'Without an edge')
+    """
+    seen: list[SnapshotFacts] = []
+    for snapshot in observed(stream, seen):
+        del snapshot
+    refuse_empty(len(seen), stream.held_back)
+    return report_on(stream, seen, method=method, guarantee=guarantee, sealed=sealed)
+
+
+def report_on(
+    stream: Stream,
+    snapshots: Sequence[SnapshotFacts],
+    *,
+    method: Method[Any, Any] | None = None,
+    guarantee: WEventPrivacy | None = None,
+    sealed: int = 0,
+) -> CheckReport:
+    """Return the report on a stream that has been read."""
+    names = [each.time for each in snapshots]
+    window = (
+        None
+        if guarantee is None or stream.times is None
+        else stream.times.window(guarantee.window, names)
+    )
+    made = None
+    if guarantee is not None and method is not None:
+        nodes = max((each.nodes for each in snapshots), default=0)
+        made = plan(guarantee, nodes=nodes, method=method)
+    return CheckReport(
+        stream.description,
+        stream.column_words,
+        tuple(snapshots),
+        None if stream.times is None else str(stream.times),
+        window,
+        stream.held_back,
+        stream.curator_notes,
+        made,
+        sealed,
+        stream.remarks,
+        stream.curator_remarks,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) <= _LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _LISTED - 1])}, …, {names[-1]}"
