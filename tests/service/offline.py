@@ -40,11 +40,11 @@ class Offline:
         self.token = ""
         self.open()
 
-    def open(self) -> None:
+    def open(self, *, new_key: bool = False) -> None:
         """Start it, again on the same directory."""
         limits = Limits(**self._options)
         settings = Settings(self.directory, limits=limits)
-        self.service = Service(settings)
+        self.service = Service(settings, new_key=new_key)
         self.token = self.service.first_token() or self.token
         self.client = TestClient(
             create_app(settings, self.service),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ from psgraph.errors import (
     ServiceError,
     VerificationFailed,
 )
+from psgraph.publication.ledger.attempts import MOST_ATTEMPTS
+from psgraph.publication.publisher import Publisher
 from tests.cli.commands import psgraph, psgraph_here
-from tests.service.scenario import as_csv, as_parquet, edges, new_stream, roster
+from tests.service.scenario import as_csv, as_parquet, edges, new_stream, post, roster
 from tests.service.server import Server, tree
 
 
@@ -193,6 +196,21 @@ def test_push_and_pull_from_the_command_line(
     assert server.token not in pushed.text + pulled.text
 
 
+def test_push_says_that_a_snapshot_is_in_another_stream(
+    server: Server, curator: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "shared.csv"
+    file.write_bytes(as_csv(edges(0, variant=8)))
+    first, second = new_stream(server), new_stream(server)
+    assert curator.push(first, 0, file).also_in == []
+    environment = {"PSGRAPH_TOKEN": server.token}
+    pushed = psgraph(
+        "push", server.address, second, file, "--timestamp", 0, "--json", env=environment
+    )
+    assert json.loads(pushed.out)["also_in"] == [first]
+    assert first in pushed.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -257,3 +275,31 @@ def test_the_commands_take_no_token_as_an_argument() -> None:
         shown = psgraph_here(command, "--help").out
         assert "--token-file" in shown
         assert "--token " not in shown
+
+
+# ---- a stream that stopped ----
+
+
+def _lose_draws(out: Path) -> None:
+    """Count as many measurements as psgraph allows, none of them sealed."""
+    with Publisher.resume(out) as publisher:
+        for _ in range(MOST_ATTEMPTS):
+            publisher._begin_attempt()
+
+
+def test_a_stopped_stream_is_continued_by_a_curator_or_at_the_start(tmp_path: Path) -> None:
+    with Server(tmp_path / "data") as server:
+        curator = Client(server.address, server.token)
+        for name in ("by-call", "by-start"):
+            new_stream(server, name)
+            _lose_draws(server.directory / "streams" / name / "releases")
+            assert post(server, name, 0, as_csv(edges(0))).status == 202
+        for name in ("by-call", "by-start"):
+            while "measure-again" not in (curator.stream(name).reason or ""):
+                time.sleep(0.05)
+        assert curator.measure_again("by-call").health == "ok"
+        assert curator.wait("by-call", 0).state == "released"
+        with pytest.raises(ServiceError):
+            curator.measure_again("by-call")
+    with Server(tmp_path / "data", "--measure-again", "by-start", "--new-curator-token") as server:
+        assert Client(server.address, server.token).wait("by-start", 0).state == "released"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from psgraph.errors import LedgerError
 from psgraph.service.schedule import Schedule
 from tests.service.offline import CSV, Offline, edges, roster
 
@@ -189,3 +190,113 @@ def test_a_timestamp_beyond_the_calendar_is_refused(offline, period, timezone):
         answer = offline.call("GET", f"/streams/calls/timestamps/{timestamp}")
         assert answer.status_code in (200, 422)
         assert offline.post(timestamp, edges()).status_code in (409, 422)
+
+
+# ---- the same snapshot in two streams ----
+
+
+def test_a_curator_is_told_that_a_snapshot_was_posted_to_another_stream(offline):
+    for name in ("first", "second"):
+        offline.create(name)
+    answers = [offline.post(0, edges(3), name) for name in ("first", "second", "second")]
+    assert [each.json()["also_in"] for each in answers] == [[], ["first"], ["first"]]
+    assert len({len(each.content) for each in answers}) == 1
+    more = offline.post(1, edges(3) + b"0,9\n", "second")
+    assert more.json()["also_in"] == []
+    previewed = offline.call("POST", "/streams/first/preview", content=edges(3), headers=CSV)
+    assert previewed.json()["also_in"] == ["second"]
+    entries = offline.call("GET", "/audit-log?log=curators").json()["entries"]
+    assert [each["also_in"] for each in entries if each["stream"] == "second"] == [
+        [],
+        ["first"],
+        ["first"],
+    ]
+
+
+def test_empty_snapshots_are_not_the_same_data(offline):
+    for name in ("quiet", "silent"):
+        offline.create(name)
+        assert offline.post(0, b"u,v\n", name).json()["also_in"] == []
+
+
+def test_no_one_learns_about_a_stream_that_the_token_does_not_see(offline):
+    for name in ("hidden", "own"):
+        offline.create(name)
+        offline.post(0, edges(5), name)
+    wanted = {"role": "curator", "streams": ["own"]}
+    token = offline.call("POST", "/tokens", json=wanted).json()["token"]
+    posted = offline.call(
+        "POST", "/streams/own/snapshots/0", content=edges(5), headers=CSV, token=token
+    )
+    previewed = offline.call(
+        "POST", "/streams/own/preview", content=edges(5), headers=CSV, token=token
+    )
+    log = offline.call("GET", "/audit-log?log=curators", token=token)
+    main = offline.call("GET", "/audit-log", token=token)
+    for answer in (posted, previewed, log, main):
+        assert answer.status_code in (200, 202)
+        assert "hidden" not in answer.text
+
+
+# ---- the key by which repeated posts are recognised ----
+
+
+def lose(key) -> None:
+    key.unlink()
+
+
+def swap(key) -> None:
+    key.write_bytes(bytes(32))
+
+
+def cut(key) -> None:
+    key.write_bytes(key.read_bytes()[:16])
+
+
+@pytest.mark.parametrize("damage", [lose, swap, cut])
+def test_a_service_without_its_key_does_not_start(offline, damage):
+    offline.create()
+    offline.close()
+    key = offline.directory / "key"
+    kept = key.read_bytes()
+    damage(key)
+    found = key.read_bytes() if key.exists() else None
+    with pytest.raises(LedgerError):
+        offline.open()
+    assert (key.read_bytes() if key.exists() else None) == found
+    key.write_bytes(kept)
+    offline.open()
+
+
+def test_a_database_of_an_earlier_version_needs_its_key_too(offline):
+    offline.create()
+    offline.service.database.write("DELETE FROM key_check")
+    offline.close()
+    key = offline.directory / "key"
+    kept = key.read_bytes()
+    key.unlink()
+    with pytest.raises(LedgerError):
+        offline.open()
+    key.write_bytes(kept)
+    offline.open()
+    offline.close()
+    swap(key)
+    with pytest.raises(LedgerError):
+        offline.open()
+    key.write_bytes(kept)
+    offline.open()
+
+
+def test_with_a_new_key_released_data_are_still_recognised(offline):
+    offline.create()
+    offline.post(0, edges())
+    offline.publish()
+    offline.close()
+    (offline.directory / "key").unlink()
+    offline.open(new_key=True)
+    assert offline.post(0, edges()).status_code == 200
+    assert offline.post(0, edges(2)).json()["error"] == "other_data"
+    actions = [each["action"] for each in offline.call("GET", "/audit-log").json()["entries"]]
+    assert "replace key" in actions
+    offline.close()
+    offline.open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import io
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,10 +14,12 @@ from starlette.requests import ClientDisconnect
 
 from psgraph.service.problems import Refusal
 from psgraph.service.settings import Limits
-from psgraph.service.uploads import receive
+from psgraph.service.uploads import UploadSpace, receive
 
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
-LIMITS = Limits(upload_bytes=100_000, upload_rows=1_000, upload_seconds=0.2)
+LIMITS = Limits(
+    upload_bytes=100_000, upload_rows=1_000, upload_seconds=0.2, upload_memory=1_000_000
+)
 
 
 def as_parquet(table: pa.Table, **options) -> bytes:
@@ -29,7 +32,9 @@ def zstd(content: bytes) -> bytes:
     return bytes(pa.compress(content, "zstd", asbytes=True))
 
 
-def received(directory, content: bytes, kind: str = CSV, *, pause: float = 0.0) -> bytes:
+def received(
+    directory, content: bytes, kind: str = CSV, *, pause: float = 0.0, limits: Limits = LIMITS
+) -> bytes:
     """What arrives of an upload; nothing may stay behind."""
 
     async def chunks():
@@ -38,7 +43,7 @@ def received(directory, content: bytes, kind: str = CSV, *, pause: float = 0.0) 
             await asyncio.sleep(pause)
 
     async def run() -> bytes:
-        async with receive(chunks(), kind, directory, LIMITS) as upload:
+        async with receive(chunks(), kind, directory, limits) as upload:
             return upload.path.read_bytes()
 
     try:
@@ -112,10 +117,61 @@ def test_parquet_that_expands_is_refused_before_it_is_read(tmp_path):
 
 
 def test_a_dictionary_of_few_long_values_is_refused(tmp_path):
-    long = pa.array(["x" * 60_000] * 1_000)
+    long = pa.array(["x" * 20_000] * 1_000)
     packed = as_parquet(pa.table({"u": long, "v": long}), compression="zstd")
     assert len(packed) < 100_000
-    assert refused(tmp_path, packed, PARQUET) == (413, "too_large")
+    assert refused(tmp_path, packed, PARQUET) == (413, "too_much_memory")
+
+
+def test_rows_that_few_bytes_encode_are_weighed_as_they_are_decoded(tmp_path):
+    numbers = pa.array(range(500_000), pa.int64())
+    packed = as_parquet(
+        pa.table({"u": numbers, "v": numbers}),
+        use_dictionary=False,
+        column_encoding="DELTA_BINARY_PACKED",
+        compression="zstd",
+    )
+    limits = replace(LIMITS, upload_rows=1_000_000)
+    assert len(packed) < 100_000
+    assert refused(tmp_path, packed, PARQUET, limits=limits) == (413, "too_much_memory")
+
+
+def test_text_whose_decoded_size_is_unknown_is_refused(tmp_path):
+    long = pa.array(["x" * 60_000 + str(number) for number in range(1_000)])
+    packed = as_parquet(
+        pa.table({"u": long, "v": long}),
+        use_dictionary=False,
+        column_encoding="DELTA_BYTE_ARRAY",
+    )
+    assert len(packed) < 1_000_000
+    limits = replace(LIMITS, upload_bytes=1_000_000)
+    assert refused(tmp_path, packed, PARQUET, limits=limits) == (422, "encoding")
+
+
+@pytest.mark.parametrize(
+    "content", [b"u,v\n" + b"1,2\n" * 900, b"u,v\n" + b"ann,bob\n" * 900], ids=["ints", "text"]
+)
+def test_text_files_are_weighed_too(tmp_path, content):
+    assert received(tmp_path, content) == content
+    limits = replace(LIMITS, upload_memory=80_000)
+    assert refused(tmp_path, content, limits=limits) == (413, "too_much_memory")
+
+
+def test_a_caller_takes_half_of_the_places_and_a_large_upload_waits_for_memory(monkeypatch):
+    monkeypatch.setattr("psgraph.service.uploads._LONGEST_WAIT", 0.05)
+
+    async def run() -> None:
+        space = UploadSpace(replace(LIMITS, concurrent_uploads=4))
+        async with space.place("ann"), space.place("ann"):
+            with pytest.raises(Refusal, match="as many uploads"):
+                await space.place("ann").__aenter__()
+            async with space.place("bob"), space.memory(600_000):
+                with pytest.raises(Refusal, match="as many uploads"):
+                    await space.memory(600_000).__aenter__()
+        async with space.place("ann"), space.memory(1_000_000):
+            pass
+
+    asyncio.run(run())
 
 
 def test_a_slow_upload_is_ended(tmp_path):

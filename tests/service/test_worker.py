@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 from fractions import Fraction
 
 import pytest
 
 from psgraph.methods.psgraph import PSGraph
 from psgraph.publication.ledger import Ledger
+from psgraph.publication.ledger.attempts import MOST_ATTEMPTS
+from psgraph.publication.ledger.database import Database as LedgerDatabase
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
+from psgraph.publication.records import encode
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.verification import verify
+from psgraph.service import clock
 from tests.service.offline import Offline, edges
 
 
@@ -129,7 +134,19 @@ def test_a_refused_budget_charges_nothing_and_can_be_posted_again(offline, monke
     assert offline.state(0) == "released"
 
 
-def test_a_failure_is_tried_again_and_told_in_public_words(offline, monkeypatch):
+def analyst(offline) -> str:
+    """A token of an analyst."""
+    new = {"role": "analyst", "label": "someone"}
+    return offline.call("POST", "/tokens", json=new).json()["token"]
+
+
+def retried(offline) -> None:
+    """Have the worker try again at once, whatever comes of it."""
+    offline.service.worker._retry_at.clear()
+    offline.service.worker.publish_due()
+
+
+def test_a_failure_is_tried_again_and_only_curators_learn_its_kind(offline, monkeypatch):
     offline.create()
     offline.post(0, edges())
     secret = "node 17"
@@ -144,9 +161,78 @@ def test_a_failure_is_tried_again_and_told_in_public_words(offline, monkeypatch)
     assert view["health"] == "blocked"
     assert "ZeroDivisionError" in view["reason"]
     assert secret not in view["reason"]
+    seen = offline.call("GET", "/streams/calls", token=analyst(offline)).json()
+    assert seen["health"] == "blocked"
+    assert "Error" not in seen["reason"]
     offline.service.worker._retry_at.clear()
     offline.publish()
     assert offline.state(0) == "released"
+
+
+def test_a_failed_seal_is_repeated_with_the_same_draw(offline, monkeypatch):
+    stream = offline.create()
+    offline.post(0, edges())
+    drawn, measure = [], PSGraph.measure
+
+    def measured(self, *arguments):
+        drawn.append(measure(self, *arguments))
+        return drawn[-1]
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(PSGraph, "measure", measured)
+    with monkeypatch.context() as patch:
+        patch.setattr(LedgerDatabase, "_commit", full)
+        for _ in range(5):
+            retried(offline)
+            assert offline.state(0) == "measuring"  # nobody sees how often
+    retried(offline)
+    assert offline.state(0) == "released"
+    with Ledger(ledger_at(stream.out), writing=False) as ledger:
+        assert encode(ledger.measurement_of(0, PSGraph().records)) == encode(drawn[0])
+    assert len(drawn) == 1
+
+
+def test_a_stream_that_is_measured_too_often_stops_until_a_curator_continues_it(
+    offline, monkeypatch
+):
+    offline.create()
+    offline.create("other")
+    offline.post(0, edges())
+    drawn, seen, token = [], set(), analyst(offline)
+
+    def lost(*_):
+        drawn.append(1)
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PSGraph, "measure", lost)
+        assert offline.call("POST", "/streams/calls/measure-again").status_code == 409
+        for _ in range(6):
+            retried(offline)
+            seen.add(offline.call("GET", "/streams/calls", token=token).text)
+        offline.close()
+        offline.open()
+        retried(offline)
+    assert len(drawn) == MOST_ATTEMPTS
+    offline.post(0, edges(), "other")
+    retried(offline)
+    assert offline.state(0) == "measuring"
+    assert offline.state(0, "other") == "released"
+    seen.add(offline.call("GET", "/streams/calls", token=token).text)
+    assert len(seen) == 1  # an analyst can't tell one failure from a stop
+    assert "measure-again" in offline.call("GET", "/streams/calls").json()["reason"]
+    again = offline.call("POST", "/streams/calls/measure-again", token=token)
+    assert again.status_code == 403
+    assert offline.call("POST", "/streams/calls/measure-again").json()["health"] == "ok"
+    offline.publish()
+    assert offline.state(0) == "released"
+    told = [each.action for each in offline.service.audit.entries() if each.stream == "calls"]
+    assert told[:2] == ["release", "measure again"]
+    assert "stop stream" not in told
+    curator = offline.service.audit.entries(log="curators")
+    assert [each.action for each in curator].count("stop stream") == 2  # also after the restart
 
 
 # ---- ticks ----
@@ -289,3 +375,60 @@ def test_a_limited_number_of_days_is_kept_for_comparisons(offline):
     assert result["timestamps"] == [0]
     assert list(stream.inbox.purge(-1)) == [0]
     assert offline.call("GET", "/streams/calls/comparison").json()["error"] == "no_originals"
+
+
+def test_a_stream_that_is_fed_at_full_speed_does_not_delay_the_others(offline, monkeypatch):
+    offline.create("busy")
+    offline.create("quiet")
+    daily(offline, name="ticking", missing="empty")
+    for timestamp in range(6):
+        offline.post(timestamp, edges(), "busy")
+    published, publish = [], Publisher.publish
+
+    def watch(publisher, *arguments, **options):
+        published.append(publisher.ledger.parent.parent.name)
+        if len(published) == 1:  # both come while the first one is published
+            assert offline.post(0, edges(), "quiet").status_code == 202
+            at(offline, 86_400)
+        return publish(publisher, *arguments, **options)
+
+    monkeypatch.setattr(Publisher, "publish", watch)
+    offline.publish()
+    assert published[:4] == ["busy", "quiet", "ticking", "busy"]
+    assert offline.state(5, "busy") == "released"
+
+
+def test_many_missed_periods_wait_for_the_word_of_a_curator(offline):
+    stream = daily(offline, source="events")
+    for days, releases in ((5, 5), (15, 5)):
+        at(offline, days * 86_400)
+        offline.close()
+        offline.open()
+        at(offline, days * 86_400 + 1)
+        offline.publish()
+        (stream,) = offline.service.streams
+        assert len(stream.releases.refresh()) == releases
+    seen = offline.call("GET", "/streams/calls").json()
+    assert (seen["health"], seen["released"]) == ("blocked", 5)
+    assert offline.call("POST", "/streams/calls/catch-up").json()["health"] == "ok"
+    assert offline.service.audit.entries()[0].action == "catch up"
+    offline.publish()
+    assert len(stream.releases.refresh()) == 15
+    assert offline.call("POST", "/streams/calls/catch-up").json()["error"] == "nothing_missed"
+
+
+def test_a_clock_that_jumps_publishes_nothing_and_is_reported(offline, monkeypatch):
+    wall, counter = 1_780_012_810.0, 0.0  # ten seconds into the first day
+    steady = clock.SteadyClock(lambda: wall, lambda: counter)
+    monkeypatch.setattr(clock, "now", steady.now)
+    monkeypatch.setattr(clock, "jump", steady.jump)
+    offline.create(period="1d", first_period="2026-05-29", missing="empty")
+    for ahead in (3600.0, 86_400.0, -86_400.0):
+        wall, counter = 1_780_012_810.0 + 60 + ahead, counter + 10
+        offline.publish()
+        assert offline.state(0) == "waiting"
+        health = offline.client.get("/healthz").json()
+        assert health["status"] == "degraded"
+        assert f"{abs(ahead):,.0f}"[:2] in health["problems"][0]
+    wall = 1_780_012_810.0 + counter  # corrected
+    assert offline.client.get("/healthz").json() == {**health, "status": "ok", "problems": []}

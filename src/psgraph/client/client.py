@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time as clock
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,11 +66,19 @@ class StreamInfo:
 
 @dataclass(frozen=True)
 class Posted:
-    """The response to a post: "accepted", or "released" if the same data were released before."""
+    """The response to a post: "accepted", or "released" if the same data were released before.
+
+    Attributes
+    ----------
+    also_in
+        Other streams that the same snapshot was posted to. Its edges are then protected at the sum
+        of the streams' ε.
+    """
 
     state: str
     stream: str
     timestamp: int | None = None
+    also_in: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,7 @@ def _view(kind: type[View], content: Any) -> View:
     """Build a value from JSON; ignore fields that a newer service added.
 
     >>> _view(Posted, {"state": "accepted", "stream": "calls", "newer": 1})
-    Posted(state='accepted', stream='calls', timestamp=None)
+    Posted(state='accepted', stream='calls', timestamp=None, also_in=())
     """
     try:
         known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
@@ -270,6 +278,17 @@ class Client:
     def verify(self, stream: str) -> Mapping[str, Any]:
         """Have the service check every release, certificate and ledger row of a stream."""
         return self._object(f"{_of(stream)}/verify")
+
+    def catch_up(self, stream: str) -> StreamInfo:
+        """Publish the periods that passed while the service was stopped."""
+        return _view(StreamInfo, self._send("POST", f"{_of(stream)}/catch-up"))
+
+    def measure_again(self, stream: str) -> StreamInfo:
+        """Continue a stream that stopped because a timestamp was measured too often, unsealed.
+
+        Find out first why it was not sealed; its `reason` says that it has stopped.
+        """
+        return _view(StreamInfo, self._send("POST", f"{_of(stream)}/measure-again"))
 
     def audit_log(self, *, limit: int = 100) -> list[Mapping[str, Any]]:
         """Return the newest entries of the audit log."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import ipaddress
 import json
 import random
 import ssl
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from psgraph._runtime.loopback import is_loopback
 from psgraph._version import __version__
 from psgraph.errors import (
     AccessDenied,
@@ -182,19 +182,12 @@ def _checked_address(address: str) -> SplitResult:
         raise InvalidArgument(
             "the address of a service is https://host:port, without a user, query or fragment"
         )
-    if parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InvalidArgument(
             "http:// would send the token and the data unencrypted\n"
             "Use https://; http:// is accepted for this machine only (127.0.0.1, localhost)."
         )
     return parts
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _checked_token(token: str) -> str:

@@ -60,6 +60,7 @@ def pull(
             before = _Release(http, source, directory, release).download(before)
             new += 1
             progress(release.timestamp)
+        directory.add_to_index(before)
         releases += 1
     _refuse_more(directory, releases)
     return Pulled(path, releases, new)

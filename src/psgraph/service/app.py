@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from types import FrameType
 
 import uvicorn
@@ -17,8 +19,10 @@ from starlette.routing import Match
 from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
 from psgraph.service.api import administration, streams
+from psgraph.service.connections import ServerLoop, limited_protocol, raise_file_limit
 from psgraph.service.middleware import Guard
 from psgraph.service.pages import add_pages
+from psgraph.service.pages.charts import prepare_pictures
 from psgraph.service.problems import add_handlers, log
 from psgraph.service.service import Service
 from psgraph.service.settings import Settings
@@ -27,10 +31,8 @@ __all__ = ["PREFIX", "create_app", "serve"]
 
 PREFIX = "/api/v1"
 
-PROXIES = "127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd00::/8"
-"""Addresses of proxies whose ``X-Forwarded-For`` is trusted; any client could send that header."""
-
 _GRACE = 20  # seconds for requests in progress
+_MOST_FILES = 65_536  # open at the same time, if the system permits
 
 unknown = APIRouter(include_in_schema=False)
 
@@ -59,6 +61,7 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
     @asynccontextmanager
     async def running(application: FastAPI) -> AsyncIterator[None]:
         del application
+        opened.worker.after_releases = partial(prepare_pictures, opened)
         opened.start()
         try:
             yield
@@ -110,6 +113,7 @@ def serve(service: Service, settings: Settings, *, announce: Callable[[str], obj
         Called with the address once connections are accepted.
     """
     try:
+        files = raise_file_limit(_MOST_FILES)
         listening = _listen(settings)
         app = create_app(settings, service)
         config = uvicorn.Config(
@@ -121,7 +125,9 @@ def serve(service: Service, settings: Settings, *, announce: Callable[[str], obj
             ssl_certfile=None if settings.tls_cert is None else str(settings.tls_cert),
             ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
             proxy_headers=settings.behind_proxy,
-            forwarded_allow_ips=PROXIES,
+            forwarded_allow_ips=list(settings.proxies),
+            http=limited_protocol(min(settings.limits.connections, files // 2)),
+            ws="none",
             timeout_graceful_shutdown=_GRACE,
             h11_max_incomplete_event_size=64 * 1024,
         )
@@ -141,7 +147,8 @@ def serve(service: Service, settings: Settings, *, announce: Callable[[str], obj
     shown = f"[{host}]" if ":" in host else host
     announce(f"{scheme}://{shown}:{port}")
     log("started")
-    server.run(sockets=[listening])
+    with asyncio.Runner(loop_factory=ServerLoop) as runner:
+        runner.run(server.serve(sockets=[listening]))
     log("stopped")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import threading
 import time
@@ -149,15 +150,20 @@ class Gate:
         return identity
 
     async def check_token(self, request: Request, token: str) -> Identity:
-        """Return the identity of a token; refuse a wrong one, unchecked after too many of them."""
+        """Return the identity of a token; refuse a wrong one, unchecked after too many of them.
+
+        Wrong secrets of an id are counted apart from tokens whose id does not exist: those who
+        guess do not lock out a token from the same address.
+        """
         known = self._tokens.recognised(token)
         if known is not None:
             return known
-        address = _address(request)
-        self._refuse_wait(self._failures.wait(address, cost=0))
+        named = self._tokens.named_by(token)
+        failing = _address(request) if named is None else f"{_address(request)} {named}"
+        self._refuse_wait(self._failures.wait(failing, cost=0))
         found = await run_in_threadpool(self._tokens.check, token)
         if found is None:
-            self._failures.wait(address)
+            self._failures.wait(failing)
             raise _unknown_token()
         return found
 
@@ -217,4 +223,14 @@ def _unknown_token() -> Refusal:
 
 
 def _address(request: Request) -> str:
-    return f"address {request.client.host if request.client else 'unknown'}"
+    """Return the address that a caller is counted by: for IPv6 its network, which one user has.
+
+    A proxy may pass on any text, of any length.
+    """
+    try:
+        address = ipaddress.ip_address(request.client.host if request.client else "")
+    except ValueError:
+        return "address unknown"
+    if address.version == 6:
+        return f"network {ipaddress.ip_network((address, 64), strict=False)}"
+    return f"address {address}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from psgraph.errors import LedgerError
 
-__all__ = ["Database"]
+__all__ = ["Database", "OpenDatabases"]
 
 APPLICATION = 0x70736773  # "psgs"
 
@@ -43,7 +44,26 @@ CREATE TRIGGER audit_stays BEFORE UPDATE ON audit
 BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 """
 
-MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
+_VERSION_2 = """
+DROP TRIGGER audit_stays;
+UPDATE audit SET log = 'curators' WHERE log = 'events';
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit
+BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+CREATE TABLE key_check (value BLOB NOT NULL) STRICT;
+CREATE TABLE contents (
+    mark BLOB NOT NULL, stream TEXT NOT NULL, PRIMARY KEY (mark, stream)
+) STRICT;
+"""
+
+_VERSION_3 = """
+CREATE INDEX queue_waiting ON queue (stream, timestamp) WHERE state = 'queued';
+"""
+
+_VERSION_4 = """
+CREATE INDEX audit_streams ON audit (log, json_extract(content, '$.stream'), number);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """The scripts that bring a database from version i to version i + 1."""
 
 
@@ -132,6 +152,49 @@ class Database:
         with self._lock, self._reading:
             self._reader.close()
             self._connection.close()
+
+
+class OpenDatabases:
+    """Databases that are opened on demand; beyond a number, the least recently used are closed.
+
+    Parameters
+    ----------
+    most
+        How many stay open while no one uses them.
+    """
+
+    def __init__(self, most: int = 32) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._open: OrderedDict[Path, Database] = OrderedDict()
+        self._users: Counter[Path] = Counter()
+
+    @contextmanager
+    def use(self, path: Path, migrations: Sequence[str]) -> Iterator[Database]:
+        """Use a database, which stays open meanwhile."""
+        with self._lock:
+            database = self._open.pop(path, None) or Database(path, migrations)
+            self._open[path] = database
+            self._users[path] += 1
+        try:
+            yield database
+        finally:
+            with self._lock:
+                self._users[path] -= 1
+                idle = [each for each in self._open if not self._users[each]]
+                for each in idle[: max(len(self._open) - self._most, 0)]:
+                    self._close(each)
+
+    def close(self, path: Path) -> None:
+        """Close a database if it is open."""
+        with self._lock:
+            self._close(path)
+
+    def _close(self, path: Path) -> None:
+        database = self._open.pop(path, None)
+        del self._users[path]
+        if database is not None:
+            database.close()
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 
+from psgraph.errors import DataError
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.export import csv_chunks, graphml_lines
+from psgraph.publication.export import csv_chunks, graphml_chunks
 from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:
     from psgraph.service.streams import Stream
 
-__all__ = ["certificate_file", "edges_file", "nodes_file", "released"]
+__all__ = ["certificate_file", "edges_file", "is_large", "nodes_file", "released"]
 
 PARQUET = "application/vnd.apache.parquet"
 _SMALL = 4 << 20  # bytes
 _PIECE = 1 << 20
+_LARGE = 100_000  # edges
 
 
 def released(stream: Stream, timestamp: int) -> Certificate:
@@ -38,6 +41,11 @@ def released(stream: Stream, timestamp: int) -> Certificate:
             "List the releases; the state of the timestamp tells when it is due.",
         )
     return certificates[timestamp]
+
+
+def is_large(stream: Stream, timestamp: int) -> bool:
+    """Whether it takes long to write a release in another format."""
+    return released(stream, timestamp).edges > _LARGE
 
 
 def edges_file(
@@ -62,8 +70,14 @@ def edges_file(
         if certificate.graph_parts is None:
             return Response(b"".join(chunks), headers=headers, media_type="text/csv")
         return StreamingResponse(chunks, headers=headers, media_type="text/csv")
-    lines = graphml_lines(stream.releases[timestamp].graph)
-    return StreamingResponse(lines, headers=headers, media_type="application/graphml+xml")
+    chunks = graphml_chunks(stream.releases[timestamp].graph)
+    try:
+        started = chain([next(chunks)], chunks)
+    except DataError as error:  # an id that XML can't hold
+        message, _, _ = str(error).partition("\n")
+        remedy = "Download the release as parquet or csv."
+        raise Refusal(409, error.code or "refused", f"{message}.", remedy) from None
+    return StreamingResponse(started, headers=headers, media_type="application/graphml+xml")
 
 
 def _part(files: list[Path], part: int, format: str, name: str, tag: str) -> Response:

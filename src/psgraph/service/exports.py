@@ -1,12 +1,13 @@
 """The export for analysts and the public report, made once per release and cached.
 
+Both draw pictures, so they are made by `Service.drawing`.
+
 Privacy: both are functions of published files.
 """
 
 from __future__ import annotations
 
 import shutil
-import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,13 +21,14 @@ from psgraph._runtime.extras import require_drawing
 from psgraph.errors import MissingExtra
 from psgraph.publication.verification import verify
 from psgraph.reports.export import export_releases
+from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["DRAWING", "SANDBOX", "export_file", "report_page"]
+__all__ = ["SANDBOX", "export_file", "report_page"]
 
 SANDBOX = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -34,41 +36,44 @@ SANDBOX = (
 )
 """The content security policy of reports, which embed their style and pictures, no script."""
 
-DRAWING = threading.Lock()
-"""Held while pictures are drawn: matplotlib is not thread-safe."""
 
-
-def export_file(service: Service, stream: Stream, format: str) -> Response:
+async def export_file(service: Service, stream: Stream, format: str, caller: Identity) -> Response:
     """Return all public files of a stream as a ZIP archive, verified before it is packed."""
-    path = _made(service, stream, f"{format}.zip", lambda to: _pack(stream, format, to))
+    name = f"{format}.zip"
+    path = await _made(service, stream, name, lambda to: _pack(stream, format, to), caller)
     return FileResponse(path, media_type="application/zip", filename=f"{stream.name}-{format}.zip")
 
 
-def report_page(service: Service, stream: Stream) -> Response:
+async def report_page(service: Service, stream: Stream, caller: Identity) -> Response:
     """Return the public report."""
-    path = _made(service, stream, "report.html", lambda to: _draw(stream, to))
-    headers = {"Content-Security-Policy": SANDBOX}
-    return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)
+    path = await _made(service, stream, "report.html", lambda to: _draw(stream, to), caller)
+    text = await service.in_thread(path.read_text, encoding="utf-8")
+    return HTMLResponse(text, headers={"Content-Security-Policy": SANDBOX})
 
 
-def _made(service: Service, stream: Stream, name: str, make: Callable[[Path], None]) -> Path:
+async def _made(
+    service: Service, stream: Stream, name: str, make: Callable[[Path], None], caller: Identity
+) -> Path:
     """Return a cached file for the current state of a stream; make it if it is missing."""
-    released = len(stream.releases.refresh())
+    released = len(await service.in_thread(stream.releases.refresh))
     if not released:
         raise Refusal(
             404, "not_released", "Nothing is released yet.", "Wait for the first release."
         )
     folder = service.cache / stream.name
     path = folder / f"{released:06d}-{name}"
-    with DRAWING:
-        if not path.exists():
-            make_directory(folder)
-            for old in folder.glob(f"*-{name}"):
-                old.unlink(missing_ok=True)
-            part = path.with_name(f".{path.name}")
-            make(part)
-            part.rename(path)
-    return path
+
+    def make_file() -> Path:
+        make_directory(folder)
+        for old in folder.glob(f"*-{name}"):
+            old.unlink(missing_ok=True)
+        part = path.with_name(f".{path.name}")
+        make(part)
+        return part.rename(path)
+
+    if path.exists():
+        return path
+    return await service.drawing.run(caller, path, make_file)
 
 
 def _pack(stream: Stream, format: str, to: Path) -> None:
@@ -92,7 +97,7 @@ def _draw(stream: Stream, to: Path) -> None:
             503,
             "no_drawing",
             "The report can't be drawn on this server.",
-            str(error).replace("\n", " "),
+            error.on_a_server,
         ) from None
     from psgraph.reports.public import public_page
 

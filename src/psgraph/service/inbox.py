@@ -13,7 +13,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,9 +23,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psgraph._runtime.durable import make_directory, write_whole
+from psgraph.errors import LedgerError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.tables import from_columns
-from psgraph.service.database import Database
+from psgraph.service.database import Database, OpenDatabases
 
 __all__ = ["Entry", "Inbox", "Marks", "Queue", "QueueState"]
 
@@ -94,6 +95,13 @@ class Queue:
         )
         return [Entry(*row) for row in rows]
 
+    def has_queued(self, stream: str) -> bool:
+        """Whether an entry of a stream waits for the worker."""
+        found = self._database.row(
+            "SELECT 1 FROM queue WHERE stream = ? AND state = 'queued' LIMIT 1", (stream,)
+        )
+        return found is not None
+
     def files(self, stream: str) -> set[str]:
         """Return the names of the stored snapshots that entries refer to."""
         rows = self._database.rows(
@@ -115,16 +123,55 @@ class Marks:
     ----------
     path
         The file of the key, created at the first start.
+    database
+        Knows which key it was used with.
+
+    Raises
+    ------
+    LedgerError
+        The key is missing, or is not the one that the database was used with.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, database: Database) -> None:
+        self._database = database
+        known = database.row("SELECT value FROM key_check")
+        used = known is not None or database.row("SELECT 1 FROM streams LIMIT 1") is not None
         if not path.exists():
+            if used:
+                raise _unusable(path, "is missing")
             write_whole(path, os.urandom(_KEY_BYTES), owner_only=True)
         self._key = path.read_bytes()
+        if len(self._key) != _KEY_BYTES or (known and not self.same(known[0], self._check())):
+            raise _unusable(path, "is not the one that this service was used with")
+        if known is None:
+            database.write("INSERT INTO key_check VALUES (?)", (self._check(),))
+
+    @staticmethod
+    def replace_key(path: Path, database: Database) -> None:
+        """Make a new key, and forget the digests made with the lost one.
+
+        Released timestamps are then recognised by their ledgers. A snapshot in the queue is not
+        recognised until it is released.
+        """
+        with database.transaction() as connection:
+            connection.execute("UPDATE queue SET mark = NULL")
+            connection.execute("DELETE FROM contents")
+            connection.execute("DELETE FROM key_check")
+        write_whole(path, os.urandom(_KEY_BYTES), owner_only=True)
+
+    def _check(self) -> bytes:
+        return hmac.digest(self._key, b"the key of this database", "sha256")
 
     def of_snapshot(self, stream: str, snapshot: Snapshot) -> bytes:
         """Return the digest of a snapshot: its time and edges by id, independent of the roster."""
-        mark = hmac.new(self._key, f"snapshot {stream} {snapshot.time}\n".encode(), "sha256")
+        return self._of_edges(f"snapshot {stream} {snapshot.time}\n", snapshot)
+
+    def of_edges(self, snapshot: Snapshot) -> bytes | None:
+        """Return the digest of the edges alone, the same in all streams; None without edges."""
+        return self._of_edges("edges\n", snapshot) if snapshot.u.size else None
+
+    def _of_edges(self, prefix: str, snapshot: Snapshot) -> bytes:
+        mark = hmac.new(self._key, prefix.encode(), "sha256")
         for ids in snapshot.to_ids():
             if snapshot.roster.strings:
                 for name in ids.tolist():
@@ -147,6 +194,29 @@ class Marks:
         """Whether two digests are equal, in constant time."""
         return first is not None and hmac.compare_digest(first, second)
 
+    # ---- the same edges in two streams ----
+
+    def note_edges(self, stream: str, edges: bytes | None) -> None:
+        """Remember that edges, by their digest, were posted to a stream."""
+        if edges is not None:
+            self._database.write("INSERT OR IGNORE INTO contents VALUES (?, ?)", (edges, stream))
+
+    def others_with(self, stream: str, edges: bytes | None) -> list[str]:
+        """Return the other streams that the same edges were posted to."""
+        rows = self._database.rows(
+            "SELECT stream FROM contents WHERE mark = ? AND stream != ? ORDER BY stream",
+            (edges, stream),
+        )
+        return [str(name) for (name,) in rows]
+
+
+def _unusable(path: Path, problem: str) -> LedgerError:
+    return LedgerError(
+        f"{path}, the key by which repeated posts are recognised, {problem}\n"
+        "Restore the file from a backup of the directory. If it is lost, start once with "
+        "--new-key."
+    )
+
 
 _EVENTS = (
     """
@@ -165,17 +235,22 @@ class Inbox:
     ----------
     home
         The private directory of the stream.
+    databases
+        Opens its database when it is used.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, databases: OpenDatabases | None = None) -> None:
         self._uploads, self._originals = home / "uploads", home / "originals"
         for directory in (self._uploads, self._originals):
             make_directory(directory, mode=0o700)
-        self._events = Database(home / "events.sqlite", _EVENTS)
+        self._path, self._databases = home / "events.sqlite", databases or OpenDatabases()
 
     def close(self) -> None:
         """Close its database."""
-        self._events.close()
+        self._databases.close(self._path)
+
+    def _events(self) -> AbstractContextManager[Database]:
+        return self._databases.use(self._path, _EVENTS)
 
     # ---- snapshots ----
 
@@ -205,26 +280,38 @@ class Inbox:
 
     def add_events(self, key: str, mark: bytes, pieces: Sequence[tuple[int, Snapshot]]) -> None:
         """Store the events of one post by timestamp: durably, all or none."""
-        with self._events.transaction() as connection:
+        with self._events() as events, events.transaction() as connection:
             connection.execute("INSERT INTO posts VALUES (?, ?, ?)", (key, mark, time.time()))
             for timestamp, snapshot in pieces:
                 content = _packed(snapshot.to_arrow())
                 connection.execute("INSERT INTO events VALUES (?, ?)", (timestamp, content))
 
+    def forget_posts(self) -> None:
+        """Forget all idempotency keys. Events that are posted again add no edge."""
+        if self._path.exists():
+            with self._events() as events:
+                events.write("DELETE FROM posts")
+
     def mark_of(self, key: str) -> bytes | None:
         """Return the keyed digest of an earlier post with this idempotency key."""
-        row = self._events.row("SELECT mark FROM posts WHERE key = ?", (key,))
+        with self._events() as events:
+            row = events.row("SELECT mark FROM posts WHERE key = ?", (key,))
         return None if row is None else bytes(row[0])
 
     def events_at(self, timestamp: int, roster: Roster | None, *, time: str) -> Snapshot:
         """Return the snapshot of all events of a timestamp; it may be empty."""
-        rows = self._events.rows("SELECT content FROM events WHERE timestamp = ?", (timestamp,))
+        if not self._path.exists():
+            return _snapshot([], roster, time)
+        with self._events() as events:
+            rows = events.rows("SELECT content FROM events WHERE timestamp = ?", (timestamp,))
         tables = [pa.ipc.open_stream(content).read_all() for (content,) in rows]
         return _snapshot(tables, roster, time)
 
     def forget_events(self, before: int) -> None:
         """Delete the events of all timestamps below `before`, and old idempotency keys."""
-        with self._events.transaction() as connection:
+        if not self._path.exists():
+            return
+        with self._events() as events, events.transaction() as connection:
             connection.execute("DELETE FROM events WHERE timestamp < ?", (before,))
             connection.execute("DELETE FROM posts WHERE at < ?", (time.time() - _KEYS_KEPT,))
 

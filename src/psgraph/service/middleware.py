@@ -5,6 +5,7 @@ A plain ASGI layer, so that it also covers requests that the application itself 
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import Counter
@@ -133,17 +134,23 @@ class Guard:
         return None
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """Limit a body whose size is not announced; uploads have their own limits."""
+        """Limit the size of a body, and the time to send it; uploads have their own limits."""
         if _is_upload(scope):
             return receive
-        most, size = self._service.settings.limits.body_bytes, 0
+        limits, size, more = self._service.settings.limits, 0, True
+        deadline = asyncio.get_running_loop().time() + limits.body_seconds
 
         async def receive_bounded() -> Message:
-            nonlocal size
-            message = await receive()
+            nonlocal size, more
+            try:  # FastAPI passes on no exception but HTTPException from here
+                async with asyncio.timeout_at(deadline if more else None):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, headers={"Connection": "close"}) from None
+            more = bool(message.get("more_body"))
             size += len(message.get("body", b""))
-            if size > most:
-                raise HTTPException(413)  # FastAPI passes on no other exception from here
+            if size > limits.body_bytes:
+                raise HTTPException(413)
             return message
 
         return receive_bounded
@@ -158,10 +165,11 @@ class Guard:
         if extra.get("x-private"):
             return
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        facts: dict[str, float] = {} if _is_upload(scope) else {"seconds": round(seconds, 4)}
-        log("request", method=method, route=path, status=status, **facts)
-        if not _is_upload(scope):
-            self._service.counts.add(method, path, status)
+        if _is_upload(scope):  # its status and duration depend on what was sent
+            log("request", method=method, route=path)
+            return
+        log("request", method=method, route=path, status=status, seconds=round(seconds, 4))
+        self._service.counts.add(method, path, status)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")

@@ -17,13 +17,17 @@ from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.metrics.comparison import compare
 from psgraph.publication.certificate import Release
-from psgraph.service.audit_log import LogName
-from psgraph.service.exports import DRAWING, SANDBOX
+from psgraph.service.exports import SANDBOX
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import nodes_of
 from psgraph.service.schemas import ComparisonResult, Preview
-from psgraph.service.snapshots import open_timestamps, read_events, read_snapshot
+from psgraph.service.snapshots import (
+    also_posted_to,
+    open_timestamps,
+    read_events,
+    read_snapshot,
+)
 from psgraph.service.uploads import Upload
 from psgraph.streams.nodes import Nodes
 
@@ -38,7 +42,7 @@ __all__ = ["comparison", "preview", "quality_report"]
 
 def preview(service: Service, stream: Stream, upload: Upload, by: Identity) -> Preview:
     """Read an upload as a post would, and describe it. Nothing is stored."""
-    service.audit.add(by, "preview", stream=stream.name, log=_log(stream))
+    service.audit.add(by, "preview", stream=stream.name, log="curators")
     nodes = nodes_of(stream)
     facts: dict[str, Any] = {"kind": stream.terms.source}
     if nodes.roster is not None:
@@ -47,7 +51,9 @@ def preview(service: Service, stream: Stream, upload: Upload, by: Identity) -> P
         if stream.terms.source == "events":
             facts |= _events(service, stream, upload)
         else:
-            facts |= _described([read_snapshot(stream, upload, time="preview")])
+            snapshot = read_snapshot(stream, upload, time="preview")
+            facts |= _described([snapshot])
+            facts["also_in"] = also_posted_to(service, stream, snapshot, by)
     except OutsideRoster as error:
         problem = str(error).partition("\n")[0].replace("the snapshot at 'preview': ", "")
         unknown = _unknown_nodes(nodes, upload)
@@ -62,10 +68,6 @@ def _told(error: PsgraphError, upload: Upload) -> str:
     """Say what is wrong, without advice about command-line options."""
     lines = str(error).replace(upload.path.name, "the upload").splitlines()
     return "\n".join(line for line in lines if "(--" not in line)
-
-
-def _log(stream: Stream) -> LogName:
-    return "events" if stream.terms.source == "events" else "main"
 
 
 def _events(service: Service, stream: Stream, upload: Upload) -> dict[str, Any]:
@@ -125,8 +127,13 @@ def _unknown_nodes(nodes: Nodes, upload: Upload) -> int | None:
 # ---- comparisons ----
 
 
-def comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResult:
+async def comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResult:
     """Compare all releases whose originals are kept."""
+    key = ("comparison", stream.name, by)
+    return await service.checking.run(by, key, lambda: _comparison(service, stream, by))
+
+
+def _comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResult:
     timestamps, releases = _kept(stream)
     service.audit.add(by, "compare", stream=stream.name)
     found = compare(_originals(stream, releases), releases)
@@ -136,9 +143,14 @@ def comparison(service: Service, stream: Stream, by: Identity) -> ComparisonResu
     return ComparisonResult(stream=stream.name, timestamps=timestamps, comparison=content)
 
 
-def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLResponse:
+async def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLResponse:
     """Return the comparison as a page."""
     require_drawing()
+    key = ("quality report", stream.name, by)
+    return await service.drawing.run(by, key, lambda: _quality_report(service, stream, by))
+
+
+def _quality_report(service: Service, stream: Stream, by: Identity) -> HTMLResponse:
     from psgraph.reports.curator import Witness
     from psgraph.reports.quality import quality_page
 
@@ -147,8 +159,7 @@ def quality_report(service: Service, stream: Stream, by: Identity) -> HTMLRespon
     witness = Witness(len(timestamps))
     originals = witness.watch_originals(_originals(stream, releases))
     found = compare(originals, witness.watch_releases(each.graph for each in releases))
-    with DRAWING:
-        page = quality_page(found, witness, [each.certificate for each in releases]).html()
+    page = quality_page(found, witness, [each.certificate for each in releases]).html()
     headers = {"Content-Security-Policy": SANDBOX, "Cache-Control": "no-store"}
     return HTMLResponse(page, headers=headers)
 

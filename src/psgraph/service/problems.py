@@ -11,7 +11,9 @@ address, or the text of an unexpected error.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
 import sys
 import threading
@@ -37,9 +39,10 @@ __all__ = [
     "Refusal",
     "add_handlers",
     "as_refusal",
+    "failure",
     "internal",
     "log",
-    "places_of",
+    "padded",
     "problem",
     "refusal_of",
     "unavailable",
@@ -56,7 +59,7 @@ def log(event: str, **facts: str | float | None) -> None:
 
 
 SIZE = 1024
-"""Errors are padded to a multiple of this many bytes."""
+"""Errors and responses to snapshots are padded to a multiple of this many bytes."""
 
 
 class Refusal(Exception):
@@ -82,10 +85,17 @@ def problem(refusal: Refusal) -> Response:
         "message": refusal.message,
         "remedy": refusal.remedy,
     }
+    return padded(content, refusal.status, refusal.headers)
+
+
+def padded(
+    content: Mapping[str, object], status: int, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a response in JSON whose size reveals nothing about its content."""
     text = json.dumps(content, ensure_ascii=False).encode()
-    padded = text + b" " * (-len(text) % SIZE)
-    headers = {"Cache-Control": "no-store", **refusal.headers}
-    return Response(padded, refusal.status, headers, media_type="application/json")
+    text += b" " * (-len(text) % SIZE)
+    headers = {"Cache-Control": "no-store", **(headers or {})}
+    return Response(text, status, headers, media_type="application/json")
 
 
 _BY_STATUS = {
@@ -96,6 +106,7 @@ _BY_STATUS = {
         "This address does not support this method.",
         "See /api/v1/openapi.json for the methods it supports.",
     ),
+    408: ("too_slow", "The body of the request took too long to arrive.", "Send it again."),
     413: ("too_large", "The request is too large.", "Send less."),
 }
 
@@ -157,13 +168,15 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(PsgraphError)
     async def failed(request: Request, error: PsgraphError) -> Response:
         del request
+        if isinstance(error, LedgerBusy | OutputError):
+            log("files_failed", **failure(error))
         return problem(as_refusal(error))
 
     @app.exception_handler(sqlite3.Error)
     @app.exception_handler(OSError)
     async def unusable(request: Request, error: Exception) -> Response:
         del request
-        log("files_failed", error=type(error).__name__, places=places_of(error))
+        log("files_failed", **failure(error))
         return problem(unavailable())
 
     @app.exception_handler(RequestValidationError)
@@ -186,11 +199,24 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
         del request
-        log("internal_error", error=type(error).__name__, places=places_of(error))
+        log("internal_error", **failure(error))
         return problem(internal())
 
 
-def places_of(error: BaseException) -> str:
+def failure(error: BaseException) -> dict[str, str]:
+    """Return what the log says about an error: its type, where, and why a file can't be used."""
+    facts = {"error": type(error).__name__, "places": _places_of(error)}
+    cause: BaseException | None = error
+    while cause is not None:
+        full = getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        number = errno.ENOSPC if full else getattr(cause, "errno", None)
+        if isinstance(number, int):
+            return {**facts, "reason": os.strerror(number)}
+        cause = cause.__cause__ or cause.__context__
+    return facts
+
+
+def _places_of(error: BaseException) -> str:
     """Return where an error happened: lines of code, never its text, which may be private."""
     frames = traceback.extract_tb(error.__traceback__)[-6:]
     return " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)

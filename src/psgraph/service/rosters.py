@@ -11,7 +11,7 @@ from psgraph.errors import PsgraphError
 from psgraph.graph import Roster
 from psgraph.graph.formats.parquet import nodes_bytes, read_nodes
 from psgraph.service.permissions import Identity
-from psgraph.service.problems import Refusal
+from psgraph.service.problems import Refusal, unavailable
 from psgraph.service.schemas import RosterView
 from psgraph.service.uploads import Upload
 from psgraph.streams.nodes import Nodes
@@ -25,14 +25,24 @@ __all__ = ["StoredRoster", "nodes_of", "replace_roster"]
 
 
 class StoredRoster:
-    """A roster in a file."""
+    """A roster in a file.
+
+    Attributes
+    ----------
+    readable
+        Whether the file is intact; if not, the roster is unknown and can't be replaced.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._roster: Roster | None = None
-        if path.exists():
-            self._roster = read_nodes(path.read_bytes(), path)
+        self.readable = True
+        try:
+            if path.exists():
+                self._roster = read_nodes(path.read_bytes(), path)
+        except (PsgraphError, OSError, ValueError):
+            self.readable = False
 
     @property
     def now(self) -> Roster | None:
@@ -41,6 +51,8 @@ class StoredRoster:
 
     def grow(self, roster: Roster) -> int:
         """Replace the roster with a larger one; return how many nodes are new."""
+        if not self.readable:
+            raise unavailable()
         with self._lock:
             before = self._roster
             if before is not None and len(before):
@@ -84,6 +96,8 @@ def nodes_of(stream: Stream) -> Nodes:
     """Return the nodes of a stream; refuse a stream that still lacks its node list."""
     if stream.terms.roster == "edges":
         return Nodes.choose(None, roster_from_edges=True)
+    if not stream.roster.readable:
+        raise unavailable()
     if stream.roster.now is None:
         raise Refusal(
             409,

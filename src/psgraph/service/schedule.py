@@ -49,12 +49,14 @@ class Schedule:
     ) -> Schedule:
         """Return the schedule whose first period contains `moment`; by default the present."""
         every = Period.parse(period, timezone)
-        found = every.present() if moment is None else every.moment(moment)
+        if moment is None:
+            return cls(every, _current(every, clock.now()), delay)
+        found = every.moment(moment)
         if found is None:
             raise InvalidArgument(
                 "first_period is not a time\nGive an ISO date such as 2026-01-01."
             )
-        return cls(every, _number(every, found), delay)
+        return cls(every, int(every.numbers(np.array([found]))[0]), delay)
 
     def time(self, timestamp: int) -> str:
         """Return the public name of a timestamp: the first moment of its period."""
@@ -81,8 +83,7 @@ class Schedule:
 
     def current(self, at: float | None = None) -> int:
         """Return the timestamp whose period contains a moment; it may be negative."""
-        moment = np.array([int((clock.now() if at is None else at) * _MICRO)])
-        return int(self.period.numbers(self.period.scale(moment, zoned=True))[0]) - self.first
+        return _current(self.period, clock.now() if at is None else at) - self.first
 
     @property
     def times(self) -> TimeSource:
@@ -96,5 +97,6 @@ def _beyond(timestamp: int) -> InvalidArgument:
     )
 
 
-def _number(period: Period, moment: int) -> int:
-    return int(period.numbers(np.array([moment]))[0])
+def _current(period: Period, at: float) -> int:
+    """The number of the period that contains a moment, in seconds since 1970."""
+    return int(period.numbers(period.scale(np.array([int(at * _MICRO)]), zoned=True))[0])

@@ -141,7 +141,7 @@ class StreamView(_Promised):
     next_timestamp: int
     next_tick: str | None = Field(description="When the next release is due, in UTC.")
     health: Literal["ok", "waiting", "blocked"]
-    reason: str | None = Field(description="Why it is waiting or blocked; public.")
+    reason: str | None = Field(description="Why it is waiting or blocked.")
 
 
 class RosterView(_Strict):
@@ -153,11 +153,16 @@ class RosterView(_Strict):
 
 
 class Accepted(_Strict):
-    """The response to a post, which does not depend on its content."""
+    """The response to a post; its size does not depend on the content of the post."""
 
     state: Literal["accepted", "released"]
     stream: str
     timestamp: int | None = None
+    also_in: list[str] = Field(
+        default_factory=list,
+        description="Other streams that the same snapshot was posted to. Its edges are then "
+        "protected at the sum of the streams' ε.",
+    )
 
 
 class TimestampView(_Strict):
@@ -187,6 +192,9 @@ class Preview(_Strict):
     first_time: str | None = None
     last_time: str | None = None
     timestamps: list[int] = Field(default_factory=list)
+    also_in: list[str] = Field(
+        default_factory=list, description="Other streams that the same snapshot was posted to."
+    )
 
 
 # ---- releases ----
@@ -275,6 +283,9 @@ class AuditEntry(_Strict):
     stream: str | None
     timestamp: int | None
     outcome: str
+    also_in: list[str] = Field(
+        default_factory=list, description="Other streams with the same data; for curators."
+    )
     digest: str
 
 
@@ -302,5 +313,6 @@ class PlanRequest(_Strict):
 
 
 class Health(_Strict):
-    status: Literal["ok", "starting", "stopping"]
+    status: Literal["ok", "degraded", "starting", "stopping"]
     version: str
+    problems: list[str] = Field(default=[], description="What the operator has to look at.")

@@ -6,9 +6,10 @@ import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 
+from psgraph._runtime.loopback import is_loopback
 from psgraph.errors import InvalidArgument
 
-__all__ = ["Limits", "Settings", "is_loopback"]
+__all__ = ["Limits", "Settings"]
 
 MEBIBYTE = 1 << 20
 
@@ -23,24 +24,31 @@ class Limits:
         Size of an upload, both as sent and decompressed.
     upload_rows, upload_seconds
         Rows in an upload, and the time to send it.
-    body_bytes
-        Size of any other request.
+    body_bytes, body_seconds
+        Size of any other request, and the time to send its body.
+    connections
+        Connections at the same time.
     requests_per_second, burst
         Per token, and per address for requests without one.
     failures_per_minute
         Wrong tokens per address.
     concurrent_uploads
-        Uploads received and read at the same time.
+        Uploads received at the same time; half of them by one token.
+    upload_memory
+        Bytes of memory to read uploads, of all that are read at the same time.
     """
 
     upload_bytes: int = 256 * MEBIBYTE
-    upload_rows: int = 20_000_000
+    upload_rows: int = 10_000_000
     upload_seconds: float = 300.0
     body_bytes: int = MEBIBYTE
+    body_seconds: float = 20.0
+    connections: int = 1000
     requests_per_second: float = 100.0
     burst: int = 500
     failures_per_minute: int = 30
     concurrent_uploads: int = 16
+    upload_memory: int = 1536 * MEBIBYTE
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -60,6 +68,9 @@ class Settings:
         Host names that requests may use, besides those of the loopback address.
     behind_proxy
         Whether a proxy terminates TLS and sends ``X-Forwarded-For``.
+    proxy_addresses
+        Addresses or networks of proxies, besides loopback. Any client could send
+        ``X-Forwarded-For``; only these are believed.
     session_minutes
         How long a browser stays signed in.
     """
@@ -70,6 +81,7 @@ class Settings:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     behind_proxy: bool = False
+    proxy_addresses: tuple[str, ...] = ()
     hostnames: tuple[str, ...] = ()
     session_minutes: float = 60.0
     limits: Limits = Limits()
@@ -85,6 +97,13 @@ class Settings:
                 f"{self.host} is not a loopback address, and tokens would be sent unencrypted\n"
                 "Give --tls-cert and --tls-key, or --behind-proxy if a proxy handles TLS."
             )
+        for address in self.proxy_addresses:
+            if not self.behind_proxy or not _is_network(address):
+                raise InvalidArgument(
+                    f"{address!r} can't be used as the address of a proxy\n"
+                    "Give an address or a network, such as 10.0.0.5 or 10.0.0.0/28, and "
+                    "--behind-proxy."
+                )
         if self.session_minutes <= 0:
             raise InvalidArgument("session_minutes must be greater than 0")
 
@@ -94,21 +113,20 @@ class Settings:
         return self.tls_cert is not None or self.behind_proxy
 
     @property
+    def proxies(self) -> tuple[str, ...]:
+        """The addresses whose ``X-Forwarded-For`` is believed."""
+        return ("127.0.0.1", "::1", *self.proxy_addresses)
+
+    @property
     def allowed_hosts(self) -> frozenset[str]:
         """The accepted names in the header ``Host``, in lower case."""
         named = {"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in self.hostnames)}
         return frozenset(named | {self.host.lower()})
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
+def _is_network(text: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        ipaddress.ip_network(text)
     except ValueError:
         return False
+    return True

@@ -2,21 +2,23 @@
 
 Privacy: nothing is measured here. The response to a snapshot depends on whether the same data were
 posted before, which only the curator who posts them learns, and on nothing else in them. The
-response to events is always the same, also for a repeated post; the number and times of these posts
-are in a log for curators only. Events are cut into snapshots at the public ticks of the stream.
+response to events is always the same, also for a repeated post. Auditors see that a snapshot was
+posted, and nothing about its outcome; only curators see the log of outcomes and of posts of events.
+Events are cut into snapshots at the public ticks of the stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
 from psgraph.errors import OutsideRoster, PsgraphError, ReplayConflict
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at
+from psgraph.service.audit_log import RECEIVED, LogName
 from psgraph.service.inbox import Entry, Marks
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal, unavailable
@@ -33,7 +35,15 @@ if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["accept_events", "accept_snapshot", "open_timestamps", "read_events", "read_snapshot"]
+__all__ = [
+    "accept_events",
+    "accept_snapshot",
+    "also_posted_to",
+    "open_timestamps",
+    "read_events",
+    "read_snapshot",
+    "recorded",
+]
 
 MOST_AHEAD = 1000
 """How many snapshots of a stream can wait for the worker."""
@@ -58,6 +68,36 @@ def read_events(
     assert until is not None
     span = Span(period, start, until, close_last=True, present=until)
     yield from enumerate(event_stream(table, nodes, span=span), start=first)
+
+
+@asynccontextmanager
+async def recorded(
+    service: Service, stream: Stream, action: str, by: Identity, *, timestamp: int | None = None
+) -> AsyncIterator[None]:
+    """Record a post before its body is read, and a refusal by its code for curators only.
+
+    Whoever handles the post in the block records a success. Posts to a stream of events are not in
+    the main log, because their number may depend on private edges.
+    """
+
+    async def add(outcome: str, log: LogName) -> None:
+        await service.in_thread(
+            service.audit.add,
+            by,
+            action,
+            stream=stream.name,
+            timestamp=timestamp,
+            outcome=outcome,
+            log=log,
+        )
+
+    if stream.terms.source == "snapshots":
+        await add(RECEIVED, "main")
+    try:
+        yield
+    except Refusal as refusal:
+        await add(refusal.error, "curators")
+        raise
 
 
 @contextmanager
@@ -88,37 +128,57 @@ def accept_snapshot(
     by: Identity,
 ) -> Accepted:
     """Accept the edges of one timestamp; they are durable when this returns."""
-    action = "post snapshot"
-    with service.audit.noting_refusals(by, action, stream=stream.name, timestamp=timestamp):
-        if stream.terms.source != "snapshots":
-            raise Refusal(
-                409,
-                "takes_events",
-                "This stream takes events, which it cuts at its ticks.",
-                "Post u,v,time to /events.",
+    if stream.terms.source != "snapshots":
+        raise Refusal(
+            409,
+            "takes_events",
+            "This stream takes events, which it cuts at its ticks.",
+            "Post u,v,time to /events.",
+        )
+    name = _name(stream, timestamp, time)
+    with _readable():
+        snapshot = read_snapshot(stream, upload, time=name)
+    mark, edges = service.marks.of_snapshot(stream.name, snapshot), service.marks.of_edges(snapshot)
+    with stream.lock:
+        before = service.queue.find(stream.name, timestamp)
+        known = _is_known(service, stream, timestamp, snapshot, mark)
+        file = None if known else stream.inbox.store(snapshot)
+        with service.database.transaction():
+            if file is not None:
+                service.queue.put(stream.name, Entry(timestamp, name, "queued", mark, file))
+            others = service.marks.others_with(stream.name, edges)
+            service.marks.note_edges(stream.name, edges)
+            service.audit.add(
+                by,
+                "post snapshot",
+                stream=stream.name,
+                timestamp=timestamp,
+                outcome="known" if known else "accepted",
+                log="curators",
+                also_in=others,
             )
-        name = _name(stream, timestamp, time)
-        with _readable():
-            snapshot = read_snapshot(stream, upload, time=name)
-        mark = service.marks.of_snapshot(stream.name, snapshot)
-        with stream.lock:
-            before = service.queue.find(stream.name, timestamp)
-            known = _is_known(service, stream, timestamp, snapshot, mark)
-            file = None if known else stream.inbox.store(snapshot)
-            with service.database.transaction():
-                if file is not None:
-                    entry = Entry(timestamp, name, "queued", mark, file)
-                    service.queue.put(stream.name, entry)
-                outcome = "known" if known else "accepted"
-                service.audit.add(
-                    by, action, stream=stream.name, timestamp=timestamp, outcome=outcome
-                )
-            if file is not None and before is not None and before.file is not None:
-                stream.inbox.remove(before.file)  # the budget refused it
+        if file is not None and before is not None and before.file is not None:
+            stream.inbox.remove(before.file)  # the budget refused it
     service.worker.wake()
     released = known and timestamp < len(stream.releases.refresh())
-    state: Literal["accepted", "released"] = "released" if released else "accepted"
-    return Accepted(state=state, stream=stream.name, timestamp=timestamp)
+    return Accepted(
+        state="released" if released else "accepted",
+        stream=stream.name,
+        timestamp=timestamp,
+        also_in=_seen(others, by),
+    )
+
+
+def also_posted_to(service: Service, stream: Stream, snapshot: Snapshot, by: Identity) -> list[str]:
+    """Return the other streams that the same edges were posted to, of those a curator may see.
+
+    One who does not see a stream must not be able to test guesses about its edges.
+    """
+    return _seen(service.marks.others_with(stream.name, service.marks.of_edges(snapshot)), by)
+
+
+def _seen(streams: list[str], by: Identity) -> list[str]:
+    return [name for name in streams if by.sees(name, public=False)]
 
 
 def _is_known(
@@ -236,9 +296,8 @@ def accept_events(
     service: Service, stream: Stream, upload: Upload, key: str, by: Identity
 ) -> Accepted:
     """Accept events, all or none; they are durable when this returns."""
-    with service.audit.noting_refusals(by, "post events", stream=stream.name, log="events"):
-        _accept(service, stream, upload, key)
-        service.audit.add(by, "post events", stream=stream.name, outcome="accepted", log="events")
+    _accept(service, stream, upload, key)
+    service.audit.add(by, "post events", stream=stream.name, outcome="accepted", log="curators")
     return Accepted(state="accepted", stream=stream.name)
 
 

@@ -26,6 +26,7 @@ from psgraph.graph import Roster
 from psgraph.methods.base import Caveat
 from psgraph.methods.registry import build_method
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
 from psgraph.publication.publisher import Publisher
@@ -34,7 +35,7 @@ from psgraph.publication.releases import Releases
 from psgraph.publication.terms import Promise, refuse_without_promise
 from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.clock import now_text
-from psgraph.service.database import Database
+from psgraph.service.database import Database, OpenDatabases
 from psgraph.service.inbox import Inbox
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
@@ -69,23 +70,40 @@ class Stream:
     promise
         What its releases promise.
     measuring
-        The timestamp that the worker is publishing now.
+        The timestamp that the worker is publishing, also between attempts.
     trouble
-        Why the worker can't continue; public.
+        Why the worker can't continue, for curators; it may depend on private data.
+    damaged
+        Whether a file of the stream can't be read; it is not published until the next start.
+    catches_up
+        Timestamps below this one are published although their periods passed long ago.
+    stopped
+        Whether a timestamp was measured too often, and a curator has to allow more.
     """
 
     def __init__(
-        self, terms: NewStream, home: Path, out: Path, *, created: str, adopted: bool
+        self,
+        terms: NewStream,
+        home: Path,
+        out: Path,
+        databases: OpenDatabases,
+        *,
+        created: str,
+        adopted: bool,
     ) -> None:
         self.terms, self.home, self.out = terms, home, out
         self.created, self.adopted = created, adopted
         self.lock = threading.RLock()
         self.releases = Releases(ReleaseDirectory(out))
         self.roster = StoredRoster(home / "roster.parquet")
-        self.inbox = Inbox(home)
+        self.inbox = Inbox(home, databases)
         self.measuring: int | None = None
         self.trouble: str | None = None
+        self.stopped, self.damaged, self.catches_up = False, False, 0
         self.sealed, self.promise = self._read_ledger()
+        self.known_releases()
+        if not self.roster.readable:
+            self.block("The node list")
 
     def _read_ledger(self) -> tuple[int, Promise]:
         """Return how many timestamps are sealed, released or not, and the promise."""
@@ -93,9 +111,26 @@ class Stream:
             with Ledger(ledger_at(self.out), writing=False) as ledger:
                 return ledger.sealed, Promise.under(ledger.terms)
         except PsgraphError as error:
-            self.trouble = f"The ledger can't be read ({type(error).__name__})."
+            self.block("The ledger", error)
             unknown = Caveat(None, "its ledger can't be read.")
-            return len(self.releases.refresh()), Promise(self.guarantee, unknown)
+            return len(self.known_releases()), Promise(self.guarantee, unknown)
+
+    def known_releases(self) -> tuple[Certificate, ...]:
+        """Return the certificates of all releases; without those behind a damaged one."""
+        try:
+            return self.releases.refresh()
+        except (PsgraphError, OSError, ValueError) as error:
+            self.block("A certificate", error)
+            return self.releases.certificates
+
+    def block(self, what: str, error: Exception | None = None) -> None:
+        """Publish nothing until a damaged file is restored; other streams continue."""
+        kind = "" if error is None else f" ({type(error).__name__})"
+        self.damaged = True
+        self.trouble = (
+            f"{what} can't be read{kind}. Restore the files of this stream from a backup, then "
+            "restart the service."
+        )
 
     @property
     def name(self) -> str:
@@ -130,12 +165,18 @@ class Streams:
         self._directory, self._database, self._audit = directory, database, audit
         self._lock = threading.Lock()
         self._streams: dict[str, Stream] = {}
+        self._databases = OpenDatabases()
         for terms, out, created, adopted in database.rows(
             "SELECT terms, out, created, adopted FROM streams ORDER BY name"
         ):
             read = NewStream.model_validate_json(terms)
             self._streams[read.name] = Stream(
-                read, self.home(read.name), Path(out), created=created, adopted=bool(adopted)
+                read,
+                self.home(read.name),
+                Path(out),
+                self._databases,
+                created=created,
+                adopted=bool(adopted),
             )
 
     def home(self, name: str) -> Path:
@@ -222,9 +263,31 @@ class Streams:
             stream.roster.grow(roster)
         return stream
 
+    def measure_again(self, stream: Stream, by: Identity) -> None:
+        """Allow a timestamp that was measured too often, and never sealed, to be measured.
+
+        Raises
+        ------
+        InvalidArgument
+            The stream was not stopped.
+        """
+        with stream.lock:
+            with Publisher.resume(ledger_at(stream.out), measure_again=True) as publisher:
+                timestamp = publisher.spending.timestamps
+            self._audit.add(by, "measure again", stream=stream.name, timestamp=timestamp)
+            stream.stopped, stream.trouble = False, None
+
+    def catch_up(self, stream: Stream, by: Identity) -> None:
+        """Publish the periods that passed while the service was stopped."""
+        assert stream.schedule is not None
+        self._audit.add(by, "catch up", stream=stream.name, timestamp=stream.sealed)
+        stream.catches_up = stream.schedule.current()
+
     def _register(self, terms: NewStream, out: Path, by: Identity, *, adopted: bool) -> Stream:
         created = now_text()
-        stream = Stream(terms, self.home(terms.name), out, created=created, adopted=adopted)
+        stream = Stream(
+            terms, self.home(terms.name), out, self._databases, created=created, adopted=adopted
+        )
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO streams VALUES (?, ?, ?, ?, ?)",

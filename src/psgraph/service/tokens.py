@@ -43,6 +43,9 @@ class Tokens:
     def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database, self._audit = database, audit
         self._checked: dict[bytes, str] = {}  # SHA-256 of a token → its id
+        self._changing = threading.Lock()
+        self._known: dict[str, TokenView] = {}
+        self._remember()
         self._lock = threading.Lock()
 
     def create(self, new: NewToken, by: Identity) -> TokenCreated:
@@ -65,17 +68,26 @@ class Tokens:
                 ),
             )
             self._audit.add(by, f"create {new.role} token", outcome=identifier)
+        self._remember()
         return TokenCreated(token=token, **self._view(identifier).model_dump())
 
     def any_curator(self) -> bool:
         """Whether there is a valid curator token."""
         return any(
             view.role == "curator" and view.streams is None and self._works(view)
-            for view in self.views()
+            for view in self._stored()
         )
 
     def views(self) -> list[TokenView]:
         """Return all tokens without their secrets, oldest first."""
+        return list(self._known.values())
+
+    def _remember(self) -> None:
+        """Read all tokens again after a change; the last of several changes is read last."""
+        with self._changing:
+            self._known = {view.id: view for view in self._stored()}
+
+    def _stored(self) -> list[TokenView]:
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id")
         return [_as_view(row) for row in rows]
 
@@ -95,6 +107,7 @@ class Tokens:
                         "Create another curator token first.",
                     )
                 self._audit.add(by, f"revoke {view.role} token", outcome=identifier)
+            self._remember()
         return self._view(identifier)
 
     # ---- checking ----
@@ -103,6 +116,11 @@ class Tokens:
         """Return the identity of a token that was checked before; None if it was not."""
         identifier = self._checked.get(_sha256(token))
         return None if identifier is None else self.identity(identifier)
+
+    def named_by(self, token: str) -> str | None:
+        """Return the id in a token if there is one; nothing is said about the secret."""
+        match = _FORM.fullmatch(token)
+        return match[1] if match and match[1] in self._known else None
 
     def check(self, token: str) -> Identity | None:
         """Return the identity of a token, or None if it is not valid, by a slow hash.
@@ -127,9 +145,11 @@ class Tokens:
             return self.identity(match[1])
 
     def identity(self, identifier: str) -> Identity | None:
-        """Return the identity of a token by its id, or None if it is revoked or has expired."""
-        row = self._database.row(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (identifier,))
-        view = None if row is None else _as_view(row)
+        """Return the identity of a token by its id, or None if it is revoked or has expired.
+
+        It is looked up in memory: every request does this, and none may wait for the database.
+        """
+        view = self._known.get(identifier)
         if view is None or not self._works(view):
             return None
         streams = None if view.streams is None else frozenset(view.streams)
@@ -140,10 +160,9 @@ class Tokens:
         return view.revoked is None and (view.expires is None or view.expires > now_text())
 
     def _view(self, identifier: str) -> TokenView:
-        row = self._database.row(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (identifier,))
-        if row is None:
+        if identifier not in self._known:
             raise Refusal(404, "not_found", "There is no such token.", "List the tokens.")
-        return _as_view(row)
+        return self._known[identifier]
 
 
 def _as_view(row: tuple[Any, ...]) -> TokenView:

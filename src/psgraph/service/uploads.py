@@ -1,8 +1,9 @@
 """Uploads: received into a private file within limits, and checked before they are read.
 
 Sizes are bounded as sent and decompressed, rows are counted before a table is built, and Parquet is
-refused by its metadata. Only then do the readers of `psgraph.streams` see the file. Messages are
-constant: they say nothing about the content.
+refused by its metadata. The memory that reading will take is estimated, and reserved before the
+readers of `psgraph.streams` see the file. Messages are constant: they say nothing about the
+content.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import os
 import secrets
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,13 +26,22 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from psgraph.graph.formats.text import COMPRESSED
+from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal, refusal_of
 from psgraph.service.settings import Limits
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
 
-__all__ = ["MEDIA_TYPES", "Upload", "receive", "received", "received_from", "unreadable"]
+__all__ = [
+    "MEDIA_TYPES",
+    "Upload",
+    "UploadSpace",
+    "receive",
+    "received",
+    "received_from",
+    "unreadable",
+]
 
 Kind = Literal["csv", "parquet"]
 
@@ -45,6 +56,12 @@ _VARIABLE = (
 _GZIP, _ZSTD = COMPRESSED[".gz"], COMPRESSED[".zst"]
 _LONGEST_WAIT = 30.0  # seconds, for another upload to finish
 
+# Bytes of memory that reading takes at most, measured: for an integer, for a text and each of its
+# letters, in at most three columns (u, v, time).
+_INTEGER, _TEXT, _LETTER = 48, 160, 5
+_COLUMNS = 3
+_OF_INTEGERS = b'0123456789-,;\t\r\n "'
+
 MEDIA_TYPES: dict[str, Kind] = {
     "text/csv": "csv",
     "application/vnd.apache.parquet": "parquet",
@@ -53,10 +70,79 @@ MEDIA_TYPES: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Upload:
-    """A received file: plain text or Parquet, within the limits. Private, and deleted soon."""
+    """A received file: plain text or Parquet, within the limits. Private, and deleted soon.
+
+    Attributes
+    ----------
+    memory
+        The bytes of memory that reading it takes at most; an estimate.
+    """
 
     path: Path
     kind: Kind
+    memory: int
+
+
+class UploadSpace:
+    """What uploads share: places to be received, and memory to be read.
+
+    Parameters
+    ----------
+    limits
+        How many places and how much memory there are. A token can take half of the places.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._places: Counter[str] = Counter()
+        self._memory = 0
+        self._freed, self._turn = asyncio.Condition(), asyncio.Lock()
+
+    @asynccontextmanager
+    async def place(self, caller: str) -> AsyncIterator[None]:
+        """Wait for a place and hold it during the block; refuse with 503 after a while."""
+        most = self._limits.concurrent_uploads
+        of_one = (most + 1) // 2
+        async with _patience(), self._freed:
+            await self._freed.wait_for(
+                lambda: self._places.total() < most and self._places[caller] < of_one
+            )
+            self._places[caller] += 1
+        try:
+            yield
+        finally:
+            async with self._freed:
+                self._places -= Counter([caller])
+                self._freed.notify_all()
+
+    @asynccontextmanager
+    async def memory(self, needed: int) -> AsyncIterator[None]:
+        """Wait for memory, in order, and reserve it during the block."""
+        most = self._limits.upload_memory
+        async with _patience(), self._turn, self._freed:
+            await self._freed.wait_for(lambda: self._memory + needed <= most)
+            self._memory += needed
+        try:
+            yield
+        finally:
+            async with self._freed:
+                self._memory -= needed
+                self._freed.notify_all()
+
+
+@asynccontextmanager
+async def _patience() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(_LONGEST_WAIT):
+            yield
+    except TimeoutError:
+        raise Refusal(
+            503,
+            "busy",
+            "The service is receiving as many uploads as it allows.",
+            "Try again in a moment.",
+            {"Retry-After": "5"},
+        ) from None
 
 
 @asynccontextmanager
@@ -95,8 +181,7 @@ async def receive(
             ) from None
         except ClientDisconnect:
             raise refusal_of(400) from None  # no one reads the response
-        await asyncio.to_thread(_prepare, raw, path, kind, limits)
-        yield Upload(path, kind)
+        yield Upload(path, kind, await asyncio.to_thread(_prepare, raw, path, kind, limits))
     finally:
         raw.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
@@ -113,39 +198,29 @@ async def _write(chunks: AsyncIterator[bytes], path: Path, most: int) -> None:
 
 
 @asynccontextmanager
-async def received(request: Request, service: Service) -> AsyncIterator[Upload]:
+async def received(request: Request, service: Service, caller: Identity) -> AsyncIterator[Upload]:
     """Receive the body of a request; the file is deleted at the end of the block."""
     limits = service.settings.limits
     announced = request.headers.get("Content-Length", "")
     if announced.isascii() and announced.isdigit() and int(announced) > limits.upload_bytes:
         raise _too_large(limits.upload_bytes)
     media_type = request.headers.get("Content-Type")
-    async with received_from(request.stream(), media_type, service) as upload:
+    async with received_from(request.stream(), media_type, service, caller) as upload:
         yield upload
 
 
 @asynccontextmanager
 async def received_from(
-    chunks: AsyncIterator[bytes], media_type: str | None, service: Service
+    chunks: AsyncIterator[bytes], media_type: str | None, service: Service, caller: Identity
 ) -> AsyncIterator[Upload]:
     """Receive a file piece by piece; it is deleted at the end of the block."""
-    try:
-        async with asyncio.timeout(_LONGEST_WAIT):
-            await service.uploading.acquire()
-    except TimeoutError:
-        raise Refusal(
-            503,
-            "busy",
-            "The service is receiving as many uploads as it allows.",
-            "Try again in a moment.",
-            {"Retry-After": "5"},
-        ) from None
-    try:
-        limits = service.settings.limits
-        async with receive(chunks, media_type, service.incoming, limits) as upload:
-            yield upload
-    finally:
-        service.uploading.release()
+    space = service.upload_space
+    async with (
+        space.place(caller.token or ""),
+        receive(chunks, media_type, service.incoming, service.settings.limits) as upload,
+        space.memory(upload.memory),
+    ):
+        yield upload
 
 
 # ---- checks ----
@@ -177,6 +252,15 @@ def _too_many_rows(most: int) -> Refusal:
     )
 
 
+def _too_much_memory(most: int) -> Refusal:
+    return Refusal(
+        413,
+        "too_much_memory",
+        f"Reading the upload could take more than {most:,} bytes of memory.",
+        "Send fewer rows or shorter ids at once, or ask the operator for a higher limit.",
+    )
+
+
 def unreadable() -> Refusal:
     """Return the refusal of a file that can't be read; it says nothing about its content."""
     return Refusal(
@@ -187,8 +271,11 @@ def unreadable() -> Refusal:
     )
 
 
-def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> None:
-    """Move a received file to its place, decompressed; refuse one above the limits."""
+def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> int:
+    """Move a received file to its place, decompressed; refuse one above the limits.
+
+    Returns the memory that reading it takes.
+    """
     with raw.open("rb") as file:
         magic = file.read(4)
     if not magic:
@@ -200,13 +287,27 @@ def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> None:
         )
     if kind == "parquet":
         raw.rename(path)
-        _check_parquet(path, limits)
-        return
-    if magic.startswith(b"PAR1"):
+        memory = _checked_parquet(path, limits)
+    elif magic.startswith(b"PAR1"):
         raise unreadable()
+    else:
+        memory = _checked_text(raw, path, magic, limits)
+    if memory > limits.upload_memory:
+        raise _too_much_memory(limits.upload_memory)
+    return memory
+
+
+def _checked_text(raw: Path, path: Path, magic: bytes, limits: Limits) -> int:
+    """Decompress text within the limits; return the memory that reading it takes."""
     rows = size = 0
+    columns, integers = _COLUMNS, True
     with raw.open("rb") as file, _new_file(path) as plain:
         for piece in _decompressed(file, magic):
+            rest = piece
+            if not size:
+                names, _, rest = piece.partition(b"\n")
+                columns = min(columns, 1 + sum(names.count(each) for each in b",;\t "))
+            integers = integers and not rest.translate(None, _OF_INTEGERS)
             size += len(piece)
             rows += piece.count(b"\n")
             if size > limits.upload_bytes:
@@ -214,6 +315,8 @@ def _prepare(raw: Path, path: Path, kind: Kind, limits: Limits) -> None:
             if rows > limits.upload_rows + 1:
                 raise _too_many_rows(limits.upload_rows)
             plain.write(piece)
+    cells = columns * (rows + 1)
+    return _INTEGER * cells if integers else _TEXT * cells + _LETTER * size
 
 
 def _decompressed(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
@@ -244,40 +347,57 @@ def _gunzipped(file: IO[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _check_parquet(path: Path, limits: Limits) -> None:
-    """Refuse a Parquet file that is damaged, or above the limits once decoded."""
+def _checked_parquet(path: Path, limits: Limits) -> int:
+    """Refuse a Parquet file that is damaged, or above the limits once decoded.
+
+    Returns the memory that reading it takes: rows × width, whatever few bytes encode them.
+    """
     try:
         with pq.ParquetFile(path) as file:
             found: Any = file.metadata
             rows, size = found.num_rows, 0
+            texts = [
+                field.name
+                for field in file.schema_arrow
+                if any(is_kind(field.type) for is_kind in _VARIABLE)
+            ]
             for group in range(found.num_row_groups):
                 for column in range(found.num_columns):
-                    size += found.row_group(group).column(column).total_uncompressed_size
+                    chunk = found.row_group(group).column(column)
+                    size += chunk.total_uncompressed_size
+                    if "DELTA_BYTE_ARRAY" in chunk.encodings:
+                        raise _unknown_size()
             if rows > limits.upload_rows:
                 raise _too_many_rows(limits.upload_rows)
             if size > limits.upload_bytes or size < 0:
                 raise _too_large(limits.upload_bytes)
-        _check_dictionaries(path, limits)
+            columns = min(found.num_columns, _COLUMNS)
+        if not texts:
+            return int(_INTEGER * columns * rows)
+        return int(_TEXT * columns * rows) + _LETTER * _letters(path, texts, limits)
     except (pa.ArrowException, OSError, ValueError):
         raise unreadable() from None
 
 
-def _check_dictionaries(path: Path, limits: Limits) -> None:
-    """Refuse text that a dictionary of a few long values would expand beyond the limit.
+def _unknown_size() -> Refusal:
+    """Return the refusal of text whose size is known only after decoding."""
+    return Refusal(
+        422,
+        "encoding",
+        "A column of the Parquet file has the encoding DELTA_BYTE_ARRAY.",
+        "Write it with dictionaries or PLAIN, the defaults of most writers, or send CSV.",
+    )
 
-    Read with its dictionary, a column takes about as much memory as space on disk.
+
+def _letters(path: Path, texts: list[str], limits: Limits) -> int:
+    """Return the bytes of all texts, decoded; refuse long values and too many bytes.
+
+    A dictionary of a few values can stand for many bytes. Read with its dictionary, a column takes
+    about as much memory as space on disk.
     """
-    with pq.ParquetFile(path) as file:
-        names = [
-            field.name
-            for field in file.schema_arrow
-            if any(is_kind(field.type) for is_kind in _VARIABLE)
-        ]
-    if not names:
-        return
     decoded = 0
-    with pq.ParquetFile(path, read_dictionary=names) as file:
-        for batch in file.iter_batches(columns=names):
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(columns=texts):
             for column in batch.columns:
                 if not pa.types.is_dictionary(column.type):
                     decoded += column.nbytes
@@ -286,5 +406,6 @@ def _check_dictionaries(path: Path, limits: Limits) -> None:
                 if longest > _LONGEST_ID:
                     raise unreadable()
                 decoded += longest * len(column)
-                if decoded > 8 * limits.upload_bytes:
-                    raise _too_large(limits.upload_bytes)
+                if _LETTER * decoded > limits.upload_memory:
+                    raise _too_much_memory(limits.upload_memory)
+    return decoded

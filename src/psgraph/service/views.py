@@ -15,7 +15,7 @@ from psgraph.publication.export import FORMATS
 from psgraph.publication.terms import Spending
 from psgraph.publication.verification import verify
 from psgraph.service import clock
-from psgraph.service.permissions import Identity
+from psgraph.service.permissions import ANYONE, Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import (
     Budget,
@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 
 __all__ = ["budget_of", "release_view", "stream_view", "timestamp_view", "verification_of"]
 
+_DELAYED = "Publishing is delayed. Curators see why."
 _SINGLE = [name for name in FORMATS if name != "combined"]
 
 
-def stream_view(service: Service, stream: Stream) -> StreamView:
-    """Return what everyone who may see a stream sees."""
-    terms, certificates = stream.terms, stream.releases.refresh()
+def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> StreamView:
+    """Return what everyone who may see a stream sees; curators also see why publishing failed."""
+    terms, certificates = stream.terms, stream.known_releases()
     latest = certificates[-1] if certificates else None
     due = service.worker.due_at(stream, len(certificates))
-    health, reason = _health(service, stream)
+    health, reason = _health(service, stream, caller)
     roster = stream.roster.now
     if latest is not None and terms.roster == "edges":
         nodes: int | None = latest.nodes
@@ -67,16 +68,24 @@ def stream_view(service: Service, stream: Stream) -> StreamView:
 def _promised(stream: Stream) -> dict[str, Any]:
     """Return the guarantee and the promise of a stream, in their own words."""
     promise = stream.promise
-    return {**stream.guarantee.to_dict(), "promise": promise.text, "private": promise.private}
+    return {**stream.guarantee.to_dict(), "promise": str(promise), "private": promise.private}
 
 
 def _health(
-    service: Service, stream: Stream
+    service: Service, stream: Stream, caller: Identity
 ) -> tuple[Literal["ok", "waiting", "blocked"], str | None]:
-    """Return whether a stream can continue, and if not, why."""
+    """Return whether a stream can continue, and if not, why.
+
+    What went wrong may depend on private data, so others than curators are told one sentence.
+    """
     if stream.trouble is not None:
-        return "blocked", stream.trouble
-    following = len(stream.releases.refresh())
+        return "blocked", stream.trouble if caller.role == "curator" else _DELAYED
+    if missed := service.worker.missed(stream):
+        return "blocked", (
+            f"{missed} periods passed while the service was stopped. If the clock of the server is "
+            f"right, a curator publishes them: POST /streams/{stream.name}/catch-up."
+        )
+    following = len(stream.known_releases())
     entry = service.queue.find(stream.name, following)
     if entry is not None and entry.state == "refused":
         return "blocked", entry.reason
@@ -113,13 +122,13 @@ def timestamp_view(service: Service, stream: Stream, timestamp: int) -> Timestam
     due
         The worker will publish it next, or is waiting for its snapshot.
     measuring
-        It is being published.
+        It is being published, perhaps not at the first attempt.
     released
         Its release can be downloaded.
     refused
         The budget refused it; nothing was measured.
     """
-    certificates = stream.releases.refresh()
+    certificates = stream.known_releases()
     entry = service.queue.find(stream.name, timestamp)
     at = service.worker.due_at(stream, timestamp)
     time = None if entry is None else entry.time
@@ -154,7 +163,7 @@ def timestamp_view(service: Service, stream: Stream, timestamp: int) -> Timestam
 
 def budget_of(stream: Stream) -> Budget:
     """Return what every released timestamp spent, according to the certificates."""
-    certificates = stream.releases.refresh()
+    certificates = stream.known_releases()
     accountant = Accountant(stream.guarantee)
     for certificate in certificates:
         accountant = accountant.record(certificate.spent)
@@ -181,8 +190,13 @@ def budget_of(stream: Stream) -> Budget:
     )
 
 
-def verification_of(service: Service, stream: Stream, by: Identity) -> VerificationView:
+async def verification_of(service: Service, stream: Stream, by: Identity) -> VerificationView:
     """Check every release and the ledger of a stream."""
+    key = ("verify", stream.name, by)
+    return await service.checking.run(by, key, lambda: _verified(service, stream, by))
+
+
+def _verified(service: Service, stream: Stream, by: Identity) -> VerificationView:
     try:
         found = verify(stream.out)
     except VerificationFailed as error:

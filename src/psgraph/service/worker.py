@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psgraph.errors import BudgetExceeded, ReplayConflict, RosterChanged, exact_decimal
+from psgraph.errors import (
+    BudgetExceeded,
+    MeasuringStopped,
+    ReplayConflict,
+    RosterChanged,
+    exact_decimal,
+)
 from psgraph.graph import Roster, Snapshot
+from psgraph.publication.ledger.attempts import MOST_ATTEMPTS
 from psgraph.publication.locations import ledger_at
 from psgraph.publication.publisher import Publisher
 from psgraph.service import clock
 from psgraph.service.audit_log import SERVICE
 from psgraph.service.inbox import Entry
-from psgraph.service.problems import log, places_of
+from psgraph.service.problems import failure, log
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -27,14 +34,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Publishers", "Records", "Worker"]
 
+MOST_MISSED = 5
+"""How many periods that passed while the service was stopped are published without asking."""
+
 _LONGEST_PAUSE = 30.0
 _TRY_AGAIN = 1.0
 _LONGEST_WAIT = 300.0
 _PURGE_EVERY = 3600.0
+_MOST_OPEN = 16  # ledgers
 
 
 class Worker(threading.Thread):
-    """Publishes the timestamps of all streams, one at a time."""
+    """Publishes the timestamps of all streams, one at a time.
+
+    Attributes
+    ----------
+    after_releases
+        Called with a stream that has new releases, once nothing more is due.
+    """
 
     def __init__(self, service: Service) -> None:
         super().__init__(name="psgraph-worker", daemon=True)
@@ -45,6 +62,8 @@ class Worker(threading.Thread):
         self._retry_at: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._purge_at = 0.0
+        self._released: dict[str, Stream] = {}
+        self.after_releases: Callable[[Stream], None] = lambda _: None
 
     def wake(self) -> None:
         """Look for work now."""
@@ -74,41 +93,79 @@ class Worker(threading.Thread):
         at = self.due_at(stream, timestamp)
         return at is not None and at <= clock.now()
 
+    def missed(self, stream: Stream) -> int:
+        """Return how many periods passed while the service was stopped, if they are too many.
+
+        Nothing could be posted for them, and the clock may be wrong. A release can't be taken back:
+        beyond a few, a curator has to say that they are to be published.
+        """
+        waits = stream.terms.source == "snapshots" and stream.terms.missing == "wait"
+        if stream.schedule is None or waits or stream.sealed < stream.catches_up:
+            return 0
+        missed = stream.schedule.current(self._started_at) - stream.sealed
+        return missed if missed > MOST_MISSED else 0
+
     def run(self) -> None:
         """Publish until stopped."""
         while not self._stop_now.is_set():
             self._wake.clear()
             self.publish_due()
+            self._announce()
             self._purge()
             self._wake.wait(self._pause())
 
     def publish_due(self) -> None:
-        """Publish everything that is due now, stream by stream."""
-        for stream in self._service.streams:
-            if time.monotonic() >= self._retry_at.get(stream.name, 0.0):
-                self._serve(stream)
+        """Publish everything that is due now: one timestamp of each stream in turn, ticks first."""
+        published = True
+        while published:
+            published = sum(self._serve(stream) for stream in self._in_turn()) > 0
 
-    def _serve(self, stream: Stream) -> None:
+    def _in_turn(self) -> Iterator[Stream]:
+        """Yield the streams that can continue, those with a tick that has passed first."""
+        streams = sorted(self._service.streams, key=lambda each: not self.due(each, each.sealed))
+        for stream in streams:
+            ready = time.monotonic() >= self._retry_at.get(stream.name, 0.0)
+            if ready and not (stream.stopped or stream.damaged) and not self._stop_now.is_set():
+                yield stream
+
+    def _serve(self, stream: Stream) -> bool:
+        """Publish one timestamp of a stream if it is due; return whether to look again."""
         self._retry_at.pop(stream.name, None)
         try:
-            while not self._stop_now.is_set() and self._publishers.step(stream):
-                pass
-            stream.trouble = None
+            published = self._publishers.step(stream)
+            stream.trouble = stream.measuring = None
             self._failures.pop(stream.name, None)
+            if published:
+                self._released[stream.name] = stream
+            return published
+        except MeasuringStopped:
+            self._failures.pop(stream.name, None)
+            self._publishers.stop(stream)
         except Exception as error:
             self._postpone(stream, error)
-        finally:
-            stream.measuring = None
+        return False
 
     def _postpone(self, stream: Stream, error: Exception) -> None:
-        """Try again later, after increasing pauses. The text of an error may be private."""
+        """Try again later, after increasing pauses. The text of an error may be private.
+
+        A measurement that could not be sealed is kept with its publisher: it is sealed later, and
+        nothing is measured again.
+        """
         kind = type(error).__name__
         stream.trouble = f"Publishing failed ({kind}) and will be tried again."
         failures = self._failures[stream.name] = self._failures.get(stream.name, 0) + 1
         wait = min(_LONGEST_WAIT, _TRY_AGAIN * 2**failures)
         self._retry_at[stream.name] = time.monotonic() + wait
-        self._publishers.close(stream.name)
-        log("worker_failed", stream=stream.name, error=kind, places=places_of(error))
+        self._publishers.close_sealed(stream.name)
+        log("worker_failed", stream=stream.name, **failure(error))
+
+    def _announce(self) -> None:
+        """Tell of new releases; a failure does not end the thread."""
+        while self._released and not self._stop_now.is_set():
+            try:
+                self.after_releases(self._released.popitem()[1])
+            except Exception as error:
+                log("preparing_failed", **failure(error))
 
     def _pause(self) -> float:
         """Return the seconds until something is due."""
@@ -130,7 +187,7 @@ class Worker(threading.Thread):
         try:
             Records(self._service).purge()
         except Exception as error:
-            log("purge_failed", error=type(error).__name__, places=places_of(error))
+            log("purge_failed", **failure(error))
 
 
 class Publishers:
@@ -155,6 +212,23 @@ class Publishers:
             if publisher is not None:
                 publisher.close()
 
+    def close_sealed(self, name: str) -> None:
+        """Close the ledger of a stream, unless a measurement waits to be sealed."""
+        publisher = self._open_publishers.get(name)
+        if publisher is None or not publisher.unsealed:
+            self.close(name)
+
+    def _close_others(self, stream: Stream) -> None:
+        """Close the ledgers that were not used for longest, beyond a number of open ones."""
+        self._open_publishers[stream.name] = self._open_publishers.pop(stream.name)
+        for name in list(self._open_publishers)[:-_MOST_OPEN]:
+            self.close_sealed(name)
+
+    def stop(self, stream: Stream) -> None:
+        """Stop a stream until a curator allows its timestamp to be measured again."""
+        self.close(stream.name)
+        self._records.stop(stream)
+
     def step(self, stream: Stream) -> bool:
         """Publish the next timestamp of a stream if it is due; return whether it was.
 
@@ -164,6 +238,7 @@ class Publishers:
         if stream.name not in self._open_publishers and not self._has_work(stream):
             return False
         publisher = self._open(stream)
+        self._close_others(stream)
         timestamp = publisher.spending.timestamps
         snapshot = self._take(stream, timestamp)
         if snapshot is None:
@@ -181,8 +256,8 @@ class Publishers:
 
     def _has_work(self, stream: Stream) -> bool:
         unfinished = stream.sealed > len(stream.releases.refresh())
-        queued = self._service.queue.queued(stream.name)
-        return unfinished or bool(queued) or self._due(stream, stream.sealed)
+        queued = self._service.queue.has_queued(stream.name)
+        return unfinished or queued or self._due(stream, stream.sealed)
 
     # ---- the next snapshot ----
 
@@ -194,6 +269,8 @@ class Publishers:
         """
         roster = _roster(stream)
         if stream.schedule is not None and not self._due(stream, timestamp):
+            return None
+        if self._service.worker.missed(stream):
             return None
         if roster is None and stream.terms.roster == "list":
             return None
@@ -243,8 +320,15 @@ class Publishers:
         try:
             publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.times)
         except (ReplayConflict, RosterChanged):
-            elsewhere = replace(entry, mark=None)
-            self._records.clear(stream, elsewhere, outcome="published elsewhere")
+            self._records.clear(stream, replace(entry, mark=None))
+            self._service.audit.add(
+                SERVICE,
+                "release",
+                stream=stream.name,
+                timestamp=entry.timestamp,
+                outcome="published elsewhere",  # depends on the data
+                log="curators",
+            )
         else:
             self._records.release(stream, entry.timestamp, snapshot)
 
@@ -288,10 +372,10 @@ class Records:
             stream.inbox.forget_events(stream.sealed)
         log("released", stream=stream.name, timestamp=timestamp)
 
-    def clear(self, stream: Stream, entry: Entry, *, outcome: str = "released") -> None:
+    def clear(self, stream: Stream, entry: Entry) -> None:
         """Record that a timestamp is released, and delete its stored snapshot."""
         done = Entry(entry.timestamp, entry.time, "released", entry.mark)
-        self._record(stream, done, outcome)
+        self._record(stream, done, "released")
         if entry.file is not None:
             stream.inbox.remove(entry.file)
 
@@ -308,6 +392,26 @@ class Records:
         entry = entry or Entry(timestamp, time, "refused")
         self._record(stream, replace(entry, state="refused", reason=reason), "refused")
         log("budget_refused", stream=stream.name, timestamp=timestamp)
+
+    def stop(self, stream: Stream) -> None:
+        """Record that a timestamp was measured too often and never sealed."""
+        with stream.lock:
+            stream.stopped = True
+            stream.trouble = (
+                f"Timestamp {stream.sealed} was measured {MOST_ATTEMPTS} times and never sealed. "
+                "Find out why, then allow it to be measured again: POST "
+                f"/streams/{stream.name}/measure-again, or psgraph serve --measure-again "
+                f"{stream.name}."
+            )
+        self._service.audit.add(
+            SERVICE,
+            "stop stream",
+            stream=stream.name,
+            timestamp=stream.sealed,
+            outcome="never sealed",
+            log="curators",  # may depend on what was measured
+        )
+        log("stopped", stream=stream.name, timestamp=stream.sealed)
 
     def purge(self) -> None:
         """Delete originals that were kept for as long as the terms allow."""

@@ -164,3 +164,23 @@ def test_a_preview_is_marked_and_recorded(
     answer = client.post("/streams/calls/preview", data={"csrf": csrf}, files=files)
     assert 'class="notice private" data-readable="yes"' in answer.text
     assert "preview" in client.get("/audit").text
+
+
+def test_a_snapshot_that_is_in_another_stream_is_shown_before_and_after_its_post(
+    client: TestClient, signed_in: Callable[[str], str]
+) -> None:
+    service = client.app.state.service  # type: ignore[attr-defined]
+    for name in ("morning", "evening"):
+        new = NewStream(name=name, epsilon="1", window=3, method="psgraph", roster="edges")
+        service.streams.create(new, SERVICE)
+    data = {"csrf": signed_in("curator"), "timestamp": "0"}
+    content = {"file": ("a.csv", b"u,v\n1,2\n2,3\n3,4\n")}
+    first = client.post("/streams/morning/data", data=data, files=content)
+    assert "posted to" not in client.get(first.headers["location"]).text
+    assert (
+        "posted to morning"
+        in client.post("/streams/evening/preview", data=data, files=content).text
+    )
+    second = client.post("/streams/evening/data", data=data, files=content)
+    assert "morning" not in second.headers["location"]
+    assert "posted to morning" in client.get(second.headers["location"]).text

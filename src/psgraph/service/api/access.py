@@ -30,8 +30,8 @@ def service_of(request: Request) -> Service:
     return cast(Service, request.app.state.service)
 
 
-_STATUSES = (400, 401, 403, 404, 405, 409, 413, 421, 422, 429, 500, 503)
-_UPLOAD_STATUSES = (408, 415)
+_STATUSES = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 500, 503)
+_UPLOAD_STATUSES = (415,)
 _FILE = {
     "required": True,
     "content": {

@@ -46,15 +46,19 @@ def get_budget(stream: OpenStream) -> Budget:
 
 
 @oversight.get("/streams/{stream}/verify", **allowed("oversee"))
-def get_verification(stream: OpenStream, service: TheService, caller: Caller) -> VerificationView:
+async def get_verification(
+    stream: OpenStream, service: TheService, caller: Caller
+) -> VerificationView:
     """Check every release, certificate and ledger row of a stream, and add up every window."""
-    return verification_of(service, stream, caller)
+    return await verification_of(service, stream, caller)
 
 
 @oversight.get("/streams/{stream}/comparison", **allowed("compare", private=True))
-def get_comparison(stream: OpenStream, service: TheService, caller: Caller) -> ComparisonResult:
+async def get_comparison(
+    stream: OpenStream, service: TheService, caller: Caller
+) -> ComparisonResult:
     """Compare releases with the originals that are still kept. For the curator only."""
-    return comparison(service, stream, caller)
+    return await comparison(service, stream, caller)
 
 
 @oversight.get(
@@ -62,9 +66,11 @@ def get_comparison(stream: OpenStream, service: TheService, caller: Caller) -> C
     response_class=HTMLResponse,
     **allowed("compare", private=True),
 )
-def get_quality_report(stream: OpenStream, service: TheService, caller: Caller) -> HTMLResponse:
+async def get_quality_report(
+    stream: OpenStream, service: TheService, caller: Caller
+) -> HTMLResponse:
     """Return the comparison as an HTML page. For the curator only."""
-    return quality_report(service, stream, caller)
+    return await quality_report(service, stream, caller)
 
 
 @oversight.get("/audit-log", **allowed("oversee"))
@@ -75,7 +81,7 @@ def get_audit_log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     log: Annotated[
         LogName,
-        Query(description="'events': every post of events, for curators."),
+        Query(description="'curators': the outcome of every post, for curators."),
     ] = "main",
 ) -> AuditPage:
     """Return entries of the audit log, newest first."""
@@ -83,14 +89,19 @@ def get_audit_log(
 
 
 @oversight.get("/audit-log/verify", **allowed("oversee"))
-def verify_audit_log(
+async def verify_audit_log(
     service: TheService,
+    caller: Caller,
     known_head: Annotated[
         str | None, Query(pattern="^[0-9a-f]{64}$", description="A head noted earlier.")
     ] = None,
 ) -> AuditVerification:
     """Check the chain of digests, and that a head noted earlier is still part of it."""
-    return service.audit.verify("main", known_head=known_head)
+    return await service.checking.run(
+        caller,
+        ("audit log", caller, known_head),
+        lambda: service.audit.verify(caller, known_head=known_head),
+    )
 
 
 # ---- tokens and planning ----
@@ -128,17 +139,18 @@ def post_plan(request: PlanRequest) -> dict[str, Any]:
 
 
 @operations.get("/healthz", openapi_extra={"x-roles": ["public"]})
-async def get_health() -> Health:
-    """Answer while the process runs."""
-    return Health(status="ok", version=__version__)
+async def get_health(service: TheService) -> Health:
+    """Answer 200 while the process runs; `problems` tells what the operator has to look at."""
+    problems = service.problems()
+    return Health(status="degraded" if problems else "ok", version=__version__, problems=problems)
 
 
 @operations.get("/readyz", openapi_extra={"x-roles": ["public"]})
 async def get_readiness(service: TheService, response: Response) -> Health:
     """Answer 200 while requests are accepted and the worker runs, otherwise 503."""
     status = service.status
-    response.status_code = 200 if status == "ok" else 503
-    return Health(status=status, version=__version__)
+    response.status_code = 200 if status in ("ok", "degraded") else 503
+    return Health(status=status, version=__version__, problems=service.problems())
 
 
 @operations.get("/metrics", response_class=PlainTextResponse, openapi_extra={"x-roles": ["public"]})
@@ -170,7 +182,10 @@ def _general(service: Service) -> Iterator[str]:
     yield f'psgraph_info{{version="{__version__}"}} 1'
     yield "# HELP psgraph_up Whether requests are accepted and the worker runs."
     yield "# TYPE psgraph_up gauge"
-    yield f"psgraph_up {int(service.status == 'ok')}"
+    yield f"psgraph_up {int(service.status in ('ok', 'degraded'))}"
+    yield "# HELP psgraph_problems Problems that the operator has to look at; see /healthz."
+    yield "# TYPE psgraph_problems gauge"
+    yield f"psgraph_problems {len(service.problems())}"
     yield "# HELP psgraph_start_time_seconds When the service was started, since 1970."
     yield "# TYPE psgraph_start_time_seconds gauge"
     yield f"psgraph_start_time_seconds {service.counts.started:.0f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -14,9 +15,16 @@ from psgraph.service.api.access import (
     Timestamp,
     allowed,
 )
-from psgraph.service.downloads import certificate_file, edges_file, nodes_file, released
+from psgraph.service.downloads import (
+    certificate_file,
+    edges_file,
+    is_large,
+    nodes_file,
+    released,
+)
 from psgraph.service.exports import export_file, report_page
 from psgraph.service.private_views import preview
+from psgraph.service.problems import Refusal, padded
 from psgraph.service.rosters import replace_roster
 from psgraph.service.schemas import (
     Accepted,
@@ -27,7 +35,7 @@ from psgraph.service.schemas import (
     StreamView,
     TimestampView,
 )
-from psgraph.service.snapshots import accept_events, accept_snapshot
+from psgraph.service.snapshots import accept_events, accept_snapshot, recorded
 from psgraph.service.uploads import received
 from psgraph.service.views import release_view, stream_view, timestamp_view
 
@@ -42,19 +50,57 @@ posting = APIRouter(route_class=ActionRoute, tags=["posting"])
 @router.get("/streams", **allowed("list"))
 def list_streams(service: TheService, caller: Caller) -> list[StreamView]:
     """List the streams that the caller may see."""
-    return [stream_view(service, each) for each in service.streams.seen_by(caller)]
+    return [stream_view(service, each, caller) for each in service.streams.seen_by(caller)]
 
 
 @router.post("/streams", status_code=201, **allowed("create"))
 def create_stream(new: NewStream, service: TheService, caller: Caller) -> StreamView:
     """Create a stream. Its guarantee and all other terms are fixed from then on."""
-    return stream_view(service, service.streams.create(new, caller))
+    return stream_view(service, service.streams.create(new, caller), caller)
 
 
 @router.get("/streams/{stream}", **allowed("list"))
-def get_stream(stream: OpenStream, service: TheService) -> StreamView:
+def get_stream(stream: OpenStream, service: TheService, caller: Caller) -> StreamView:
     """Return the terms of a stream and its progress."""
-    return stream_view(service, stream)
+    return stream_view(service, stream, caller)
+
+
+@router.post("/streams/{stream}/measure-again", **allowed("post"))
+def measure_again(stream: OpenStream, service: TheService, caller: Caller) -> StreamView:
+    """Continue a stream that stopped because a timestamp was measured too often, never sealed.
+
+    Find out first why it was not sealed: its health says when it stopped, the log of the service
+    what failed. The permission is recorded, and is for this timestamp only.
+    """
+    if not stream.stopped:
+        raise Refusal(
+            409,
+            "not_stopped",
+            "The stream has not stopped, so nothing has to be allowed.",
+            "Wait for its next release.",
+        )
+    service.streams.measure_again(stream, caller)
+    service.worker.wake()
+    return stream_view(service, stream, caller)
+
+
+@router.post("/streams/{stream}/catch-up", **allowed("post"))
+def catch_up(stream: OpenStream, service: TheService, caller: Caller) -> StreamView:
+    """Publish the periods that passed while the service was stopped.
+
+    Check the clock of the server first: releases can't be taken back. A few missed periods are
+    published without this call.
+    """
+    if not service.worker.missed(stream):
+        raise Refusal(
+            409,
+            "nothing_missed",
+            "The stream does not wait for missed periods.",
+            "Wait for its next release.",
+        )
+    service.streams.catch_up(stream, caller)
+    service.worker.wake()
+    return stream_view(service, stream, caller)
 
 
 @router.put("/streams/{stream}/roster", **allowed("post", upload=True))
@@ -62,7 +108,7 @@ async def put_roster(
     stream: OpenStream, request: Request, service: TheService, caller: Caller
 ) -> RosterView:
     """Set the public list of nodes (CSV or Parquet, one id per row). It can only grow."""
-    async with received(request, service) as upload:
+    async with received(request, service, caller) as upload:
         return await service.in_thread(replace_roster, service, stream, upload, caller)
 
 
@@ -81,13 +127,13 @@ _SNAPSHOT["responses"] |= {200: {"model": Accepted, "description": "Released bef
 @posting.post(
     "/streams/{stream}/snapshots/{timestamp}",
     status_code=202,
+    response_model=Accepted,
     **_SNAPSHOT,
 )
 async def post_snapshot(
     stream: OpenStream,
     timestamp: Timestamp,
     request: Request,
-    response: Response,
     service: TheService,
     caller: Caller,
     time: Annotated[
@@ -99,19 +145,20 @@ async def post_snapshot(
             "period names its timestamps itself.",
         ),
     ] = None,
-) -> Accepted:
+) -> Response:
     """Post the edges of one timestamp: text/csv or application/vnd.apache.parquet, columns u, v.
 
     202: accepted and stored durably. 200: the same data were released before. 409: the timestamp
     already has different data, or an earlier one is missing.
     """
-    async with received(request, service) as upload:
+    async with (
+        recorded(service, stream, "post snapshot", caller, timestamp=timestamp),
+        received(request, service, caller) as upload,
+    ):
         accepted = await service.in_thread(
             accept_snapshot, service, stream, timestamp, upload, time, caller
         )
-    if accepted.state == "released":
-        response.status_code = 200
-    return accepted
+    return padded(accepted.model_dump(), 200 if accepted.state == "released" else 202)
 
 
 @posting.post(
@@ -131,7 +178,10 @@ async def post_events(
     They are cut at the ticks of the stream. A repeated Idempotency-Key with the same events is
     accepted and changes nothing; with different events it is refused with 409.
     """
-    async with received(request, service) as upload:
+    async with (
+        recorded(service, stream, "post events", caller),
+        received(request, service, caller) as upload,
+    ):
         return await service.in_thread(
             accept_events, service, stream, upload, idempotency_key, caller
         )
@@ -142,7 +192,10 @@ async def post_preview(
     stream: OpenStream, request: Request, service: TheService, caller: Caller
 ) -> Preview:
     """Return what would be read from an upload. Stores nothing. For the curator only."""
-    async with received(request, service) as upload:
+    async with (
+        recorded(service, stream, "preview", caller),
+        received(request, service, caller) as upload,
+    ):
         return await service.in_thread(preview, service, stream, upload, caller)
 
 
@@ -175,10 +228,12 @@ def get_release(stream: OpenStream, timestamp: Timestamp) -> ReleaseView:
     response_class=Response,
     **allowed("download"),
 )
-def get_edges(
+async def get_edges(
     stream: OpenStream,
     timestamp: Timestamp,
     request: Request,
+    service: TheService,
+    caller: Caller,
     format: Annotated[Format, Query()] = "parquet",
     part: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
@@ -186,7 +241,11 @@ def get_edges(
 
     A graph of many nodes is published in parts: a TAR archive of all, or one `part`.
     """
-    return edges_file(stream, timestamp, format, part, request)
+    convert = partial(edges_file, stream, timestamp, format, part, request)
+    if format == "parquet" or not is_large(stream, timestamp):
+        return await service.in_thread(convert)
+    key = ("download", stream.name, timestamp, format, object())  # a response is used once
+    return await service.checking.run(caller, key, convert)
 
 
 @releases.get("/streams/{stream}/releases/{timestamp}/certificate", **allowed("certificates"))
@@ -204,14 +263,17 @@ def get_nodes(stream: OpenStream, timestamp: Timestamp, request: Request) -> Res
 
 
 @releases.get("/streams/{stream}/export", response_class=Response, **allowed("download"))
-def get_export(
-    stream: OpenStream, service: TheService, format: Annotated[ExportFormat, Query()] = "parquet"
+async def get_export(
+    stream: OpenStream,
+    service: TheService,
+    caller: Caller,
+    format: Annotated[ExportFormat, Query()] = "parquet",
 ) -> Response:
     """Download all public files of a stream as a ZIP archive, as `psgraph export` writes it."""
-    return export_file(service, stream, format)
+    return await export_file(service, stream, format, caller)
 
 
 @releases.get("/streams/{stream}/report", response_class=Response, **allowed("download"))
-def get_report(stream: OpenStream, service: TheService) -> Response:
+async def get_report(stream: OpenStream, service: TheService, caller: Caller) -> Response:
     """Return the public report as an HTML page."""
-    return report_page(service, stream)
+    return await report_page(service, stream, caller)

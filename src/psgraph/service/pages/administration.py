@@ -192,7 +192,7 @@ async def verify_records(
 ) -> Response:
     """Verify everything and show the outcome."""
     await checked_form(request)
-    outcome = await service.in_thread(verification_of, service, stream, caller)
+    outcome = await verification_of(service, stream, caller)
     return await service.in_thread(_records, request, service, stream, outcome)
 
 
@@ -229,10 +229,11 @@ def show_audit_log(
         subtitle="Every access to private data, every stream and token. Append-only; no entry "
         "holds private data."
         if log == "main"
-        else "Posts of events. Their number may depend on private data: for curators only.",
+        else "The outcome of every post, and every post of events. They may depend on private "
+        "data: for curators only.",
         log=log,
         known=known,
-        chain=service.audit.verify(log, known_head=known),
+        chain=service.audit.verify(caller, log, known_head=known, whole=False),
         entries=page.entries,
         total=page.total,
         older=last or None,
@@ -252,5 +253,4 @@ async def open_quality_report(
 ) -> Response:
     """Return the quality report. Contains private data: for the curator only."""
     await checked_form(request)
-    report: Response = await service.in_thread(quality_report, service, stream, caller)
-    return report
+    return await quality_report(service, stream, caller)

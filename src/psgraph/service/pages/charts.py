@@ -1,17 +1,17 @@
 """Charts and drawings of releases, made from published files only.
 
-Each is drawn once per release and cached: a release never changes. The reports' charts use style
-attributes, which the content security policy of the pages forbids; since all of these properties
-exist as SVG attributes too, they are rewritten.
+Each is drawn once per release and remembered: a release never changes. The reports' charts use
+style attributes, which the content security policy of the pages forbids; since all of these
+properties exist as SVG attributes too, they are rewritten.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from pathlib import Path
-from threading import Lock
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -28,16 +28,25 @@ from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.page import Page
 from psgraph.reports.public import add_release_degrees
 from psgraph.reports.sections import MOST_MARKERS, add_spend, add_summary_chart
+from psgraph.service.permissions import Identity
 
-__all__ = ["change_words", "chart_sections", "drawable", "drawing_png", "embedded"]
+if TYPE_CHECKING:
+    from psgraph.service.service import Service
+    from psgraph.service.streams import Stream
+
+__all__ = [
+    "change_words",
+    "chart_sections",
+    "drawable",
+    "drawing_png",
+    "embedded",
+    "prepare_pictures",
+]
 
 #: Larger graphs take too long to draw while a visitor waits.
 _MOST_EDGES_DRAWN = 300_000
 _MOST_EDGES_COMPARED = 5_000_000
 _STYLE = re.compile(r' style="([^"]*)"')
-
-_one_at_a_time = Lock()
-"""Held while a chart is made: simultaneous visitors get the same one, and memory is bounded."""
 
 
 def drawable(certificate: Certificate) -> bool:
@@ -49,15 +58,42 @@ def drawable(certificate: Certificate) -> bool:
     return certificate.edges <= _MOST_EDGES_DRAWN
 
 
-def chart_sections(directory: Path, certificates: Sequence[Certificate]) -> Markup:
+async def chart_sections(service: Service, stream: Stream, caller: Identity) -> Markup:
     """Return the sections about sizes over time, spending and the released graphs."""
-    with _one_at_a_time:
-        return _sections(directory, certificates[-1].timestamp, certificates[-1].digest)
+    key, draw = _charts_of(stream)
+    sections: Markup = await service.drawing.run(caller, key, draw, remember=True)
+    return sections
 
 
-@lru_cache(maxsize=64)
-def _sections(directory: Path, timestamp: int, digest: str) -> Markup:
-    del digest  # part of the key
+async def drawing_png(
+    service: Service, stream: Stream, certificate: Certificate, caller: Identity
+) -> bytes:
+    """Draw the synthetic graph of a release."""
+    key, draw = _drawing_of(stream, certificate)
+    picture: bytes = await service.drawing.run(caller, key, draw, remember=True)
+    return picture
+
+
+def prepare_pictures(service: Service, stream: Stream) -> None:
+    """Draw what the page of a stream shows of its latest release, before anyone asks for it."""
+    service.drawing.prepare(*_charts_of(stream))
+    latest = stream.releases.refresh()[-1]
+    if drawable(latest):
+        service.drawing.prepare(*_drawing_of(stream, latest))
+
+
+def _charts_of(stream: Stream) -> tuple[Hashable, Callable[[], Markup]]:
+    """Return a name for the charts of the latest release, and what draws them."""
+    latest = stream.releases.refresh()[-1]
+    return ("charts", stream.name, latest.digest), partial(_sections, stream.out, latest.timestamp)
+
+
+def _drawing_of(stream: Stream, of: Certificate) -> tuple[Hashable, Callable[[], bytes]]:
+    """Return a name for the drawing of a release, and what draws it."""
+    return ("drawing", stream.name, of.digest), partial(_drawing, stream.out, of.timestamp)
+
+
+def _sections(directory: Path, timestamp: int) -> Markup:
     page = Page("")
     releases = read_releases(directory)
     certificates = releases.certificates[: timestamp + 1]
@@ -69,7 +105,7 @@ def _sections(directory: Path, timestamp: int, digest: str) -> Markup:
     except MissingExtra as missing:
         page = Page("")
         page.heading("Charts")
-        page.paragraph(" ".join(str(missing).split()), kind="note")
+        page.paragraph(missing.on_a_server, kind="note")
     return embedded(page)
 
 
@@ -96,24 +132,16 @@ def _add_sizes(page: Page, certificates: Sequence[Certificate]) -> None:
     page.figures(drawings, caption="One point per release. Edges are synthetic; nodes are public.")
 
 
-def drawing_png(directory: Path, certificate: Certificate) -> bytes:
-    """Draw the synthetic graph of a release."""
-    with _one_at_a_time:
-        return _drawing(directory, certificate.timestamp, certificate.digest)
-
-
-@lru_cache(maxsize=64)
-def _drawing(directory: Path, timestamp: int, digest: str) -> bytes:
-    del digest
+def _drawing(directory: Path, timestamp: int) -> bytes:
     graph = read_releases(directory)[timestamp].graph
     return network_png(graph, arrange(graph), node_area=area_per_degree(graph))
 
 
-def change_words(directory: Path, certificates: Sequence[Certificate], timestamp: int) -> str:
+async def change_words(service: Service, stream: Stream, timestamp: int, caller: Identity) -> str:
     """Return what changed since the previous release; empty for the first."""
     if timestamp == 0:
         return ""
-    before, after = certificates[timestamp - 1], certificates[timestamp]
+    before, after = stream.releases.refresh()[timestamp - 1 : timestamp + 1]
     difference = joined(
         [_difference(before.edges, after.edges, "edge")]
         + ([_difference(before.nodes, after.nodes, "node")] if before.nodes != after.nodes else [])
@@ -121,8 +149,8 @@ def change_words(directory: Path, certificates: Sequence[Certificate], timestamp
     words = f"Compared with timestamp {before.timestamp}: {difference}."
     if max(before.edges, after.edges) > _MOST_EDGES_COMPARED:
         return words
-    with _one_at_a_time:
-        return f"{words} {_overlap_words(directory, timestamp, after.digest)}"
+    key, compare = ("change", stream.name, after.digest), partial(_overlap, stream.out, timestamp)
+    return f"{words} {await service.checking.run(caller, key, compare, remember=True)}"
 
 
 def _difference(before: int, after: int, noun: str) -> str:
@@ -131,9 +159,7 @@ def _difference(before: int, after: int, noun: str) -> str:
     return count(abs(after - before), f"{'more' if after > before else 'fewer'} {noun}")
 
 
-@lru_cache(maxsize=512)
-def _overlap_words(directory: Path, timestamp: int, digest: str) -> str:
-    del digest
+def _overlap(directory: Path, timestamp: int) -> str:
     releases = read_releases(directory)
     before, after = releases[timestamp - 1].graph, releases[timestamp].graph
     changed = int((degree_change(before, after) != 0).sum())

@@ -11,7 +11,7 @@ import asyncio
 import re
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
 
@@ -24,12 +24,13 @@ from starlette.requests import ClientDisconnect
 from psgraph.service.api.access import Caller, OpenStream, TheService
 from psgraph.service.pages.templates import render_stream
 from psgraph.service.pages.visits import PageRoute, check_csrf, open_to, refuse_cross_site
+from psgraph.service.permissions import Identity
 from psgraph.service.private_views import preview
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import replace_roster
 from psgraph.service.schemas import Preview, StreamView, TimestampView
 from psgraph.service.service import Service
-from psgraph.service.snapshots import accept_events, accept_snapshot
+from psgraph.service.snapshots import accept_events, accept_snapshot, recorded
 from psgraph.service.streams import Stream
 from psgraph.service.uploads import Upload, received_from
 from psgraph.service.views import stream_view, timestamp_view
@@ -39,6 +40,7 @@ __all__ = ["FileForm", "open_form", "router"]
 router = APIRouter(route_class=PageRoute)
 
 _LARGEST = 999_999_999
+_RECENT = 100  # entries of the log
 _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _MOST_FIELDS, _LONGEST_FIELD, _SECONDS_FOR_FIELDS = 20, 10_000, 30
 _MEDIA_TYPES = {"parquet": "application/vnd.apache.parquet"}
@@ -91,13 +93,13 @@ class FileForm:
             await self._advance()
 
     @asynccontextmanager
-    async def received(self, service: Service) -> AsyncIterator[Upload]:
+    async def received(self, service: Service, caller: Identity) -> AsyncIterator[Upload]:
         """Receive the file; it is deleted at the end of the block."""
         if not self._filename:
             raise Refusal(422, "no_file", "No file was chosen.", "Choose a CSV or Parquet file.")
         ending = self._filename.lower().rpartition(".")[2]
         media_type = _MEDIA_TYPES.get(ending, "text/csv")
-        async with received_from(self.chunks(), media_type, service) as upload:
+        async with received_from(self.chunks(), media_type, service, caller) as upload:
             yield upload
 
     async def _advance(self) -> None:
@@ -175,10 +177,16 @@ def show_data(
     request: Request,
     stream: OpenStream,
     service: TheService,
+    caller: Caller,
     posted: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
 ) -> Response:
     """Show the forms, and the state of a timestamp that was just posted."""
-    return _page(request, service, stream, posted=posted)
+    also_in: list[str] = []
+    if posted is not None:  # from the log: an address ends up in other logs
+        recent = service.audit.page(caller, "curators", before=None, limit=_RECENT).entries
+        posts = [each for each in recent if (each.stream, each.timestamp) == (stream.name, posted)]
+        also_in = posts[0].also_in if posts else []
+    return _page(request, service, stream, posted=posted, also_in=also_in)
 
 
 @router.post("/streams/{stream}/roster", **open_to("post"))
@@ -188,7 +196,7 @@ async def upload_roster(
     """Set or extend the public roster."""
     form = await open_form(request)
     try:
-        async with form.received(service) as upload:
+        async with form.received(service, caller) as upload:
             await service.in_thread(replace_roster, service, stream, upload, caller)
     except Refusal as refusal:
         return await service.in_thread(_page, request, service, stream, error=refusal)
@@ -203,7 +211,10 @@ async def show_preview(
     form = await open_form(request)
     found, problem = None, None
     try:
-        async with form.received(service) as upload:
+        async with (
+            recorded(service, stream, "preview", caller),
+            form.received(service, caller) as upload,
+        ):
             found = await service.in_thread(preview, service, stream, upload, caller)
     except Refusal as refusal:
         problem = refusal
@@ -220,17 +231,24 @@ async def post_data(
     form = await open_form(request)
     address = f"/streams/{stream.name}/data?done=accepted"
     try:
-        async with form.received(service) as upload:
-            if stream.terms.source == "events":
-                key = _key(form.fields.get("key", ""))
+        if stream.terms.source == "events":
+            key = _key(form.fields.get("key", ""))
+            async with (
+                recorded(service, stream, "post events", caller),
+                form.received(service, caller) as upload,
+            ):
                 await service.in_thread(accept_events, service, stream, upload, key, caller)
-            else:
-                timestamp = _timestamp(form.fields.get("timestamp", ""))
-                time = form.fields.get("time") or None
+        else:
+            timestamp = _timestamp(form.fields.get("timestamp", ""))
+            time = form.fields.get("time") or None
+            async with (
+                recorded(service, stream, "post snapshot", caller, timestamp=timestamp),
+                form.received(service, caller) as upload,
+            ):
                 await service.in_thread(
                     accept_snapshot, service, stream, timestamp, upload, time, caller
                 )
-                address += f"&posted={timestamp}"
+            address += f"&posted={timestamp}"
     except Refusal as refusal:
         return await service.in_thread(
             _page, request, service, stream, error=refusal, typed=form.fields
@@ -266,6 +284,7 @@ def _page(
     typed: Mapping[str, str] | None = None,
     error: Refusal | None = None,
     posted: int | None = None,
+    also_in: Sequence[str] = (),
     found: Preview | None = None,
     preview_error: Refusal | None = None,
 ) -> Response:
@@ -283,6 +302,7 @@ def _page(
         time=(typed or {}).get("time", ""),
         most=service.settings.limits.upload_bytes,
         progress=status,
+        also_in=also_in if found is None else found.also_in,
         following=unfinished and not view.period,  # a tick may be a day away
         key=secrets.token_hex(16),
         preview=found,

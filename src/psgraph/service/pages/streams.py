@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
+from markupsafe import Markup
 from starlette.datastructures import FormData
 
 from psgraph._runtime.numbers import significant
 from psgraph.errors import PsgraphError
 from psgraph.methods.registry import method_names
 from psgraph.pictures.style import method_look
-from psgraph.privacy.guarantee import exact_fraction
+from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.privacy.unit import Edge
 from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp
 from psgraph.service.api.administration import post_plan
@@ -41,6 +42,7 @@ router = APIRouter(route_class=PageRoute)
 _ROWS = 50
 _TERMS = ("epsilon", "window", "method", "name", "title", "source", "roster", "period")
 _OPTIONAL_TERMS = ("first_period", "missing", "keep_originals_days")
+_LATER = Markup("<p>The charts are not drawn yet. Reload the page in a moment.</p>")
 _DEFAULTS = {
     "epsilon": "1",
     "window": "7",
@@ -64,7 +66,7 @@ def show_streams(request: Request, service: TheService, caller: Caller) -> Respo
 
 
 @router.get("/streams/{stream}", **open_to("list"))
-def show_stream(
+async def show_stream(
     request: Request,
     stream: OpenStream,
     service: TheService,
@@ -72,18 +74,23 @@ def show_stream(
     before: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """Show a stream: its promise, spending and releases."""
-    view = stream_view(service, stream)
+    view = await service.in_thread(stream_view, service, stream, caller)
     certificates = stream.releases.refresh()
     end = len(certificates) if before is None else min(before, len(certificates))
     start = max(0, end - _ROWS)
     context: dict[str, Any] = {}
     if certificates:
         last = certificates[-1]
+        try:
+            charts = await chart_sections(service, stream, caller)
+            change = await change_words(service, stream, last.timestamp, caller)
+        except Refusal:  # busy
+            charts, change = _LATER, ""
         context = {
             "latest": release_view(last),
-            "change": change_words(stream.out, certificates, last.timestamp),
+            "change": change,
             "drawing": caller.may("download") and drawable(last),
-            "charts": chart_sections(stream.out, certificates),
+            "charts": charts,
         }
     return render_stream(
         request,
@@ -96,7 +103,7 @@ def show_stream(
 
 
 @router.get("/streams/{stream}/releases/{timestamp}", **open_to("certificates"))
-def show_release(
+async def show_release(
     request: Request,
     stream: OpenStream,
     timestamp: Timestamp,
@@ -105,7 +112,7 @@ def show_release(
 ) -> Response:
     """Show a release: its graph, downloads, certificate and verification."""
     certificate = released(stream, timestamp)
-    view = stream_view(service, stream)
+    view = await service.in_thread(stream_view, service, stream)
     named = named_time(timestamp, certificate.time)
     time = f", {named}" if named else ""
     return render(
@@ -115,7 +122,7 @@ def show_release(
         stream=view,
         release=release_view(certificate),
         certificate=certificate,
-        change=change_words(stream.out, stream.releases.refresh(), timestamp),
+        change=await change_words(service, stream, timestamp, caller),
         drawing=caller.may("download") and drawable(certificate),
         files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
         window_share=float(certificate.window_spent / certificate.guarantee.epsilon),
@@ -123,12 +130,14 @@ def show_release(
 
 
 @router.get("/streams/{stream}/releases/{timestamp}/drawing.png", **open_to("download"))
-def show_drawing(stream: OpenStream, timestamp: Timestamp) -> Response:
+async def show_drawing(
+    stream: OpenStream, timestamp: Timestamp, service: TheService, caller: Caller
+) -> Response:
     """Return the drawing of a synthetic graph."""
     certificate = released(stream, timestamp)
     if not drawable(certificate):
         raise not_found()
-    picture = drawing_png(stream.out, certificate)
+    picture = await drawing_png(service, stream, certificate, caller)
     return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-store"})
 
 
@@ -196,14 +205,19 @@ def _form(request: Request, form: FormData, error: Refusal | None = None) -> Res
 
 
 def _plan(form: FormData) -> dict[str, Any]:
-    """Return the API's plan for the form, and e^ε to a few digits."""
+    """Return the API's plan for the form, with e^ε to a few digits and what ε means."""
     values = filled(form, "epsilon", "window", "nodes", "method")
     degree = text_of(form, "degree")
     if degree:
         values["edges"] = _edges(text_of(form, "nodes"), degree)
     planned = read(PlanRequest, values)
     plan = post_plan(planned)
-    return {**plan, "factor": significant(exp(min(float(exact_fraction(planned.epsilon)), 100.0)))}
+    provides = plan["provides_epsilon"]
+    return {
+        **plan,
+        "factor": significant(exp(min(float(exact_fraction(planned.epsilon)), 100.0))),
+        "meaning": WEventPrivacy(provides, planned.window).meaning if provides else "",
+    }
 
 
 def _edges(nodes: str, degree: str) -> int:

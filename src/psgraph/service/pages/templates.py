@@ -18,6 +18,7 @@ from psgraph._runtime.numbers import NO_VALUE, brief, count, exact_decimal, sign
 from psgraph._version import __version__
 from psgraph.privacy.guarantee import exact_fraction
 from psgraph.reports.sections import moment
+from psgraph.service.api.access import service_of
 from psgraph.service.permissions import ANYONE, Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import Budget, Preview, ReleaseView, StreamView
@@ -222,7 +223,7 @@ def render(
     basics: dict[str, Any] = {
         "heading": heading,
         "subtitle": "",
-        "banner": "",
+        "banner": "" if identity.token is None else " ".join(service_of(request).problems()),
         "error": None,
         "notice": _NOTICES.get(request.query_params.get("done", "")),
         "me": identity,
