@@ -13,6 +13,7 @@
     ├── OutputError                 the result can't be written there               (exit 1)
     ├── LedgerError                 the record of the stream can't be used          (exit 1)
     │   ├── LedgerBusy              another process is publishing with it           (exit 1)
+    │   ├── MeasuringStopped        a timestamp was measured too often, not sealed  (exit 1)
     │   ├── TermsChanged            it was started under different terms            (exit 1)
     │   ├── OutOfOrder              a timestamp was skipped                         (exit 1)
     │   ├── ReplayConflict          a timestamp comes again with other data         (exit 1)
@@ -32,8 +33,11 @@ count taken from private data: messages end up in logs, and logs are published b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, distribution
+from urllib.parse import unquote, urlsplit
 
 __all__ = [
     "AccessDenied",
@@ -45,6 +49,7 @@ __all__ = [
     "KindMismatch",
     "LedgerBusy",
     "LedgerError",
+    "MeasuringStopped",
     "MethodError",
     "MissingExtra",
     "OutOfOrder",
@@ -60,7 +65,11 @@ __all__ = [
     "UnknownKind",
     "VerificationFailed",
     "exact_decimal",
+    "install_line",
 ]
+
+
+_DISTRIBUTION = "psgraph-dp"
 
 
 class PsgraphError(Exception):
@@ -119,6 +128,10 @@ class LedgerBusy(LedgerError):
     """Another process is publishing with this ledger."""
 
 
+class MeasuringStopped(LedgerError):
+    """A timestamp was measured several times and never sealed; a person has to allow more."""
+
+
 class TermsChanged(LedgerError):
     """The ledger was started under different terms.
 
@@ -142,7 +155,7 @@ class OutOfOrder(LedgerError):
 
 
 class ReplayConflict(LedgerError):
-    """A timestamp that is already published comes again with other data."""
+    """A timestamp that is already published, or measured, comes again with other data."""
 
 
 class RosterChanged(LedgerError):
@@ -163,12 +176,17 @@ class EngineError(PsgraphError, RuntimeError):
 
 
 class MissingExtra(PsgraphError, ImportError):
-    """An optional library is not installed."""
+    """An optional library is not installed.
+
+    The message names where psgraph was installed from. `on_a_server` does not: visitors read it.
+    """
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(
-            f"{library} is not installed.\nInstall it with: pip install 'psgraph-dp[{extra}]'"
+        self.on_a_server = (
+            f"{library} is not installed on this server. "
+            f"Its operator can add it: {_DISTRIBUTION}[{extra}]."
         )
+        super().__init__(f"{library} is not installed.\nInstall it with: {install_line(extra)}")
 
 
 class MethodError(PsgraphError, RuntimeError):
@@ -208,6 +226,29 @@ class BudgetExceeded(PsgraphError):
             f"  difference  {exact_decimal(requested - remaining)}\n"
             "Nothing was measured. Ask for less, or wait until the window has moved on."
         )
+
+
+def install_line(extra: str) -> str:
+    """Return the command that adds an extra to this installation, from where psgraph came from.
+
+    An installer records a directory, a wheel or a repository in ``direct_url.json`` (PEP 610);
+    without that file the package came from an index or a directory of wheels, by its name.
+    """
+    try:
+        recorded = distribution(_DISTRIBUTION).read_text("direct_url.json")
+        origin = json.loads(recorded) if recorded else {}
+        url, directory = origin.get("url", ""), origin.get("dir_info", {})
+    except (PackageNotFoundError, ValueError, AttributeError):
+        url, directory, origin = "", {}, {}
+    if not url:
+        return f"pip install '{_DISTRIBUTION}[{extra}]'"
+    if url.startswith("file://"):
+        path = unquote(urlsplit(url).path)
+        return f"pip install {'-e ' if directory.get('editable') else ''}'{path}[{extra}]'"
+    repository = origin.get("vcs_info", {})
+    if repository:
+        url = f"{repository.get('vcs')}+{url}@{repository.get('commit_id')}"
+    return f"pip install '{_DISTRIBUTION}[{extra}] @ {url}'"
 
 
 def exact_decimal(value: Fraction) -> str:

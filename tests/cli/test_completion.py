@@ -27,7 +27,11 @@ def test_the_script_is_produced_for_every_shell_that_the_page_names() -> None:
 
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("psgraph pl", {"plan"}), ("psgraph plan --mean", {"--mean-degree"})],
+    [
+        ("psgraph pl", {"plan"}),
+        ("psgraph plan --mean", {"--mean-degree"}),
+        ("psgraph plan --method psgraph", {"psgraph", "psgraph-plus"}),
+    ],
 )
 def test_commands_and_options_are_completed(words: str, found: set[str]) -> None:
     last = str(len(words.split()) - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from contextlib import chdir
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,16 @@ def test_watch_needs_nothing_else_and_says_what_it_waits_for(project: Path) -> N
     (project / "publication.toml").write_text(text)
     watch = ("watch", "--config", project / "publication.toml", "--once", "--settle", "0.05")
     first = psgraph_here(*watch)
-    assert first.code == 0, first.err
+    assert first.code == 4, first.err  # a file is left that waits
     assert "Window: 6 timestamps = 6 days." in first.err
+    for line in first.out.splitlines():
+        assert datetime.fromisoformat(line.split()[0]).tzinfo is not None
     assert "2024-01-04.csv waits for 2024-01-03." in first.err
-    lines = psgraph_here(*watch, "--skip", "2024-01-03", "--json").out.splitlines()
-    assert [json.loads(line)["new"] for line in lines] == [False, False, True]
+    second = psgraph_here(*watch, "--skip", "2024-01-03", "--json")
+    assert second.code == 0, second.err
+    lines = [json.loads(line) for line in second.out.splitlines()]
+    assert [line["new"] for line in lines] == [False, False, True]
+    assert all("at" in line for line in lines)
 
 
 def test_a_curators_file_is_not_written_among_the_releases(project: Path) -> None:

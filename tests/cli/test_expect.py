@@ -91,6 +91,16 @@ def test_compare_shows_predicted_beside_true(inputs, published, tmp_path):
     assert "Predicted beside true errors" in checked(report.read_text()).text
 
 
+def test_compare_puts_means_over_equal_timestamps_beside_each_other(inputs, published):
+    """With time for one timestamp of several, the true error is that of this timestamp too."""
+    command = ("compare", inputs["csv"], published, "--roster", inputs["roster"])
+    found = json.loads(psgraph_here(*command, "--json", "--trust-seconds", 0.000001).out)
+    assert found["timestamps"] > 1
+    assert found["expected"]["predicted_timestamps"] == [0]
+    error = found["expected"]["errors"]["density_error"]
+    assert error["true"] == found["rows"][0]["density_error"] != found["mean"]["density_error"]
+
+
 def test_compare_without_predictions(inputs, published):
     command = ("compare", inputs["csv"], published, "--roster", inputs["roster"])
     found = json.loads(psgraph_here(*command, "--json", "--trust-seconds", 0).out)

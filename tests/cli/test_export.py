@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from psgraph.errors import OutputError, ReplayConflict
+from psgraph.errors import OutputError, ReplayConflict, install_line
 from psgraph.publication.locations import ledger_of
 
 from .commands import psgraph_here
@@ -41,7 +41,7 @@ def test_without_the_extra_the_report_is_left_out_and_that_is_said(
     monkeypatch.setattr("psgraph._runtime.extras.find_spec", lambda _: None)
     done = psgraph_here("export", published, "--to", tmp_path / "to")
     assert done.code == 0, done.err
-    assert "psgraph-dp[report]" in done.err
+    assert install_line("report") in done.err
     assert not (tmp_path / "to" / "report.html").exists()
     assert "report.html" not in (tmp_path / "to" / "README.md").read_text()
 

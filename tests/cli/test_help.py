@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from psgraph import __version__
 
-from .commands import PSGRAPH, psgraph
+from .commands import PSGRAPH, psgraph, psgraph_here
 
 COMMANDS = ("demo", "publish", "compare", "rehearse", "plan", "methods", "bench")
 HEAVY = ("numpy", "numba", "pyarrow", "rich", "scipy", "matplotlib", "cryptography", "sknetwork")
@@ -48,6 +49,34 @@ def test_help_says_what_roster_from_edges_makes_public() -> None:
     words = " ".join(psgraph("publish", "--help").out.split())
     assert "Node presence is then public" in words
     assert "what the paper does" in words
+
+
+def test_help_of_publish_lists_required_options_first_and_the_others_in_groups() -> None:
+    shown = psgraph("publish", "--help").out
+    marks = ["Required options:", "--epsilon", "Input options:", "--roster", "--method", "--json"]
+    places = [shown.index(f"\n{mark}" if mark[0] != "-" else f"\n  {mark} ") for mark in marks]
+    assert places == sorted(places)
+
+
+def test_a_misspelt_command_is_answered_with_the_closest() -> None:
+    assert "publish" in psgraph("pubish").err
+    assert "mean" not in psgraph("xyzzy").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "code"),
+    [
+        (("plan", "--json"), "MissingParameter", 2),
+        (("budget", "absent.sqlite", "--json"), "LedgerError", 1),
+        (("plan", "--nodes", 9, "--epsilon", 0, "--window", 1, "--json"), "BadParameter", 2),
+    ],
+)
+def test_errors_are_json_too(arguments: tuple[object, ...], kind: str, code: int) -> None:
+    failed = psgraph_here(*arguments)
+    told = json.loads(failed.out)["error"]
+    assert (told["type"], told["exit_code"], failed.code) == (kind, code, code)
+    assert told["message"] in failed.err
+    assert not psgraph_here(*arguments[:-1]).out
 
 
 def test_help_of_compare_says_that_it_is_for_the_curator_only() -> None:

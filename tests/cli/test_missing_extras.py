@@ -6,10 +6,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from .commands import before_others, psgraph, small_stream, write_csv
+from psgraph.errors import install_line
+
+from .commands import (
+    PATIENCE,
+    before_others,
+    psgraph,
+    small_stream,
+    start,
+    wait_until,
+    write_csv,
+)
 
 OPTIONAL = ("jinja2", "matplotlib", "PIL", "watchfiles")
 
@@ -48,7 +59,7 @@ def test_the_demo_runs_and_says_how_to_get_the_picture(
 ) -> None:
     shown = psgraph("demo", "--out", tmp_path / "demo", env=bare)
     assert shown.code == 0, shown.err
-    assert "pip install 'psgraph-dp[report]'" in shown.out
+    assert install_line("report") in shown.out
     assert not list((tmp_path / "demo").glob("picture.*"))
 
 
@@ -58,7 +69,7 @@ def test_a_report_is_refused_with_the_install_line_before_anything_is_read(
     nowhere = tmp_path / "no-such-directory"
     failed = psgraph("verify", nowhere, "--report", tmp_path / "report.html", env=bare)
     assert failed.code == 1
-    assert "pip install 'psgraph-dp[report]'" in failed.err
+    assert install_line("report") in failed.err
     assert "no-such-directory" not in failed.err
 
 
@@ -103,19 +114,49 @@ def test_an_export_has_no_report_without_the_extra(
     assert not (folder / "report.html").exists()
 
 
-def test_watching_is_refused_with_the_install_line_before_a_ledger_is_created(
-    bare: dict[str, str], tmp_path: Path
-) -> None:
+def test_watching_looks_regularly_without_the_extra(bare: dict[str, str], tmp_path: Path) -> None:
     inbox, out = tmp_path / "inbox", tmp_path / "out"
     inbox.mkdir()
-    failed = psgraph(
+    watching = start(
         *("watch", inbox, "--roster-from-edges", "--epsilon", 1, "--window", 2, "--out", out),
-        "--once",
+        *("--settle", 0, "--method", "tmf"),
         env=bare,
     )
-    assert failed.code == 1
-    assert "pip install 'psgraph-dp[watch]'" in failed.err
-    assert not out.exists()
+    for day in ("2024-01-01", "2024-01-02"):
+        (inbox / f"{day}.part").write_text("u,v\n1,2\n2,3\n")
+        (inbox / f"{day}.part").rename(inbox / f"{day}.csv")
+        number = int(day[-1]) - 1
+        wait_until((out / f"{number:06d}.json").exists, watching)
+    watching.terminate()
+    assert watching.wait(PATIENCE) == 0
+    watching.communicate()
+
+
+HERE = "psgraph-dp[report]"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "line"),
+    [
+        (None, f"pip install '{HERE}'"),
+        (
+            '{"url": "file:///a%20b", "dir_info": {"editable": true}}',
+            "pip install -e '/a b[report]'",
+        ),
+        ('{"url": "file:///a/x.whl", "archive_info": {}}', "pip install '/a/x.whl[report]'"),
+        (
+            '{"url": "https://a/b", "vcs_info": {"vcs": "git", "commit_id": "12ab"}}',
+            f"pip install '{HERE} @ git+https://a/b@12ab'",
+        ),
+        ("not JSON", f"pip install '{HERE}'"),
+    ],
+)
+def test_the_install_line_is_for_where_this_installation_came_from(
+    recorded: str | None, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = SimpleNamespace(read_text={"direct_url.json": recorded}.get)
+    monkeypatch.setattr("psgraph.errors.distribution", lambda _: installed)
+    assert install_line("report") == line
 
 
 def test_experiments_are_listed_but_not_run_without_the_lab_extra(
@@ -126,5 +167,5 @@ def test_experiments_are_listed_but_not_run_without_the_lab_extra(
         *("experiment", "run", "end-to-end", "--quick", "--out", tmp_path / "results"), env=bare
     )
     assert failed.code == 1
-    assert "pip install 'psgraph-dp[lab]'" in failed.err
+    assert install_line("lab") in failed.err
     assert not (tmp_path / "results").exists()

@@ -61,8 +61,12 @@ def test_every_command_says_the_same(case, inputs, tmp_path):
         for key in ("private", "provides_epsilon", "promise"):
             assert said[key] == certificate[key], (command, key)
     verdict = {None: "NO", "1": "yes", "2": "yes, but with ε = 2"}[provides]
+    meaning = {None: "", "1": "at most 73.1 % sure", "2": "at most 88.1 % sure"}[provides]
     for command in (["budget", out], ["verify", out], planned):
-        assert verdict in psgraph_here(*command).out, command
+        said = " ".join(psgraph_here(*command).out.split())
+        assert verdict in said, command
+        assert meaning in said, command
+        assert bool(meaning) == ("In numbers" in said), command
 
 
 def test_a_large_epsilon_has_to_be_asked_for(inputs, tmp_path):

@@ -29,6 +29,9 @@ KEYS = PROMISE | {
     "new",
     "nodes",
     "edges",
+    "first",
+    "written_again",
+    "last",
     "repartitions",
     "seconds",
     "unit",
@@ -191,6 +194,33 @@ def test_what_was_dropped_is_told_on_a_terminal_only(
     shown = psgraph_here(*command, tmp_path / "again")
     assert "1 self-loop and 2 repeated edges" in shown.err
     assert "self-loop" not in shown.out
+
+
+def test_what_happened_to_rows_is_told_on_a_terminal_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Edges outside the roster, rows for a later run and lost zeros depend on private rows."""
+    kept = [("1", "2", "2024-01-01"), ("2", "3", "2024-01-02")]
+    more = [("1", "9", "2024-01-01"), ("01", "2", "2024-01-01"), ("1", "2", "2024-01-03")]
+    roster = write_csv(tmp_path / "nodes.csv", "id", [(1,), (2,), (3,)])
+    command = ("--every", "1d", "--until", "2024-01-03", "--unknown-nodes", "drop", "--seed", "1")
+    command += ("--not-private", "--roster", roster, *GUARANTEE)
+
+    def publish(name: str, rows: list[tuple[str, str, str]]) -> commands.Result:
+        source = write_csv(tmp_path / "edges.csv", "u,v,time", rows)
+        done = psgraph_here("publish", source, *command, "--json", "--out", tmp_path / name)
+        assert done.code == 0, done.err
+        return done
+
+    fewer, piped = publish("fewer", kept), publish("piped", kept + more)
+    assert "the roster decides" in fewer.err
+    assert fewer.remarks.replace("fewer", "piped") == piped.remarks
+    assert released(tmp_path / "fewer") == released(tmp_path / "piped")
+    monkeypatch.setattr(commands, "StringIO", Terminal)
+    shown = publish("shown", kept + more)
+    for told in ("Dropped 1 row", "Left 1 row", "--ids text"):
+        assert told in shown.err
+        assert told not in shown.out
 
 
 def test_nothing_but_results_in_a_pipe(inputs: dict[str, Path], tmp_path: Path) -> None:

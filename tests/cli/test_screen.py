@@ -106,3 +106,19 @@ def test_a_rerun_that_spends_nothing_says_so(inputs: dict[str, Path], tmp_path: 
     assert "Nothing to do, already published: 3 timestamps" in again.out
     assert "this run has spent nothing" in again.out
     assert json.loads(psgraph_here(*command, "--json").out)["new"] == 0
+
+
+def test_a_missing_file_is_written_again_and_that_is_said(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "releases"
+    command = ("publish", inputs["csv"], "--roster", inputs["roster"], "--epsilon", 1)
+    command = (*command, "--window", 3, "--out", out)
+    assert psgraph_here(*command).code == 0
+    (out / "000001.parquet").unlink()
+    again = psgraph_here(*command)
+    assert "Wrote 1 missing file again" in again.out
+    (out / "000001.parquet").unlink()
+    (out / "000002.json").unlink()
+    told = json.loads(psgraph_here(*command, "--json").out)
+    assert (told["new"], told["written_again"]) == (0, 2)

@@ -10,8 +10,11 @@ import sqlite3
 import pytest
 
 from psgraph.errors import DataError, VerificationFailed
+from psgraph.methods.tmf import TmF
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.cards import certificate_card
 from psgraph.publication.locations import ledger_of
+from psgraph.publication.publisher import Publisher
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import read_releases
 from psgraph.publication.terms import Promise
@@ -150,6 +153,18 @@ def test_the_table_says_what_the_certificates_say(pages, publications):
     assert directory.certificate(4).promise.text in checked(pages["psgraph"]).text
 
 
+def test_it_claims_no_more_than_a_large_epsilon_gives(tmp_path, stream):
+    out = tmp_path / "out"
+    guarantee = WEventPrivacy("16", window=2)
+    with Publisher(TmF(), guarantee, out=out) as publisher:
+        release = publisher.publish(stream[0])
+    said = checked(public_page(out, verify(out)).html()).text
+    assert "is at most 99.99999 % sure afterwards" in said
+    assert "with confidence" not in said
+    assert guarantee.meaning in certificate_card(release.certificate)
+    assert release.certificate.to_dict()["promise"] == guarantee.text  # sealed without it
+
+
 def test_degrees_are_those_of_the_published_graphs(pages, publications, stream):
     graph = read_releases(publications["tmf"])[0].graph
     degrees = [degree for _, degree in graph.to_networkx().degree]
@@ -169,8 +184,6 @@ def test_a_seeded_publication_is_marked(pages):
 
 def test_a_method_that_keeps_less_says_so(tmp_path, stream):
     from psgraph.methods.ldpgen import LDPGen
-    from psgraph.privacy.guarantee import WEventPrivacy
-    from psgraph.publication.publisher import Publisher
 
     guarantee = WEventPrivacy("1", window=2)
     with Publisher(

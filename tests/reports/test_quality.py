@@ -92,6 +92,8 @@ def test_the_numbers_are_those_of_the_comparison(pages, name):
         metric = next(
             each for group in GROUPS.values() for each in group.metrics if each.name == name_
         )
+        if mean is None:  # the stream is too short for it
+            continue
         assert f"{metric.shown(mean)} on average" in text
 
 

@@ -9,15 +9,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from psgraph.errors import VerificationFailed
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.registry import find_method
+from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.certificate import Certificate
 from psgraph.publication.publisher import Publisher
 from psgraph.publication.verification import verify
 from psgraph.reports.public import COMMANDS, SCRIPT, public_page
@@ -108,6 +113,49 @@ def test_the_recipe_finds_a_changed_certificate(copy, recipe, number, change, si
     done = run(copy, recipe[1])
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def charges(*charged: tuple[Fraction | int, str, tuple[int, ...]]) -> tuple[Charge, ...]:
+    return tuple(Charge("laplace", "edges", Fraction(e), 1, (), p, split=s) for e, p, s in charged)
+
+
+SPENT = Fraction(1, 9)  # of a third, at each of three timestamps
+CONTRADICTIONS = {
+    "a charge of 50": {"charges": charges((50, "", ()))},
+    "a charge below zero": {"charges": charges((50, "", ()), (-50, "", ()))},
+    "two splits": {"charges": charges((SPENT, "a", ()), (SPENT, "b", (1,)))},
+    "a split in a part": {
+        "charges": charges((SPENT, "a / x", (0, 0)), (SPENT, "a / y", (0, 1)), (SPENT, "b", (0,)))
+    },
+    "a split without a part": {"charges": charges((SPENT, "a", (0, 1)))},
+    "less than its charges": {"spent": Fraction(0), "window_spent": 2 * SPENT},
+    "a larger window": {"window_spent": 4 * SPENT},
+    "a smaller window": {"window_spent": SPENT},
+    "a window that spends too much": {"spent": 2 * SPENT, "window_spent": 4 * SPENT},
+}
+
+
+def restated(directory: Path, number: int, stated: dict) -> None:
+    """Let a certificate state something else, with a digest that fits."""
+    path = directory / f"{number:06d}.json"
+    path.write_text(replace(Certificate.from_json(path.read_bytes()), **stated).to_json())
+
+
+@pytest.mark.parametrize("stated", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
+def test_a_certificate_that_contradicts_itself_is_refused_without_a_ledger(copy, recipe, stated):
+    restated(copy, 3, stated)
+    with pytest.raises(VerificationFailed):
+        verify(copy)
+    done = run(copy, recipe[1])
+    assert done.returncode != 0
+    assert done.stderr.startswith("000003.json: ")
+
+
+def test_parts_of_one_split_cost_as_much_as_the_most_expensive(copy, recipe):
+    parts = charges((SPENT, "a", ()), (SPENT / 2, "b / x", ()), (SPENT / 2, "b", ()))
+    restated(copy, 3, {"charges": parts})
+    assert verify(copy).releases == 4
+    assert run(copy, recipe[1]).returncode == 0
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def test_read_stream_has_every_option_as_a_parameter() -> None:
     for name, option in OPTIONS.items():
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
         assert parameters[name].default == option.default
-        assert f"\n    {name}\n" in (pg.read_stream.__doc__ or "")
+        assert f"\n{name}\n    " in inspect.cleandoc(pg.read_stream.__doc__ or "")
     assert {*typing.get_type_hints(pg.read_stream)} == {*parameters, "return"}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import gc
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +17,12 @@ from psgraph._runtime import resources
 from psgraph.errors import OutputError, OutsideRoster
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.parts import MemoryParts
+from psgraph.methods.psgraph import PSGraph
+from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.publication.publisher import Publisher
 from psgraph.stores.part_files import StoredParts
 from psgraph.streams import Stream, read_stream
+from psgraph.streams.input import prepare
 from psgraph.streams.overflow import Overflow
 
 NODES = range(8)
@@ -140,6 +146,50 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(forms, place):
     with resources.scratch_directory() as first, resources.scratch_directory() as second:
         names = {path.name for path in place.iterdir()}
     assert names == {"another", first.name, second.name}  # those in use stay
+
+
+HOLDING = """
+import sys, time
+from psgraph.graph import Roster, Snapshot
+from psgraph.streams.overflow import Overflow
+with Overflow(most=0) as overflow:
+    overflow.read([Snapshot(Roster.range(3), [0], [1])])
+    print(flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("start", ["read", "publish", "prepare", "serve"])
+def test_the_edges_of_a_killed_run_are_removed_by_any_that_starts_later(place, tmp_path, start):
+    """Also by one that needs no scratch; those of a living one stay."""
+    alive, killed = (
+        subprocess.Popen([sys.executable, "-c", HOLDING], stdout=subprocess.PIPE) for _ in "12"
+    )
+    try:
+        for process in (alive, killed):
+            process.stdout.readline()
+        assert len(list(place.glob("psgraph-scratch-*/*"))) >= 2
+        killed.kill()
+        killed.wait()
+        assert len(list(place.iterdir())) == 2
+        graphs = [[(0, 1)]]
+        if start == "read":
+            read_stream(graphs, roster=[0, 1])
+        elif start == "publish":
+            Publisher(PSGraph(), WEventPrivacy(1, 2), out=tmp_path / "out").close()
+        elif start == "prepare":
+            prepare(graphs, tmp_path / "store", roster=[0, 1])
+        else:
+            service = pytest.importorskip("psgraph.service.service")
+            settings = pytest.importorskip("psgraph.service.settings")
+            service.Service(settings.Settings(tmp_path / "service")).stop()
+        (left,) = place.iterdir()
+        assert list(left.iterdir())
+    finally:
+        for process in (alive, killed):
+            process.kill()
+            process.wait()
+            process.stdout.close()
 
 
 def test_a_place_that_can_not_be_used_is_named(monkeypatch, tmp_path):

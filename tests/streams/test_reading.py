@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.streams import Stream, read_stream
+from psgraph.streams.rosters import TimedRoster
 
 SECRET = "SECRET_VALUE_4711"
 
@@ -122,6 +124,37 @@ def test_a_type_that_contradicts_the_roster_is_refused(tmp_path: Path) -> None:
         read_stream(file, roster=[1, 2], ids="text")
     with pytest.raises(InvalidArgument, match="ids"):
         read_stream(file, roster=[1, 2], ids="string")
+
+
+PADDED = "t,u,v\n0,171,2\n0,0171,3\n"
+
+
+@pytest.mark.parametrize("spelling", ["0171", "0xAB", '"0171"', " 0171"])
+@pytest.mark.parametrize("nodes", [{"roster": [2, 3, 171]}, {"roster_from_edges": True}])
+def test_zeros_that_are_lost_are_said_with_the_remedy(
+    tmp_path: Path, spelling: str, nodes: dict[str, Any]
+) -> None:
+    file = write(tmp_path / "a.csv", PADDED.replace("0171", spelling))
+    stream = read_stream(file, **nodes)
+    with pytest.warns(UserWarning, match="--ids text"):
+        assert published(stream) == [("0", [(2, 171), (3, 171)])]
+    assert len(stream.curator_notes) == 1
+
+
+def test_ids_read_as_text_keep_their_zeros(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", PADDED)
+    roster = write(tmp_path / "nodes.csv", "id\n2\n3\n171\n")
+    with pytest.raises(OutsideRoster):
+        list(read_stream(file, roster=roster, ids="text"))
+    (snapshot,) = read_stream(file, roster_from_edges=True, ids="text")
+    assert {*snapshot.roster.ids} == {"2", "3", "171", "0171"}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("row", ["0,0,2", "0,10,2", "00,2,3", "0,-10,2"])
+def test_other_integers_are_read_without_a_word(tmp_path: Path, row: str) -> None:
+    file = write(tmp_path / "a.csv", f"t,u,v,time\n0,2,3,x\n{row}, 05:00\n")
+    list(read_stream(file, roster=[-10, 0, 2, 3, 10]))
 
 
 # ---- time zones ----
@@ -301,6 +334,21 @@ def test_another_kind_of_table_is_not_a_table_of_bad_rows(
         list(read_stream(file, **TIMES, bad_rows="skip"))
 
 
+@pytest.mark.parametrize(
+    "row",
+    ["1,2,2023-01-01", "abe,2,2024-01-01", "12345678901234567890,2,2024-01-01", "1,2,1704067200"],
+    ids=["early", "name", "long id", "other time"],
+)
+def test_many_bad_rows_of_a_block_are_reported_in_linear_time(tmp_path: Path, row: str) -> None:
+    file = write(tmp_path / "a.csv", "u,v,time\n1,2,2024-01-01\n" + f"{row}\n" * 30_000)
+    stream = read_stream(file, roster=range(4), every="1d", start="2024-01-01")
+    started = time.process_time()
+    with pytest.raises(DataError, match="line 3: ") as caught:
+        list(stream)
+    assert time.process_time() - started < 5  # a minute when each row is searched for by itself
+    assert "29,999 more rows can't be used: lines 4, 5" in str(caught.value)
+
+
 # ---- nodes outside the roster ----
 
 
@@ -323,6 +371,33 @@ def test_unknown_nodes_need_a_roster(tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", "t,u,v\n0,a,b\n")
     with pytest.raises(InvalidArgument, match="unknown_nodes_to"):
         read_stream(file, roster_from_edges=True, unknown_nodes_to=tmp_path / "x")
+
+
+@pytest.mark.filterwarnings("ignore:Edges with an end outside the roster")
+def test_edges_outside_the_roster_are_dropped_when_told(tmp_path: Path) -> None:
+    roster = TimedRoster(["a", "b", "c"], [0, 0, 1], [2, 2, 2])  # nobody is left at 2
+    file = write(tmp_path / "a.csv", "t,u,v\n0,a,b\n0,a,c\n1,a,c\n1,x,y\n2,a,b\n")
+    listing = tmp_path / "unknown.csv"
+    stream = read_stream(file, roster=roster, unknown_nodes="drop", unknown_nodes_to=listing)
+    for _ in range(2):  # nothing is left from an earlier reading
+        assert published(stream) == [("0", [("a", "b")]), ("1", [("a", "c")]), ("2", [])]
+        assert stream.outside_roster == 3
+    expected = [("c", "0"), ("x", "1"), ("y", "1"), ("a", "2"), ("b", "2")]
+    assert [tuple(row.values()) for row in listed(listing)] == expected
+
+
+def test_dropping_says_what_the_roster_decides_whatever_the_edges_are(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", "t,u,v\n0,a,b\n")
+    with pytest.warns(UserWarning, match="the roster decides"):
+        read_stream(file, roster=["a", "b"], unknown_nodes="drop")
+
+
+@pytest.mark.filterwarnings("ignore:Edges with an end outside the roster")
+def test_ids_of_another_type_are_refused_and_not_dropped(tmp_path: Path) -> None:
+    for ids in (pa.array(["1"]), pa.array([2**63 + 5], pa.uint64())):
+        pq.write_table(pa.table({"t": [0], "u": ids, "v": ids}), tmp_path / "a.parquet")
+        with pytest.raises(DataError):
+            list(read_stream(tmp_path / "a.parquet", roster=[1, 2], unknown_nodes="drop"))
 
 
 # ---- gaps, compression, standard input ----

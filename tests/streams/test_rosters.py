@@ -70,6 +70,7 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         ("", "is empty"),
         ("# only a comment\n", "lists no node"),
         ("id\n", "lists no node"),
+        ("\n\ufeff", "lists no node"),
         (f"1\n{SECRET}\n{SECRET}\n", "1 of 3 ids are repeated"),
         ("1\n2\n1\n", "1 of 3 ids are repeated"),
         (f"{SECRET},x\nb,y\n", "2 columns"),

@@ -362,3 +362,23 @@ def test_two_tables_that_are_read_at_once_keep_their_bad_rows_apart(tmp_path: Pa
     with pytest.raises(DataError, match="outside the declared ends"):
         list(opened("bad.csv", "2024-01-01", "2023-12-31"))
     assert len(list(paused)) == 1
+
+
+@pytest.mark.parametrize(
+    ("start", "until", "close_last", "remarks"),
+    [
+        (None, None, False, 0),
+        ("2024-01-01", "2024-03-01", False, 0),
+        ("2024-01-01", "2024-03-01", True, 0),
+        ("2024-01-02", "2024-03-01", False, 1),  # the first month is partial
+        ("2024-01-01", "2024-03-05", False, 0),  # March is held back
+        ("2024-01-01", "2024-03-05", True, 1),  # March is partial
+        (None, None, True, 1),  # the last period may be partial
+        ("2024-01-01", "2999-01-01", False, 1),  # empty months up to today
+    ],
+)
+def test_partial_and_future_ends_are_told_from_what_was_declared(
+    start: str | None, until: str | None, close_last: bool, remarks: int
+) -> None:
+    span = Span.parse(start, until, every=Period.parse("1mo"), close_last=close_last)
+    assert len(span.remarks()) == remarks

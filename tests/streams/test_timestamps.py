@@ -301,12 +301,29 @@ def test_one_declared_end(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("day", ["2023-12-31T23:59:59", "2024-01-04"])
-def test_events_outside_the_declared_ends_are_refused(tmp_path: Path, day: str) -> None:
-    file = events(tmp_path, *sorted(["2024-01-02", day]))
+def test_events_before_the_declared_start_are_refused(tmp_path: Path) -> None:
+    day = "2023-12-31T23:59:59"
+    file = events(tmp_path, day, "2024-01-02")
     with pytest.raises(DataError, match="outside the declared ends") as caught:
         list(read_stream(file, roster=[1, 2], every="1d", start="2024-01-01", until="2024-01-04"))
     assert day not in str(caught.value)
+
+
+@pytest.mark.parametrize("days", [["2024-01-02", "2024-01-04"], ["2024-01-05", "2024-01-02"]])
+@pytest.mark.parametrize("end", [{}, {"start": "2024-01-01"}])
+def test_events_after_the_declared_end_wait_and_change_nothing(
+    tmp_path: Path, days: list[str], end: dict[str, Any]
+) -> None:
+    def read(*times: str) -> tuple[Any, ...]:
+        file = events(tmp_path, *times)
+        stream = read_stream(file, roster=[1, 2], every="1d", until="2024-01-04", **end)
+        snapshots = [(each.time, each.to_edges()) for each in stream]
+        return snapshots, stream.held_back, stream.skipped, stream.later
+
+    *alone, none = read("2024-01-02")
+    *found, later = read(*days)
+    assert found == alone
+    assert (none, later) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """The command ``psgraph``: its subcommands are imported when they are used.
 
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 the privacy budget refused, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 the privacy budget refused, 4 waiting for input,
+130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
 import click
@@ -25,6 +28,7 @@ root = LazyGroup(
     commands_in={
         "demo": "demo:command",
         "init": "init:command",
+        "check": "check:command",
         "publish": "publish:publish",
         "resume": "publish:resume",
         "watch": "watch:command",
@@ -77,38 +81,52 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; every failure becomes one message on stderr and an exit code."""
+    """Run one command; every failure becomes one message on stderr and an exit code.
+
+    With ``--json`` the same message is also one JSON object on stdout, on one line.
+    """
+    failed = partial(_fail, as_json="--json" in arguments)
     try:
         result = root.main(list(arguments), prog_name="psgraph", standalone_mode=False)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "psgraph"
-        _fail(error.format_message(), f"Help: {where} --help")
-        return error.exit_code
+        return failed(error, error.format_message(), error.exit_code, hint=f"Help: {where} --help")
     except click.ClickException as error:
-        _fail(error.format_message())
-        return error.exit_code
+        return failed(error, error.format_message(), error.exit_code)
     except PsgraphError as error:
-        _fail(str(error))
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _fail("stopped")
-        return STOPPED
-    except MemoryError:
-        _fail("not enough memory\nUse a larger machine, or fewer nodes and edges per timestamp.")
-        return 1
+        return failed(error, str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt) as error:
+        return failed(error, "stopped", STOPPED)
+    except MemoryError as error:
+        remedy = "Use a larger machine, or fewer nodes and edges per timestamp."
+        return failed(error, f"not enough memory\n{remedy}", 1)
     except Exception as error:
         if os.environ.get("PSGRAPH_DEBUG") == "1":
             raise
         # Its text may hold anything, private values too; the name of its type can't.
-        _fail(
+        return failed(
+            error,
             f"internal error ({type(error).__name__}); this is a bug in psgraph\n"
-            "PSGRAPH_DEBUG=1 shows where it happened. That text may contain private values."
+            "PSGRAPH_DEBUG=1 shows where it happened. That text may contain private values.",
+            1,
         )
-        return 1
     return result if isinstance(result, int) else 0
 
 
-def _fail(message: str, hint: str = "") -> None:
+def _fail(
+    error: BaseException, message: str, exit_code: int, *, as_json: bool, hint: str = ""
+) -> int:
     click.echo(click.style("error: ", fg="red", bold=True) + message, err=True)
     if hint:
         click.echo(click.style(hint, dim=True), err=True)
+    if as_json:
+        fact, _, remedy = message.partition("\n")
+        told = {
+            "type": type(error).__name__,
+            "code": getattr(error, "code", "") or None,
+            "message": fact,
+            "remedy": remedy or None,
+            "exit_code": exit_code,
+        }
+        click.echo(json.dumps({"error": told}, ensure_ascii=False))
+    return exit_code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from psgraph._runtime.numbers import brief, count
+from psgraph._runtime.numbers import brief, budget_words, count
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
@@ -88,14 +88,14 @@ def _show(ledger: Ledger, promise: Promise, spending: Spending) -> None:
     spent, left = spending.spent, guarantee.epsilon - spending.spent
     rows = [
         ("Private", promise.verdict),
-        ("Promise", promise.text),
+        ("Promise", str(promise)),
         ("Method", ledger.terms.method),
         ("Noise", _NOISE.get(ledger.noise, "the sampler is not recorded")),
         ("Window", window_words(guarantee.window, ledger.stated_times(), ledger.times())),
         ("Published", count(spending.timestamps, "timestamp")),
-        ("Spent", f"{exact_decimal(spent)} in the current window ({spending.window})"),
-        ("Left", f"{exact_decimal(left)} of {exact_decimal(guarantee.epsilon)} in that window"),
-        ("Next timestamp", f"can spend up to {exact_decimal(spending.remaining)}"),
+        ("Spent", f"{budget_words(spent)} in the current window ({spending.window})"),
+        ("Left", f"{budget_words(left)} of {budget_words(guarantee.epsilon)} in that window"),
+        ("Next timestamp", f"can spend up to {budget_words(spending.remaining)}"),
     ]
     console = results()
     console.print(f"The budget of {ledger.path}", style="bold")

@@ -60,8 +60,8 @@ def _group_names() -> list[str]:
     type=OneOf("group", _group_names),
     metavar="GROUP",
     multiple=True,
-    help="More metrics than the paper's five: structure, paths, communities, stream, a group of "
-    "another package, or all; may be repeated.",
+    help="More metrics than the paper's five: structure, paths, spreading, communities, stream, a "
+    "group of another package, or all; may be repeated.",
 )
 @click.option(
     "--ledger",
@@ -224,4 +224,5 @@ def _show_expected(comparison: Comparison, expected: ExpectedErrors | None) -> N
     for each in expected.notes:
         console.print(each, style="yellow", soft_wrap=True)
     print_tables([table(COLUMNS, predicted_rows(comparison, expected))])
+    console.print(f"Both are means over {expected.span}.", style="dim")
     console.print()

@@ -220,7 +220,7 @@ def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture
     from psgraph.pictures.style import method_look
 
     console = results()
-    console.print(shown[0].releases[-1].certificate.promise.text, style="bold")
+    console.print(str(shown[0].releases[-1].certificate.promise), style="bold")
     titles = " → ".join(method_look(each.method).title for each in shown)
     console.print(f"\n{titles}, the paper's method and ours", style="bold")
     columns = ("time", "edges", *(f"{each.words} {each.arrow}" for each in PAPER_METRICS))

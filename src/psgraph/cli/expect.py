@@ -130,4 +130,5 @@ def _show(found: ExpectedErrors) -> None:
     console.print()
     columns, rows = found.table()
     print_tables([table(columns, rows, left=1)])
-    console.print("↑ higher is better; ↓ lower is better. Means over time.", style="dim")
+    means = f"Means over {found.span}."
+    console.print(f"↑ higher is better; ↓ lower is better. {means}", style="dim")

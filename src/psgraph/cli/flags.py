@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from psgraph.cli.screen import note
 from psgraph.errors import BudgetError, InvalidArgument
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
@@ -33,6 +35,7 @@ __all__ = [
     "engine_options",
     "epsilon_option",
     "json_option",
+    "measure_again_option",
     "method_option",
     "parse_window",
     "report_option",
@@ -48,10 +51,15 @@ Settings = Iterable[tuple[str, str]]
 TOKEN_VARIABLE = "PSGRAPH_TOKEN"
 
 
-def decorated(function: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
-    """Add options to a command; help lists them in this order."""
+def decorated(
+    function: Any, options: Sequence[Callable[[Any], Any]], *, heading: str = "Options"
+) -> Any:
+    """Add options to a command; help lists them in this order, under a heading."""
+    before = len(getattr(function, "__click_params__", ()))
     for option in reversed(options):
         function = option(function)
+    for parameter in function.__click_params__[before:]:
+        parameter.heading = heading
     return function
 
 
@@ -134,9 +142,20 @@ def window_option(
     )
 
 
+def _complete_method(
+    ctx: click.Context,  # noqa: ARG001
+    param: click.Parameter,  # noqa: ARG001
+    incomplete: str,
+) -> list[CompletionItem | str]:
+    from psgraph.methods.registry import method_names
+
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
 method_option = click.option(
     "--method",
     metavar="NAME",
+    shell_complete=_complete_method,
     default=DEFAULT_METHOD,
     show_default=True,
     help="How graphs are generated; `psgraph methods` lists those installed.",
@@ -179,6 +198,12 @@ def build_method(name: str, settings: Settings, guarantee: WEventPrivacy) -> Met
         raise click.UsageError(f"--set for method {name!r}: {error}") from None
 
 
+measure_again_option = click.option(
+    "--measure-again",
+    is_flag=True,
+    help="Continue a stream that stopped because a timestamp was measured too often and never "
+    "sealed. Find out why first; refused if it did not stop.",
+)
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -248,7 +273,12 @@ class EngineChoice:
         """
         from psgraph.engines.runner import open_engine
 
-        with open_engine(self.name, scheduler=self.scheduler) as engine:
+        with ExitStack() as stack:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", UserWarning)
+                engine = stack.enter_context(open_engine(self.name, scheduler=self.scheduler))
+            for each in caught:
+                note(str(each.message))
             if self.scheduler is not None:
                 _check_access(engine, source)
             yield engine
@@ -286,7 +316,7 @@ def engine_options(function: Function) -> Callable[..., Any]:
     def with_engine(*, engine: str, scheduler: str | None, **given: Any) -> Any:
         return function(engine=EngineChoice(engine, scheduler), **given)
 
-    made: Callable[..., Any] = decorated(with_engine, _ENGINE_OPTIONS)
+    made: Callable[..., Any] = decorated(with_engine, _ENGINE_OPTIONS, heading="Engine")
     return made
 
 
@@ -347,7 +377,7 @@ def access_options(function: Function) -> Callable[..., Any]:
 
         return function(client=Client(url, _token(token_file), certificates=ca_file), **given)
 
-    made: Callable[..., Any] = decorated(with_client, _ACCESS_OPTIONS)
+    made: Callable[..., Any] = decorated(with_client, _ACCESS_OPTIONS, heading="Access")
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -58,9 +59,30 @@ class Command(click.Command):
         options["context_settings"] = _settings()
         super().__init__(*arguments, **options)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List required options first, then the others by the heading of their group."""
+        sections: dict[str, list[tuple[str, str]]] = {"Required options": [], "Options": []}
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for option in options:
+            record = option.get_help_record(ctx)
+            if record is not None:
+                heading = "Required options" if option.required else heading_of(option)
+                sections.setdefault(heading, []).append(record)
+        sections["Options"] = sections.pop("Options")  # last
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
         _write_examples(self.examples, formatter)
+
+
+def heading_of(option: click.Parameter) -> str:
+    """Return the heading that help lists an option under; see `psgraph.cli.flags.decorated`."""
+    heading: str = getattr(option, "heading", "Options")
+    return heading
 
 
 class Group(click.Group):
@@ -113,6 +135,18 @@ class LazyGroup(Group):
         for point in entry_points(group=COMMANDS, name=cmd_name):
             return _load(point)
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            close = get_close_matches(name, self.list_commands(ctx), n=2)
+            ctx.fail(
+                f"there is no command {name!r}"
+                + (f"\nDid you mean {' or '.join(close)}?" if close else "")
+            )
+        return super().resolve_command(ctx, args)
 
 
 def _load(point: EntryPoint) -> click.Command:

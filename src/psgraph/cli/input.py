@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from psgraph._runtime.numbers import count
 from psgraph.cli.flags import Checked, decorated
 from psgraph.cli.screen import note
 from psgraph.errors import InvalidArgument
-from psgraph.streams.options import OPTIONS, InputOption, InputOptions, SourceKind
+from psgraph.streams.options import DROPPING, OPTIONS, InputOption, InputOptions, SourceKind
 
 if TYPE_CHECKING:
     from psgraph.streams import Stream
+    from psgraph.streams.input import Prepared
     from psgraph.streams.overflow import SnapshotStore
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "open_input",
     "refuse_private_files",
     "silence_warnings",
+    "tell_curator",
     "tell_of_input",
 ]
 
@@ -91,7 +92,7 @@ def _passed(function: Any, argument: str, options: list[Any], kind: SourceKind |
         check_input(source, kind)
         return function(source=source, **given)
 
-    return decorated(with_source, options)
+    return decorated(with_source, options, heading="Input options")
 
 
 def choose_input(path: str, chosen: dict[str, Any]) -> InputOptions:
@@ -156,7 +157,7 @@ def open_input(source: InputOptions, store: SnapshotStore | None = None) -> Stre
     """Read the roster and the head of INPUT; snapshots are read while iterating."""
     from psgraph.streams import read_stream
 
-    silence_warnings()
+    silence_warnings(source)
     return read_stream(source.source, **{**source.keywords(), "store": store})
 
 
@@ -171,19 +172,25 @@ def command_line(source: InputOptions) -> list[str]:
     return words
 
 
-def silence_warnings() -> None:
-    """Say what a stream warns about as a note instead; see `tell_of_input`."""
-    warnings.filterwarnings("ignore", message="Held back")
+def silence_warnings(source: InputOptions | None = None) -> None:
+    """Say what a stream warns about as a note instead, now or in `tell_of_input`."""
+    for message in ("Held back", "Leading zeros", "Edges with an end outside the roster"):
+        warnings.filterwarnings("ignore", message=message)
+    if source is not None and source.unknown_nodes == "drop":
+        note(DROPPING)
 
 
-def tell_of_input(stream: Stream) -> None:
-    """Say what was held back, and on a terminal how many rows were skipped."""
+def tell_of_input(stream: Stream | Prepared) -> None:
+    """Say what was held back, and on a terminal which rows were left out."""
     from psgraph.streams.stream import held_back_note
 
     if stream.held_back is not None:
         note(held_back_note(stream.held_back))
-    if stream.skipped and sys.stderr.isatty():  # not into a log
-        note(
-            f"Skipped {count(stream.skipped, 'row')} that can't be used. (For the curator only: "
-            "this depends on the edges.)"
-        )
+    for told in stream.curator_notes:
+        tell_curator(told)
+
+
+def tell_curator(told: str) -> None:
+    """Say what depends on private rows: on a terminal only, not into a log."""
+    if sys.stderr.isatty():
+        note(f"{told} (For the curator only: this depends on the edges.)")

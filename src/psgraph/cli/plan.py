@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from psgraph._runtime.numbers import NO_VALUE, brief, exact_decimal, significant
+from psgraph._runtime.numbers import NO_VALUE, brief, budget_words, exact_decimal, significant
 from psgraph.cli.flags import (
     Settings,
     build_method,
@@ -149,7 +149,7 @@ def _rehearsal(plan: Plan) -> str:
 def _summary(plan: Plan) -> str:
     guarantee = plan.guarantee
     charged = (
-        f"charged ε = {exact_decimal(guarantee.per_timestamp)} for each timestamp"
+        f"charged ε = {budget_words(guarantee.per_timestamp)} for each timestamp"
         if plan.even
         else f"charged unevenly, never more than ε = {exact_decimal(guarantee.epsilon)} in a window"
     )

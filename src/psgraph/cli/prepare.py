@@ -12,8 +12,8 @@ from psgraph._runtime.numbers import count
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
-from psgraph.cli.input import input_options, refuse_private_files, silence_warnings
-from psgraph.cli.screen import facts, note, print_json, reading, results
+from psgraph.cli.input import input_options, refuse_private_files, silence_warnings, tell_of_input
+from psgraph.cli.screen import facts, print_json, reading, results
 
 if TYPE_CHECKING:
     from psgraph.streams.options import InputOptions
@@ -59,16 +59,14 @@ def command(source: InputOptions, to: str, part_nodes: int, as_json: bool) -> No
     STORE holds the private edges. Protect it like INPUT and never publish it.
     """
     from psgraph.streams.input import prepare
-    from psgraph.streams.stream import held_back_note
 
     refuse_private_files(source, Path(to))
-    silence_warnings()
+    silence_warnings(source)
     reading_options = source.keywords()
     del reading_options["store"]  # prepare has its own
     with reading("Preparing"):
         made = prepare(source.source, to, part_nodes=part_nodes, **reading_options)
-    if made.held_back is not None:
-        note(held_back_note(made.held_back))
+    tell_of_input(made)
     if as_json:
         # What was dropped depends on the edges; JSON ends up in logs.
         shown = ("timestamps", "nodes", "parts", "held_back")
@@ -85,7 +83,7 @@ def command(source: InputOptions, to: str, part_nodes: int, as_json: bool) -> No
             (
                 "Dropped",
                 f"{count(made.self_loops, 'self-loop')}, {count(made.duplicates, 'repeated edge')}"
-                f", {count(made.skipped, 'bad row')} (for the curator only)",
+                " (for the curator only)",
             ),
         )
     console = results()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
@@ -17,30 +18,36 @@ from psgraph.cli.flags import (
     build_method,
     decorated,
     epsilon_option,
+    measure_again_option,
     method_option,
     seed_option,
     settings_option,
     window_option,
 )
-from psgraph.cli.input import open_input, tell_of_input
+from psgraph.cli.input import open_input, tell_curator, tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, reading
-from psgraph.errors import DataError
+from psgraph.errors import PsgraphError
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
     from psgraph.methods.base import Method, SummaryChart
     from psgraph.publication.certificate import Certificate, Release
+    from psgraph.publication.preview import CheckReport, SnapshotFacts
     from psgraph.publication.publisher import Publisher
+    from psgraph.streams import Stream
     from psgraph.streams.options import InputOptions
     from psgraph.streams.overflow import Overflow
     from psgraph.streams.time_source import TimeSource
 
 __all__ = [
+    "EarlyEnd",
     "Publication",
     "Tally",
     "publication_options",
     "publish_source",
+    "tell_of_ends",
+    "times_words",
     "window_words",
 ]
 
@@ -59,6 +66,7 @@ class Publication:
     seed: int | None
     not_private: bool
     large_epsilon: bool
+    measure_again: bool
     settings: Settings
 
     @property
@@ -80,6 +88,7 @@ class Publication:
             "noise": noise,
             "not_private": self.not_private,
             "large_epsilon": self.large_epsilon,
+            "measure_again": self.measure_again,
         }
         check_history(**arguments)
         return arguments
@@ -115,6 +124,7 @@ _OPTIONS = (
         is_flag=True,
         help="Publish although ε is above 20, which protects nothing.",
     ),
+    measure_again_option,
     settings_option,
 )
 
@@ -128,7 +138,9 @@ def publication_options(function: Function) -> Callable[..., Any]:
         publication = Publication(**{name: given.pop(name) for name in names})
         return function(publication=publication, **given)
 
-    made: Callable[..., Any] = decorated(with_publication, _OPTIONS)
+    made: Callable[..., Any] = decorated(
+        with_publication, _OPTIONS, heading="Promise, method and releases"
+    )
     return made
 
 
@@ -137,6 +149,16 @@ def window_words(window: int, times: TimeSource | None, names: Iterable[str | No
     found = None if times is None else times.window(window, names)
     shown = count(window, "timestamp")
     return shown if found is None else f"{shown} = {found}"
+
+
+def times_words(names: Sequence[str | None]) -> str:
+    """Return the first and the last time; timestamps without a name go by their number.
+
+    >>> times_words(["2023-12-01", "2024-01-01"]), times_words([None])
+    ('2023-12-01 … 2024-01-01', '0')
+    """
+    shown = [name or str(number) for number, name in enumerate(names)]
+    return shown[0] if len(shown) == 1 else f"{shown[0]} … {shown[-1]}"
 
 
 @dataclass
@@ -168,6 +190,8 @@ class Tally:
         The first period that is not over, if the input has one.
     names
         The times of the releases.
+    rewritten
+        Files of timestamps published before that were missing and were written again.
     """
 
     timestamps: int = 0
@@ -184,6 +208,7 @@ class Tally:
     times: TimeSource | None = None
     held_back: str | None = None
     names: list[str | None] = field(default_factory=list)
+    rewritten: int = 0
     _joined_at: int = 0
     _listed: int = 0
 
@@ -202,7 +227,10 @@ class Tally:
         return {
             **self.certificate.promise.to_dict(),
             "timestamps": self.timestamps,
+            "first": self.names[0],
+            "last": self.names[-1],
             "new": self.new,
+            "written_again": self.rewritten,
             "nodes": self.nodes,
             "edges": self.edges,
             "repartitions": self.renewed,
@@ -239,6 +267,53 @@ class Tally:
             )
 
 
+class EarlyEnd(AbstractContextManager["EarlyEnd"]):
+    """Says what is published and what is not, when an error or Ctrl-C ends a command.
+
+    Only the names in the directory of the releases are looked at: a ledger that has just failed
+    may fail again.
+
+    Attributes
+    ----------
+    out
+        The directory of the releases; a command that learns it from a ledger corrects it then.
+    """
+
+    def __init__(self, out: Path | None) -> None:
+        self.out = out
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        told = None if error is None else self._told()
+        if told is not None:
+            note(told)
+
+    def _told(self) -> str | None:
+        """What is published; None if nothing is."""
+        from psgraph.publication.release_directory import ReleaseDirectory
+
+        if self.out is None:
+            return None
+        directory = ReleaseDirectory(self.out)
+        try:
+            written = directory.timestamps()
+            partly = written[-1:] if written and not directory.has(written[-1]) else []
+        except (OSError, PsgraphError):
+            return None
+        if not written:
+            return None
+        complete = written[: len(written) - len(partly)]
+        last = f", the last is timestamp {complete[-1]}" if complete else ""
+        half = f" Incomplete: timestamp {partly[0]}." if partly else ""
+        return (
+            f"Published in {self.out}: {count(len(complete), 'timestamp')}{last}.{half} "
+            f"Not published: timestamp {written[-1] + 1} and later ones. "
+            "The next run continues from there."
+        )
+
+
 def publish_source(
     source: InputOptions, method: Method[Any, Any], begin: Callable[[], Publisher]
 ) -> Tally:
@@ -252,13 +327,18 @@ def publish_source(
         Opens the publisher. Called after the input was checked, since it may write.
     """
     from psgraph._runtime.resources import keep_freed_memory, phase, stopwatch
+    from psgraph.publication.preview import report_on
     from psgraph.streams.overflow import Overflow
 
     keep_freed_memory()
     tally = Tally(chart=method.summary_chart)
     with stopwatch() as seconds, Overflow() as overflow:
         with phase("total"), phase("read"), reading("Checking the input"):
-            snapshots, length, tally.times, tally.held_back = _checked(source, method, overflow)
+            snapshots, stream, seen = _checked(source, method, overflow)
+        length, tally.times, tally.held_back = stream.length, stream.times, stream.held_back
+        if not stream.prepared:
+            length = len(seen)
+            tell_of_ends(report_on(stream, seen))
         with (
             phase("total"),
             compile_notice(),
@@ -266,45 +346,50 @@ def publish_source(
             begin() as publisher,
         ):
             tally.sealed = publisher.spending.timestamps
-            try:
-                for release in publisher.publish_all(snapshots, times=tally.times, seen=tally.see):
-                    tally.add(release)
-                    advance()
-            except KeyboardInterrupt:
-                note(
-                    f"{tally.timestamps} of {count(length, 'timestamp')} "
-                    f"{'is' if tally.timestamps == 1 else 'are'} published. "
-                    "The same command continues from there."
-                )
-                raise
+            missing = _missing_files(publisher.out, tally.sealed)
+            for release in publisher.publish_all(snapshots, times=tally.times, seen=tally.see):
+                tally.add(release)
+                advance()
+            tally.rewritten = sum(path.exists() for path in missing)
     tally.tell_of_joined()
     names = dict.fromkeys(("total", *seconds))
     tally.seconds = {name: round(seconds[name], 6) for name in names}
     return tally
 
 
+def _missing_files(out: Path | None, sealed: int) -> list[Path]:
+    """Return the files of sealed timestamps that are not there."""
+    from psgraph.publication.release_directory import ReleaseDirectory
+
+    return [] if out is None else ReleaseDirectory(out).missing(sealed)
+
+
+def tell_of_ends(found: CheckReport) -> None:
+    """Warn of partial and empty periods; of what private rows show, on a terminal only."""
+    for remark in found.remarks:
+        note(f"Warning: {remark}")
+    for remark in found.curator_remarks:
+        tell_curator(f"Warning: {remark}")
+
+
 def _checked(
     source: InputOptions, method: Method[Any, Any], overflow: Overflow
-) -> tuple[Iterable[Snapshot], int, TimeSource | None, str | None]:
+) -> tuple[Iterable[Snapshot], Stream, list[SnapshotFacts]]:
     """Read all of the input: what is wrong with it shows before anything is measured.
 
     It is read once, however large it is. A store was checked when it was prepared.
     """
     from psgraph.methods.registry import memory_note
+    from psgraph.publication.preview import observed, refuse_empty
 
     stream = open_input(source, overflow)
     if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared):
         note(told)
+    seen: list[SnapshotFacts] = []
     if stream.prepared:
         tell_of_input(stream)
-        return stream, stream.length or 0, stream.times, stream.held_back
-    snapshots = overflow.read(stream)
+        return stream, stream, seen
+    snapshots = overflow.read(observed(stream, seen))
     tell_of_input(stream)
-    if not len(snapshots) and stream.held_back is not None:
-        raise DataError(
-            "no period of the input is over, so there is nothing to publish yet\n"
-            "Run the command again later, or publish it as it is with --close-last."
-        )
-    if not len(snapshots):
-        raise DataError("the input has no snapshot\nGive at least one timestamp.")
-    return snapshots, len(snapshots), stream.times, stream.held_back
+    refuse_empty(len(seen), stream.held_back)
+    return snapshots, stream, seen

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from psgraph._runtime.numbers import count
+from psgraph._runtime.numbers import budget_words, count
+from psgraph.cli.check import run_check, show_check
 from psgraph.cli.config import config_option
-from psgraph.cli.flags import EngineChoice, engine_options, json_option
+from psgraph.cli.flags import EngineChoice, engine_options, json_option, measure_again_option
 from psgraph.cli.help import Command
 from psgraph.cli.input import input_options, is_prepared, refuse_private_files
 from psgraph.cli.publication import (
+    EarlyEnd,
     Publication,
     Tally,
     publication_options,
     publish_source,
+    times_words,
     window_words,
 )
 from psgraph.cli.screen import facts, note, print_json, results
-from psgraph.errors import exact_decimal
 
 if TYPE_CHECKING:
     from psgraph.streams.options import InputOptions
@@ -52,12 +54,18 @@ __all__ = ["publish", "resume"]
     show_default=True,
     help="Who draws the Laplace noise: psgraph's exact sampler, or the OpenDP library (slow).",
 )
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be done, as `psgraph check` does, and stop. Curator only.",
+)
 @engine_options
 @json_option
 def publish(
     source: InputOptions,
     publication: Publication,
     noise: str,
+    dry_run: bool,
     engine: EngineChoice,
     as_json: bool,
 ) -> None:
@@ -79,10 +87,14 @@ def publish(
     from psgraph.publication.publisher import Publisher
 
     refuse_private_files(source, publication.out)
-    arguments = publication.arguments(noise=noise)
-    with engine.open(str(source.source) if is_prepared(source) else None) as opened:
-        begin = partial(Publisher, engine=opened, **arguments)
-        tally = publish_source(source, arguments["method"], begin)
+    if dry_run:
+        _dry_run(source, publication, noise=noise, as_json=as_json)
+        return
+    with EarlyEnd(publication.out):
+        arguments = publication.arguments(noise=noise)
+        with engine.open(str(source.source) if is_prepared(source) else None) as opened:
+            begin = partial(Publisher, engine=opened, **arguments)
+            tally = publish_source(source, arguments["method"], begin)
 
     if (tally.self_loops or tally.duplicates) and sys.stderr.isatty():  # not into a log
         note(
@@ -106,6 +118,26 @@ def publish(
         _show_published(tally, publication.out, arguments["ledger"])
 
 
+def _dry_run(source: InputOptions, publication: Publication, *, noise: str, as_json: bool) -> None:
+    arguments = publication.arguments(noise=noise)
+    sealed = _sealed(arguments["ledger"])
+    found = run_check(source, arguments["method"], publication.guarantee, sealed=sealed)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show_check(found)
+
+
+def _sealed(ledger: Path) -> int:
+    """Return how many timestamps a ledger has; it is only read."""
+    from psgraph.publication.ledger import Ledger
+
+    if not ledger.exists():
+        return 0
+    with Ledger(ledger, writing=False) as opened:
+        return opened.accountant().timestamps
+
+
 def _show_published(tally: Tally, out: Path, ledger: Path) -> None:
     certificate = tally.certificate
     assert certificate is not None
@@ -113,8 +145,9 @@ def _show_published(tally: Tally, out: Path, ledger: Path) -> None:
     seconds = ", ".join(f"{name} {spent:.2f}" for name, spent in list(tally.seconds.items())[1:])
     rows = [
         ("Private", certificate.promise.verdict),
-        ("Promise", certificate.promise.text),
+        ("Promise", str(certificate.promise)),
         ("New", _new(tally)),
+        ("Times", times_words(tally.names)),
         ("Roster", certificate.roster),
         ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
         ("Method", f"{certificate.method}, version {certificate.version}"),
@@ -131,7 +164,12 @@ def _show_published(tally: Tally, out: Path, ledger: Path) -> None:
         ("Ledger", f"{ledger}, for you alone: as sensitive as the data"),
     ]
     console = results()
-    done = "Published" if tally.new else "Nothing to do, already published:"
+    done = "Published"
+    if not tally.new:
+        done = "Nothing to do, already published:"
+        if tally.rewritten:
+            files = count(tally.rewritten, "missing file")
+            done = f"Wrote {files} again; nothing else to do, already published:"
     console.print(f"{done} {count(tally.timestamps, 'timestamp')} to {out}", style="bold")
     console.print(facts(rows))
 
@@ -174,9 +212,12 @@ def _graph_name(out: Path, timestamp: int) -> str:
 @config_option(ledger_from_out=True)
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
 @input_options
+@measure_again_option
 @engine_options
 @json_option
-def resume(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: bool) -> None:
+def resume(
+    ledger: Path, source: InputOptions, measure_again: bool, engine: EngineChoice, as_json: bool
+) -> None:
     """Continue publishing INPUT with the LEDGER it was started with.
 
     LEDGER is the file, or the directory of its releases. It holds ε, the window, the method and
@@ -185,15 +226,23 @@ def resume(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: bo
     the ledger and costs nothing, the rest is published.
     """
     from psgraph.publication.history import reopen_stream
-    from psgraph.publication.locations import ledger_at
+    from psgraph.publication.locations import ledger_at, releases_at
     from psgraph.publication.publisher import Publisher
 
     path = ledger_at(ledger)
-    with reopen_stream(path) as opened:
+    with EarlyEnd(releases_at(ledger)) as early_end, reopen_stream(path) as opened:
         out, sealed = opened.out, opened.history.sealed
+        early_end.out = out
+        opened.history.check_attempts(again=measure_again)
         refuse_private_files(source, out)
         with engine.open(str(source.source) if is_prepared(source) else None) as running:
-            begin = partial(Publisher.resume, opened, replay=True, engine=running)
+            begin = partial(
+                Publisher.resume,
+                opened,
+                replay=True,
+                measure_again=measure_again,
+                engine=running,
+            )
             tally = publish_source(source, opened.method, begin)
     known = min(sealed, tally.timestamps)
     if tally.timestamps < sealed:
@@ -222,13 +271,15 @@ def resume(ledger: Path, source: InputOptions, engine: EngineChoice, as_json: bo
 def _show_resumed(tally: Tally, known: int, ledger: Path, out: Path | None) -> None:
     certificate = tally.certificate
     assert certificate is not None
-    spent = exact_decimal(certificate.window_spent)
-    epsilon = exact_decimal(certificate.guarantee.epsilon)
+    spent = budget_words(certificate.window_spent)
+    epsilon = budget_words(certificate.guarantee.epsilon)
     rows = [
         ("Already sealed", f"{known:,}, handed back without spending anything"),
         ("New", f"{tally.timestamps - known:,}"),
+        *([("Written again", count(tally.rewritten, "file"))] if tally.rewritten else []),
+        ("Times", times_words(tally.names)),
         ("Private", certificate.promise.verdict),
-        ("Promise", certificate.promise.text),
+        ("Promise", str(certificate.promise)),
         ("Window", window_words(certificate.guarantee.window, tally.times, tally.names)),
         ("Spent", f"{spent} of {epsilon} in the window that ends with the last timestamp"),
         ("Seconds", f"{tally.seconds['total']:.2f}"),

@@ -10,7 +10,7 @@ from psgraph.cli.config import config_option
 from psgraph.cli.flags import json_option, report_option, trust_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, note, print_json, results, waiting
-from psgraph.errors import VerificationFailed
+from psgraph.errors import VerificationFailed, install_line
 
 __all__ = ["export_command", "verify_command"]
 
@@ -72,7 +72,7 @@ def verify_command(path: Path, report: Path | None, trust_seconds: float, as_jso
     pending = "1 sealed but not released yet; resuming finishes it" if found.pending else "none"
     rows = [
         ("Private", found.promise.verdict),
-        ("Promise", found.promise.text),
+        ("Promise", str(found.promise)),
         ("Timestamps", f"{found.timestamps:,}, each chained to the one before"),
         ("Releases", f"{found.releases:,}"),
         ("Unfinished", pending),
@@ -140,7 +140,7 @@ def export_command(
         done = export_releases(releases, to, format=form, trust_seconds=trust_seconds)
     if not done.report:
         note(
-            "Without the public report: drawing needs pip install 'psgraph-dp[report]'. "
+            f"Without the public report: drawing needs {install_line('report')}. "
             "psgraph verify --report adds it where that is installed."
         )
     if as_json:
@@ -148,7 +148,7 @@ def export_command(
         return
     rows = [
         ("Private", done.promise.verdict),
-        ("Promise", done.promise.text),
+        ("Promise", str(done.promise)),
         ("Releases", f"{done.releases:,}, verified"),
         ("Format", done.format),
         ("Files", f"{done.files:,}, listed in {done.folder / 'SHA256SUMS'}"),

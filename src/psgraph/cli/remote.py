@@ -10,7 +10,7 @@ import click
 
 from psgraph.cli.flags import access_options, json_option
 from psgraph.cli.help import Command
-from psgraph.cli.screen import facts, print_json, progress, results, waiting
+from psgraph.cli.screen import facts, note, print_json, progress, results, waiting
 
 if TYPE_CHECKING:
     from psgraph.client import Client, State
@@ -84,6 +84,11 @@ def push(
         else:
             assert timestamp is not None
             posted = client.push(stream, timestamp, file, time=time)
+    if posted.also_in:
+        note(
+            f"The same snapshot was posted to {', '.join(posted.also_in)}: its edges are protected "
+            "at the sum of the streams' ε."
+        )
     state: State | None = None
     if seconds is not None and timestamp is not None:
         with waiting("Waiting for the release …"):
@@ -166,7 +171,7 @@ def pull(client: Client, stream: str, directory: Path, as_json: bool) -> None:
         return
     rows = [
         ("Private", found.promise.verdict),
-        ("Promise", found.promise.text),
+        ("Promise", str(found.promise)),
         ("Releases", f"{pulled.releases:,}, of which {pulled.new:,} new"),
         ("Windows", f"at most {found.largest_window_spent} of {found.epsilon} spent in any"),
     ]

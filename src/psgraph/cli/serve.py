@@ -58,6 +58,13 @@ def _adoption(text: str) -> tuple[str, Path]:
 )
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front of the service handles TLS.")
 @click.option(
+    "--proxy-address",
+    "proxy_addresses",
+    metavar="ADDRESS",
+    multiple=True,
+    help="The address or network of the proxy, unless it is on this machine; may be repeated.",
+)
+@click.option(
     "--hostname",
     "hostnames",
     metavar="NAME",
@@ -70,7 +77,19 @@ def _adoption(text: str) -> tuple[str, Path]:
     multiple=True,
     help="Serve the stream that `psgraph publish` wrote to DIR; may be repeated.",
 )
+@click.option(
+    "--measure-again",
+    metavar="NAME",
+    multiple=True,
+    help="Continue a stream that stopped because a timestamp was measured too often and never "
+    "sealed; find out why first. May be repeated.",
+)
 @click.option("--new-curator-token", is_flag=True, help="Print a new curator token.")
+@click.option(
+    "--new-key",
+    is_flag=True,
+    help="Replace DIR/key, which is lost: posts made before are no longer recognised.",
+)
 @click.option(
     "--token-file",
     metavar="FILE",
@@ -88,7 +107,7 @@ def _adoption(text: str) -> tuple[str, Path]:
 @click.option(
     "--max-rows",
     type=click.IntRange(min=1),
-    default=20_000_000,
+    default=10_000_000,
     show_default=True,
     metavar="N",
     help="The rows of an upload.",
@@ -123,7 +142,24 @@ def _adoption(text: str) -> tuple[str, Path]:
     default=16,
     show_default=True,
     metavar="N",
-    help="Uploads that are received at the same time; others are asked to try again.",
+    help="Uploads that are received at the same time, half of them with one token; others are "
+    "asked to try again.",
+)
+@click.option(
+    "--upload-memory",
+    type=click.IntRange(min=1),
+    default=1536 << 20,
+    show_default=True,
+    metavar="N",
+    help="The bytes of memory to read uploads; a single one can take all of it.",
+)
+@click.option(
+    "--connections",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Connections at the same time; half of the files that the system allows at most.",
 )
 @click.option(
     "--session-minutes",
@@ -137,7 +173,9 @@ def _adoption(text: str) -> tuple[str, Path]:
 def command(
     directory: Path,
     adopt: tuple[str, ...],
+    measure_again: tuple[str, ...],
     new_curator_token: bool,
+    new_key: bool,
     token_file: Path | None,
     max_upload_bytes: int,
     max_rows: int,
@@ -145,6 +183,8 @@ def command(
     rate: float,
     wrong_tokens: int,
     uploads: int,
+    upload_memory: int,
+    connections: int,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -162,6 +202,7 @@ def command(
     adoptions = [_adoption(text) for text in adopt]
 
     from psgraph.service.app import serve
+    from psgraph.service.audit_log import SERVICE
     from psgraph.service.service import Service
     from psgraph.service.settings import Limits, Settings
 
@@ -173,12 +214,19 @@ def command(
         burst=max(1, int(5 * rate)),
         failures_per_minute=wrong_tokens,
         concurrent_uploads=uploads,
+        upload_memory=upload_memory,
+        connections=connections,
     )
     settings = Settings(directory, limits=limits, **options)
-    service = Service(settings)
+    service = Service(settings, new_key=new_key)
     try:
         for name, out in adoptions:
             service.streams.adopt(name, out)
+        streams = {stream.name: stream for stream in service.streams}
+        for name in measure_again:
+            if name not in streams:
+                raise click.UsageError(f"--measure-again names no stream of {directory}: {name!r}")
+            service.streams.measure_again(streams[name], SERVICE)
         token = service.first_token(again=new_curator_token)
         if token is not None and token_file is not None:
             write_whole(token_file, f"{token}\n".encode(), owner_only=True)

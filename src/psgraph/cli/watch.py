@@ -7,17 +7,23 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from psgraph._runtime.numbers import count
+from psgraph._runtime.numbers import budget_words, count
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options
 from psgraph.cli.help import Command
-from psgraph.cli.input import inbox_options, refuse_private_files
-from psgraph.cli.publication import Publication, publication_options, window_words
+from psgraph.cli.input import (
+    inbox_options,
+    refuse_private_files,
+    silence_warnings,
+    tell_curator,
+)
+from psgraph.cli.publication import EarlyEnd, Publication, publication_options, window_words
 from psgraph.cli.screen import compile_notice, note
 from psgraph.errors import exact_decimal
 
@@ -27,6 +33,9 @@ if TYPE_CHECKING:
     from psgraph.streams.options import InputOptions
 
 __all__ = ["command"]
+
+#: The exit code if a file is left that waits.
+WAITING = 4
 
 
 @click.command(
@@ -77,7 +86,7 @@ def command(
     once: bool,
     settle: float,
     as_json: bool,
-) -> None:
+) -> int:
     """Publish the files of the directory INBOX in the order of their names, as they arrive.
 
     One file is one timestamp, and its name without the ending is the time: use names that sort,
@@ -91,7 +100,9 @@ def command(
     the ledger. The command stops, before measuring anything, when a published file was changed or
     when a new file sorts before one that is already published.
 
-    Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
+    Every line starts with the time at which it was printed. Ctrl-C or SIGTERM ends it after the
+    timestamp in progress, with exit code 0. With --once the exit code is 4 if a file is left that
+    waits for another one or for the end of its period.
     """
     inbox = Path(source.source)
     refuse_private_files(source, publication.out, inbox)
@@ -101,27 +112,30 @@ def command(
     from psgraph.publication.terms import Promise
     from psgraph.publication.watching import Inbox, Waiting, watch
     from psgraph.streams.input import nodes_of
-    from psgraph.streams.rows import Reading
+    from psgraph.streams.rows import PADDED_IDS, Reading
 
     Inbox(inbox)  # refuses what can't be watched, before a ledger is started
-    arguments = publication.arguments(noise="exact")
+    with EarlyEnd(publication.out):
+        arguments = publication.arguments(noise="exact")
     method, seeded = arguments["method"], publication.seed is not None
-    nodes = nodes_of(source)
+    silence_warnings(source)
+    nodes, rows = nodes_of(source), Reading.of(source)
     if needed := memory_note(method, nodes=nodes.count, prepared=False):
         note(needed)
     window = publication.window
-    with _stopping() as stop:
+    with EarlyEnd(publication.out), _stopping() as stop:
         published = known = 0
+        padded = waits = False
         with (
             engine.open(None) as running,
             compile_notice(),
             Publisher(engine=running, **arguments) as publisher,
         ):
             promise = Promise(publication.guarantee, method.caveat, seeded=seeded)
-            note(f"Private: {promise.verdict}. {promise}")
+            _log(f"Private: {promise.verdict}. {promise}")
             told = _tell_of_window(window, publisher, source)
             if not once:
-                note(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
+                _log(f"Watching {inbox}. Ctrl-C or SIGTERM stops.")
             for arrival in watch(
                 inbox,
                 publisher,
@@ -135,10 +149,12 @@ def command(
                 missing=missing,
                 skip=skip,
                 close_last=source.close_last,
-                reading=Reading.of(source),
+                reading=rows,
                 ids=source.ids,
+                unknown_nodes=source.unknown_nodes,
                 unknown_nodes_to=source.unknown_nodes_to,
             ):
+                waits = isinstance(arrival, Waiting)
                 if isinstance(arrival, Waiting):
                     _tell_of_waiting(arrival, as_json=as_json)
                     continue
@@ -146,10 +162,22 @@ def command(
                 published += arrival.new
                 known += not arrival.new
                 _tell(arrival, as_json=as_json)
-    note(
+                if rows.bad.counts["padded"] and not padded:
+                    padded = True
+                    tell_curator(PADDED_IDS)
+    _log(
         f"Published {count(published, 'new timestamp')} to {publication.out}; "
         f"{count(known, 'file')} had been published before."
     )
+    return WAITING if once and waits else 0
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _log(text: str) -> None:
+    note(f"{_now()} {text}")
 
 
 def _tell_of_window(window: int, publisher: Publisher, source: InputOptions) -> bool:
@@ -161,19 +189,24 @@ def _tell_of_window(window: int, publisher: Publisher, source: InputOptions) -> 
     times = publisher.stated_times or TimeSource("files", period=period)
     if times.window(window, publisher.times()) is None:
         return False
-    note(f"Window: {window_words(window, times, publisher.times())}.")
+    _log(f"Window: {window_words(window, times, publisher.times())}.")
     return True
 
 
 def _tell_of_waiting(waiting: Waiting, *, as_json: bool) -> None:
     if as_json:
-        line = {"file": waiting.file.name, "new": False, "waiting_for": list(waiting.missing)}
+        line = {
+            "at": _now(),
+            "file": waiting.file.name,
+            "new": False,
+            "waiting_for": list(waiting.missing),
+        }
         click.echo(json.dumps(line, ensure_ascii=False))
     if not waiting.missing:
-        note(f"{waiting.file.name} waits until its period is over (--close-last publishes it).")
+        _log(f"{waiting.file.name} waits until its period is over (--close-last publishes it).")
         return
     shown = ", ".join(waiting.missing[:3]) + (", …" if len(waiting.missing) > 3 else "")
-    note(
+    _log(
         f"{waiting.file.name} waits for {shown}. If a file will not come: --skip NAME, or "
         "--missing empty for an empty snapshot."
     )
@@ -200,9 +233,9 @@ def _stopping() -> Iterator[threading.Event]:
 
 def _tell(arrival: Arrival, *, as_json: bool) -> None:
     certificate = arrival.release.certificate
-    spent, window_spent = exact_decimal(certificate.spent), exact_decimal(certificate.window_spent)
     if as_json:
         line = {
+            "at": _now(),
             "file": arrival.file.name,
             "new": arrival.new,
             "timestamp": certificate.timestamp,
@@ -210,13 +243,14 @@ def _tell(arrival: Arrival, *, as_json: bool) -> None:
             "private": certificate.private,
             "nodes": certificate.nodes,
             "edges": certificate.edges,
-            "spent": spent,
-            "window_spent": window_spent,
+            "spent": exact_decimal(certificate.spent),
+            "window_spent": exact_decimal(certificate.window_spent),
         }
         click.echo(json.dumps(line, ensure_ascii=False))
     elif arrival.new:
         click.echo(
-            f"{arrival.file.name}: timestamp {certificate.timestamp}, {certificate.edges:,} "
-            f"synthetic edges, ε {spent} spent, {window_spent} of "
-            f"{exact_decimal(certificate.guarantee.epsilon)} in the window"
+            f"{_now()} {arrival.file.name}: timestamp {certificate.timestamp}, "
+            f"{certificate.edges:,} synthetic edges, ε {budget_words(certificate.spent)} spent, "
+            f"{budget_words(certificate.window_spent)} of "
+            f"{budget_words(certificate.guarantee.epsilon)} in the window"
         )

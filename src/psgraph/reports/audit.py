@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from psgraph._runtime.numbers import count
 from psgraph.audit.detectors import DETECTORS
-from psgraph.audit.findings import Audit, Check
-from psgraph.reports.page import Page
+from psgraph.audit.findings import KINDS, VERDICTS, Audit, Check, Verdict
+from psgraph.audit.reach import Reached
+from psgraph.reports.page import Page, Tone
 
 __all__ = ["audit_page"]
 
@@ -34,12 +35,15 @@ _ATTACKS = {
     ),
     "bounds": (
         "Bounds from outside",
-        "Many runs on the worst neighbours. An event is chosen on half of the runs; the other half "
-        "bounds its probabilities (Clopper and Pearson, 95 % for all bounds of the audit "
-        "together). A lower bound above the charge would prove a violation. Where the worst event "
-        "is known, the bound has to come close to the charge, which shows that the audit works. "
-        "ε = 0.01 is audited at ε = 1 by the same code: no affordable number of runs "
-        "distinguishes 0.01 from 0.",
+        "Many draws on the worst neighbours: of each mechanism, of each phase of a method after "
+        "the same answers, and of whole streams. An event is chosen on half of the draws; the "
+        "other half bounds its probabilities (Clopper and Pearson, 95 % for all bounds of the "
+        "audit together). A lower bound above the charge would prove a violation. A low bound "
+        "alone proves nothing, so each attack is repeated with sharpened noise, charged 4 times "
+        "as much (16 times for streams). Held: that leak exceeded the charge. Not tested: it did "
+        "not, and the bound says nothing. Mechanisms are bounded at ε = 1, and phases under the "
+        "guarantee that charges them closest to 1, since no affordable number of draws "
+        "distinguishes ε = 0.01 from 0.",
     ),
     "samplers": (
         "Samplers",
@@ -68,6 +72,10 @@ _CANNOT_SHOW = (
     "mechanism names.",
     "Violations on graphs unlike those that were tried, or events rarer than the number of runs "
     "can show.",
+    "Anything about what was not tested or not reached. A branch that was reached held for the "
+    "answers and neighbours tried there, not for all of them.",
+    "A distribution that is wrong by less than the factor named in the figure, where only a bound "
+    "looks at it. Replay and enumeration are exact; bounds are not.",
     "Leaks through running time, memory or anything else outside the released files.",
     "Whether roster and times are really public: that is the publisher's declaration.",
 )
@@ -82,14 +90,14 @@ def audit_page(audit: Audit, *, command: str = "") -> Page:
         The command that made it.
     """
     page = Page("Privacy audit", subtitle=", ".join(audit.methods))
-    caught, total = len(audit.hunts) - len(audit.survivors), len(audit.hunts)
     page.paragraph(
-        f"{count(len(audit.checks), 'check')} on {count(len(audit.methods), 'method')}; "
-        f"{audit.missing or f'{caught} of {total} deliberate bugs found'}.",
+        f"{count(len(audit.checks), 'check')} on {count(len(audit.methods), 'method')}"
+        f"{f'; {audit.missing}' if audit.missing else ''}.",
         kind="lead",
         verdict="Nothing found" if audit.passed else "Failed",
         tone="good" if audit.passed else "poor",
     )
+    page.tiles(_tiles(audit))
     facts = audit.to_dict()
     page.facts(
         [
@@ -100,14 +108,16 @@ def audit_page(audit: Audit, *, command: str = "") -> Page:
             *([("Command", command)] if command else []),
         ]
     )
-    if audit.failures:
+    if audit.shortcomings:
         page.heading("What failed")
-        page.bullets([f"{_where(check)}: {check.figure}" for check in audit.failures])
+        page.bullets(audit.shortcomings)
     page.heading("What was promised")
     page.paragraph(_PROMISED)
     page.heading("What was tried and what was found")
     for kind, (title, text) in _ATTACKS.items():
         _add_attack(page, title, text, [check for check in audit.checks if check.kind == kind])
+    if audit.reached:
+        _add_reach(page, audit)
     if audit.hunts:
         _add_mutants(page, audit)
     page.heading("What an audit cannot show")
@@ -115,8 +125,22 @@ def audit_page(audit: Audit, *, command: str = "") -> Page:
     return page
 
 
-def _where(check: Check) -> str:
-    return f"{check.method}, {check.name}" if check.method else check.name
+def _tiles(audit: Audit) -> list[tuple[str, str, str, Tone | None]]:
+    """The verdicts, what was reached and the deliberate bugs, counted."""
+    tones: dict[Verdict, Tone] = {"held": "good", "not tested": "fair", "failed": "poor"}
+    tiles: list[tuple[str, str, str, Tone | None]] = []
+    for verdict in VERDICTS:
+        checks = audit.with_verdict(verdict)
+        tiles.append(("Checks", f"{len(checks)}", verdict, tones[verdict] if checks else None))
+    if needed := [row for row in audit.reached if row.needed]:
+        tone: Tone = "poor" if audit.unreached else "good"
+        shown = f"{len(needed) - len(audit.unreached)} of {len(needed)}"
+        tiles.append(("Queries, branches, settings, code", shown, "reached", tone))
+    if audit.hunts:
+        tone = "poor" if audit.survivors else "good"
+        shown = f"{len(audit.hunts) - len(audit.survivors)} of {len(audit.hunts)}"
+        tiles.append(("Deliberate bugs", shown, "found", tone))
+    return tiles
 
 
 def _add_attack(page: Page, title: str, text: str, checks: list[Check]) -> None:
@@ -127,14 +151,61 @@ def _add_attack(page: Page, title: str, text: str, checks: list[Check]) -> None:
         return
     rows = [
         (
-            _where(check),
+            check.where,
+            "FAILED" if check.verdict == "failed" else check.verdict,
             f"{check.effort:,}" if check.effort else "–",
             check.figure,
-            "held" if check.passed else "FAILED",
         )
         for check in checks
     ]
-    page.table(("what", "tries", "found", "verdict"), rows, numeric=(1,), caption=title)
+    page.table(("what", "verdict", "tries", "found"), rows, numeric=(2,), caption=title)
+
+
+def _add_reach(page: Page, audit: Audit) -> None:
+    page.heading("What was reached")
+    page.paragraph(
+        "An attack says nothing about code that it never ran. For every method: how often each "
+        "attack asked each query, took each branch and ran under each setting. The replay may "
+        "choose the answers that a method gets, since every answer must be private and not only "
+        "the likely ones; so it takes branches that small graphs would hardly ever lead to. "
+        "“Moved” is the largest difference between the answers to a query on two replayed "
+        "neighbours, as a share of the stated sensitivity: below 100 %, a statement that is too "
+        "small might go unnoticed. For code, the number counts lines. The audit fails if the "
+        "replay missed anything that is not marked “not needed”."
+    )
+    attacks = list(dict.fromkeys(name for row in audit.reached for name in row.times))
+    for method in audit.methods:
+        rows = [row for row in audit.reached if row.method == method]
+        if not rows:
+            continue
+        with page.details(f"{method}: {audit.reach_of(method)}"):
+            for kind, many in KINDS.items():
+                _add_reached(page, many, attacks, [row for row in rows if row.kind == kind])
+
+
+def _add_reached(page: Page, many: str, attacks: list[str], rows: list[Reached]) -> None:
+    """A table of things of one kind."""
+    if not rows:
+        return
+    names = [name for name in attacks if any(name in row.times for row in rows)]
+    moved = any(row.attained is not None for row in rows)
+    page.table(
+        (many, "", *names, *(["moved"] if moved else [])),
+        [
+            (
+                row.name,
+                ("reached" if row.needed else "not needed") if row.held else "NOT REACHED",
+                *(f"{row.times[name]:,}" if row.times.get(name) else "–" for name in names),
+                *([_share(row.attained)] if moved else []),
+            )
+            for row in rows
+        ],
+        numeric=range(2, 2 + len(names) + moved),
+    )
+
+
+def _share(attained: float | None) -> str:
+    return "–" if attained is None else f"{100 * attained:.0f} %"
 
 
 def _add_mutants(page: Page, audit: Audit) -> None:

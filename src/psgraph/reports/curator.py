@@ -1,6 +1,7 @@
 """Predicted beside true errors. **For the curator only**: the true ones are computed without noise.
 
-It shows the curator how good the predictions are that analysts get, on the very same releases.
+Both are means over the same timestamps. It shows the curator how good the predictions are that
+analysts get, on the very same releases.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from psgraph._runtime.numbers import count
+from psgraph.metrics.metric import UNDEFINED
 from psgraph.reports.sections import chosen_timestamps
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def predicted_data(comparison: Comparison, expected: ExpectedErrors) -> dict[str
         "repetitions": expected.repetitions,
         "seed": expected.seed,
         "timestamps": expected.timestamps,
+        "predicted_timestamps": list(expected.predicted),
         "calibrated": expected.calibrated,
         "notes": list(expected.notes),
         "errors": {
@@ -68,7 +71,8 @@ def add_predicted(page: Page, comparison: Comparison, expected: ExpectedErrors) 
     page.heading("Predicted beside true errors")
     page.paragraph(
         "Analysts see no true error, but predictions that are made from the releases alone. Here "
-        f"both are side by side: {inside} of {count(judged, 'interval')} contain the true error."
+        f"both are side by side, over {expected.span}: {inside} of {count(judged, 'interval')} "
+        "contain the true error."
     )
     for each in expected.notes:
         page.paragraph(each, kind="note")
@@ -76,18 +80,22 @@ def add_predicted(page: Page, comparison: Comparison, expected: ExpectedErrors) 
         COLUMNS,
         rows,
         numeric=(1, 2),
-        caption="Means over time. Predictions are those of psgraph expect, after "
+        caption=f"Means over {expected.span}. Predictions are those of psgraph expect, after "
         f"{count(expected.repetitions, 'rerun')}.",
     )
 
 
 def _pairs(comparison: Comparison, expected: ExpectedErrors) -> Iterator[tuple[Prediction, float]]:
-    """Predictions with the true means of all metrics that were compared."""
-    means = {**comparison.mean.to_dict(), **comparison.more_mean}
+    """Predictions with the true means of all metrics that were compared, where both have a value.
+
+    Both are means over the same timestamps, and leave out relative errors of a zero.
+    """
+    rows = [comparison.rows[at] for at in expected.predicted]
     for name, prediction in expected.errors.items():
-        true = means.get(name)
-        if true is not None:
-            yield prediction, true
+        values = ({**row.fidelity.to_dict(), **row.more}.get(name) for row in rows)
+        there = [value for value in values if value is not None and value < UNDEFINED]
+        if there:
+            yield prediction, sum(there) / len(there)
 
 
 # ---- the graphs a quality report shows ----

@@ -94,7 +94,7 @@ def export_releases(
     ...         _ = publisher.publish(pg.demo_stream(nodes=300, timestamps=1)[0])
     ...     done = export_releases(out, to)
     ...     pg.verify(to).releases, done.files
-    (1, 7)
+    (1, 8)
     """
     check_format(format)
     directory, folder = releases_at(Path(releases)), Path(to)

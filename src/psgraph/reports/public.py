@@ -61,7 +61,7 @@ _NOT_PROMISED = (
     "the method and its parameters are public.",
     "Other publications. Publishing the same data again, with any method, adds to ε.",
     "Inference. Like any statistics, a release may let readers infer true facts about people. The "
-    "promise is that it hardly matters whether a given edge was in the data.",
+    "promise limits how much a given edge can add to that, to a factor of e^ε.",
     "Accuracy. The graphs are synthetic: an edge in them says nothing certain about an edge in the "
     "original. How close they are to it can be predicted, not promised.",
 )
@@ -85,6 +85,22 @@ def check(holds, number, what):
     if not holds:
         sys.exit(f"{number:06d}.json: {what}")
 
+def path(charge, number):  # the split and the part it was charged to, outermost first
+    splits, part = charge.get("split", []), charge.get("part", "")
+    names = part.split(" / ", len(splits) - 1) if part else []
+    check(len(splits) in (0, len(names)), number, "a charge is in no part")
+    return list(zip(splits or [0] * len(names), names))
+
+def cost(charges):  # they add up; of the parts of a split, the most expensive counts
+    total, splits = Fraction(0), {}
+    for where, epsilon in charges:
+        if where:
+            parts = splits.setdefault(where[0][0], {})
+            parts.setdefault(where[0][1], []).append((where[1:], epsilon))
+        else:
+            total += epsilon
+    return total + sum(max(map(cost, parts.values())) for parts in splits.values())
+
 files = sorted(Path().glob("[0-9]*.json"))
 certificates = [json.loads(file.read_text(encoding="utf-8")) for file in files]
 for number, certificate in enumerate(certificates):
@@ -97,9 +113,15 @@ for number, certificate in enumerate(certificates):
     check(certificate["timestamp"] == number, number, "a certificate is missing")
     for term in ("epsilon", "window", "method", "private"):
         check(certificate[term] == certificates[0][term], number, f"{term} has changed")
+    stated = certificate["spent"]
+    charges = [(path(each, number), Fraction(each["epsilon"])) for each in stated["mechanisms"]]
+    check(all(each > 0 for _, each in charges), number, "a charge is not positive")
+    check(cost(charges) <= Fraction(stated["timestamp"]), number, "its charges exceed its spend")
     window = certificates[max(0, number + 1 - certificate["window"]) : number + 1]
-    spent = sum(Fraction(each["spent"]["timestamp"]) for each in window)
-    check(spent <= Fraction(certificate["epsilon"]), number, "its window spent too much")
+    spends = [Fraction(each["spent"]["timestamp"]) for each in window]
+    check(all(each >= 0 for each in spends), number, "a spend is negative")
+    check(sum(spends) <= Fraction(certificate["epsilon"]), number, "its window spent too much")
+    check(sum(spends) == Fraction(stated["window"]), number, "its window does not add up")
     parts = sorted(Path(f"{number:06d}").glob("[!.]*"))
     size = certificate.get("graph_part_nodes")
     check(len(parts) == (-(-certificate["nodes"] // size) if size else 0), number, "parts differ")
@@ -217,14 +239,14 @@ def _versions(certificates: Sequence[Certificate]) -> str:
 def _add_promise(page: Page, last: Certificate) -> None:
     page.heading("What is promised")
     if last.private:
-        page.paragraph(last.promise.text)
+        page.paragraph(str(last.promise))
     else:
-        page.paragraph(last.promise.text, verdict="Not private", tone="poor")
+        page.paragraph(str(last.promise), verdict="Not private", tone="poor")
     page.paragraph(
         "The nodes, the number and times of the snapshots, ε, w, the method and its parameters are "
         "public. Which nodes are connected in each snapshot is private. The releases are made from "
-        "noisy values, and nobody who sees them can tell with confidence whether a given edge was "
-        "in the data."
+        "noisy values only, and the promise limits what anyone can learn from them about a given "
+        "edge."
         if last.private
         else "The nodes, the number and times of the snapshots, ε, w, the method and its "
         "parameters are public. A private run of the same method would hide which nodes are "
@@ -239,8 +261,9 @@ def _add_checks(page: Page, found: Verification) -> None:
         f"The certificates of {count(found.releases, 'release')}: none was changed, and each has "
         "the digest of the previous one, from timestamp 0 without a gap.",
         "The graphs and node lists: each has the SHA-256 digest that its certificate states.",
-        f"The budget: every window of {count(found.window, 'timestamp')} was summed again, "
-        f"exactly. No window spent more than {found.largest_window_spent} of {found.epsilon}.",
+        "The budget: the charges of every release were added up again, exactly, and are covered "
+        f"by its spend; so were the spends of every window of {count(found.window, 'timestamp')}. "
+        f"No window spent more than {found.largest_window_spent} of {found.epsilon}.",
     ]
     if found.ledger:
         checks.append(
@@ -359,8 +382,9 @@ def _add_own_check(page: Page, last: Certificate) -> None:
         "digest of the Parquet file is its graph_sha256, and that of its node list its "
         "nodes_sha256. A graph of many nodes is a directory NNNNNN instead, and its graph_sha256 "
         "the digest of what sha256sum part-*.parquet prints there. The certificate's own digest "
-        "is the field previous of the next certificate; the spends of "
-        f"any w consecutive certificates sum to at most ε. {_DIGEST_WORDS}"
+        "is the field previous of the next certificate. The charges of a certificate cost at most "
+        "what it spent, its window is the sum of the last w spends, and no such sum exceeds "
+        f"ε. {_DIGEST_WORDS}"
     )
     page.paragraph("Save this as check.py beside the published files:")
     page.text(SCRIPT)

@@ -180,7 +180,7 @@ def _add_making(page: Page, certificates: Sequence[Certificate], command: str) -
         facts[:0] = [
             ("Method", f"{last.method}, published with psgraph {last.version}"),
             ("Parameters", settings(last.parameters)),
-            ("Promise", last.promise.text),
+            ("Promise", str(last.promise)),
             ("Nodes", last.roster),
         ]
     page.facts(facts)

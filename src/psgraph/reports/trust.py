@@ -110,7 +110,8 @@ def add_trust(page: Page, found: ExpectedErrors, *, folded: bool = False) -> Non
         caption="Line: as published. Band: 90 % interval of the true value. First: share of nodes "
         "with at least the given degree at "
         f"{moment(found.timestamps - 1, found.times[-1])}, on logarithmic axes. Second: edges over "
-        f"time, the band {found.statistics['edges'].source}.",
+        f"time, the band {found.statistics['edges'].source}."
+        + (" There is no band around jumps." if found.jumps else ""),
     )
     page.paragraph(
         "A band holds for each timestamp and each point separately. It is a prediction, based on "
@@ -128,8 +129,8 @@ def _add_errors(page: Page, found: ExpectedErrors) -> None:
         columns,
         rows,
         numeric=(1,),
-        caption="Means over time. ↑ higher is better, ↓ lower is better. Where tests found the "
-        "predictions of a metric to be wrong for this method, the table says so.",
+        caption=f"Means over {found.span}. ↑ higher is better, ↓ lower is better. Where tests "
+        "found the predictions of a metric to be wrong for this method, the table says so.",
     )
     last = found.timestamps - 1
     page.table(
@@ -264,6 +265,6 @@ def _ends(ranges: Sequence[Range | None]) -> tuple[Floats, Floats]:
 def _last_words(ranges: Sequence[Range | None]) -> str:
     there = [each for each in ranges if each is not None]
     if not there:
-        return "it cannot be predicted for this method"
+        return "it cannot be predicted"
     low, high = significant(there[-1].low), significant(there[-1].high)
     return f"{low} to {high} at the last of {count(len(there), 'timestamp')}"

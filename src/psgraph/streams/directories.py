@@ -91,6 +91,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         description=description,
         times=TimeSource("files"),
         bad_rows=reading.bad,
+        unknown=nodes.unknown,
         nodes=nodes.count,
     )
 

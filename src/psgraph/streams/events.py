@@ -21,7 +21,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.resources import check_space, scratch_directory, scratch_place
 from psgraph.errors import DataError, OutputError
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns
+from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns, describe_columns
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
@@ -38,6 +38,8 @@ __all__ = ["event_stream"]
 #: Rows that are sorted in memory at once.
 RUN_ROWS = 1 << 20
 
+NEVER = np.iinfo(np.int64).max
+
 
 def event_stream(
     table: TableFile,
@@ -47,17 +49,19 @@ def event_stream(
     cumulative: bool = False,
     reading: Reading | None = None,
     once: bool = False,
+    hold_later: bool = False,
 ) -> Stream:
     """Cut an event table into one snapshot per period.
 
     The periods run from the first event to the last, or between the declared ends of `span`;
-    events outside those are refused. The last period is held back unless it is over. A period
+    events outside those are refused, but with `hold_later` events after the end are left for a
+    later run. The last period is held back unless it is over. A period
     without events gives an empty snapshot, unless gaps are refused. A snapshot's time is the
     first moment of its period, and a roster that changes over time is looked up at that moment.
     With `once` the table is read a single time.
     """
     reading = Reading() if reading is None else reading  # it collects bad rows
-    source = _Source(table, nodes, span, reading, once=once)
+    source = _Source(table, nodes, span, reading, once=once, hold_later=hold_later)
     every = span.every
 
     def snapshots() -> Iterator[Snapshot]:
@@ -79,8 +83,11 @@ def event_stream(
         description=f"{table.name}, every {every}" + (", cumulative" if cumulative else ""),
         times=times,
         bad_rows=reading.bad,
+        unknown=nodes.unknown,
         nodes=nodes.count,
     )
+    stream.column_words = describe_columns(table.names, source.columns)
+    stream.remarks = span.remarks()
     return stream
 
 
@@ -126,9 +133,16 @@ class _Source:
     """An event table with the options for reading it."""
 
     def __init__(
-        self, table: TableFile, nodes: Nodes, span: Span, reading: Reading, *, once: bool
+        self,
+        table: TableFile,
+        nodes: Nodes,
+        span: Span,
+        reading: Reading,
+        *,
+        once: bool,
+        hold_later: bool,
     ) -> None:
-        self._once = once
+        self._once, self._hold_later = once, hold_later
         self._table, self._nodes, self._span, self._bad = table, nodes, span, reading.bad
         self._refuse_gaps = reading.gaps == "refuse"
         ends, self._time = _find(table, reading, declared=span.closed)
@@ -137,13 +151,14 @@ class _Source:
         if reading.bad.skipping and not table.typed:
             type_ = pa.string()  # each row is read by itself; the first one decides nothing
         ids = nodes.id_columns(table, ends, fixed=reading.bad.skipping)
-        self._columns: Columns = {**ids, "time": (self._time, type_)}
+        self.columns: Columns = {**ids, "time": (self._time, type_)}
         self._sorted: bool | None = None
+        self._first_event = NEVER
 
     def snapshots(self, stream: Stream) -> Iterator[Snapshot]:
         """Yield the snapshot of every period that is over."""
         span, every = self._span, self._span.every
-        types = self._columns["u"][1], self._columns["v"][1]
+        types = self.columns["u"][1], self.columns["v"][1]
         gathered: Gathering | None = None
         period, last_event = span.first, None
         limit = span.limit
@@ -178,6 +193,8 @@ class _Source:
         ):
             yield finished()
             period, gathered = period + 1, None
+        if span.start is None and self._first_event < NEVER:
+            stream.curator_remarks = span.every.late_start(int(self._first_event))
         stream.hold_back(span.held_back(last_event))
 
     def _events(self) -> Iterator[_Events]:
@@ -195,10 +212,10 @@ class _Source:
     def _is_sorted(self) -> bool:
         """Whether periods never go back; reads the times only. The order inside one is free."""
         last = None
-        columns = {"time": self._columns["time"]}
+        columns = {"time": self.columns["time"]}
         ignored: Batch
         for ignored in self._table.batches(columns, bad=lambda *_: None):
-            numbers = self._numbers(ignored.without(self._problems(ignored)))
+            numbers = self._numbers(self._in_time(ignored.without(self._problems(ignored))))
             if numbers.size:
                 if (last is not None and numbers[0] < last) or (np.diff(numbers) < 0).any():
                     return False
@@ -207,14 +224,27 @@ class _Source:
 
     def _read(self) -> Iterator[_Rows]:
         self._bad.begin()
-        for batch in self._bad.read(self._table, self._columns, self._problems):
-            ends = batch.columns["u"], batch.columns["v"]
-            yield _Rows(self._numbers(batch), *ends, batch.locate)
+        for batch in self._bad.read(self._table, self.columns, self._problems):
+            kept = self._in_time(batch)
+            self._bad.counts["later"] += len(batch) - len(kept)
+            if len(kept):
+                ends = kept.columns["u"], kept.columns["v"]
+                times = _scaled(kept.columns["time"], self._span.every)[0]
+                self._first_event = min(times.min(initial=NEVER), self._first_event)
+                yield _Rows(self._span.every.numbers(times), *ends, kept.locate)
+
+    def _in_time(self, batch: Batch) -> Batch:
+        """Return the rows that are not for a later run; all times can be read."""
+        later = self._span.after(_scaled(batch.columns["time"], self._span.every)[0])
+        return batch.where(~later) if later.any() else batch
 
     def _problems(self, batch: Batch) -> dict[int, str]:
-        """Return the rows whose time can't be read or lies outside the declared ends."""
+        """Return the rows whose time can't be read, or is not one of this stream."""
         times, problems = _scaled(batch.columns["time"], self._span.every)
-        for row in np.flatnonzero(self._span.outside(times)).tolist():
+        outside = self._span.before(times)
+        if not self._hold_later:
+            outside |= self._span.after(times)
+        for row in np.flatnonzero(outside).tolist():
             problems.setdefault(
                 row,
                 "the time lies outside the declared ends of the stream\n"

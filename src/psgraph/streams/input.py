@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from psgraph._runtime.durable import as_path, check_target
-from psgraph._runtime.resources import scratch_directory, scratch_place
+from psgraph._runtime.resources import clear_scratch, scratch_directory, scratch_place
 from psgraph.errors import DataError, InvalidArgument, OutputError, RosterError
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
@@ -72,7 +72,9 @@ def _takes_input_options(
             return_annotation=result
         )
         if function.__doc__ is not None:
-            called.__doc__ = function.__doc__.replace("{options}", _paragraphs().lstrip())
+            # From Python 3.13 on the compiler removes the indentation; do it for all.
+            text = inspect.cleandoc(function.__doc__)
+            called.__doc__ = text.replace("{options}", _paragraphs())
         return called
 
     return decorate
@@ -84,7 +86,7 @@ def _paragraphs() -> str:
     for name, option in OPTIONS.items():
         text = textwrap.fill(option.doc, 88, break_long_words=False, break_on_hyphens=False)
         lines += [name, textwrap.indent(text, "    ")]
-    return textwrap.indent("\n".join(lines), "    ")
+    return "\n".join(lines)
 
 
 @_takes_input_options(InputOptions)
@@ -141,6 +143,7 @@ def read_stream(options: InputOptions) -> Stream:
     [Snapshot(3 nodes, edges private, time='0'), Snapshot(3 nodes, edges private, time='1')]
     """
     options.check()
+    clear_scratch()
     source = options.source
     if is_frame(source):
         return _table(FrameTable(source), options, of="a table")
@@ -186,6 +189,7 @@ def nodes_of(options: InputOptions) -> Nodes:
         options.roster_from_edges,
         options.nodes_are_public,
         ids=options.ids,
+        unknown=options.unknown_nodes,
         unknown_to=options.unknown_nodes_to,
         store=None if options.cumulative else options.store,
     )
@@ -215,6 +219,7 @@ def _table(file: Path | TableFile | None, options: InputOptions, *, of: str = "a
         cumulative=options.cumulative,
         reading=reading,
         once=options.store is not None,
+        hold_later=True,
     )
 
 
@@ -281,7 +286,11 @@ def _refuse_other_roster(store: Store, nodes: Nodes) -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a store holds. `self_loops`, `duplicates` and `skipped` are for the curator only."""
+    """What a store holds.
+
+    What it does not hold is for the curator only: `self_loops`, `duplicates`, `skipped` and
+    `curator_notes`, which say what happened to other rows.
+    """
 
     path: Place
     timestamps: int
@@ -291,6 +300,7 @@ class Prepared:
     duplicates: int
     skipped: int
     held_back: str | None
+    curator_notes: tuple[str, ...] = ()
 
 
 def prepare(
@@ -366,5 +376,13 @@ def _prepare(
         store.times = None if stream.times is None else stream.times.dumps()
         store.held_back = stream.held_back
     return Prepared(
-        path, len(store), nodes, parts, loops, duplicates, stream.skipped, stream.held_back
+        path,
+        len(store),
+        nodes,
+        parts,
+        loops,
+        duplicates,
+        stream.skipped,
+        stream.held_back,
+        stream.curator_notes,
     )

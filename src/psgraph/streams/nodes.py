@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,6 +18,7 @@ from psgraph.graph import Roster, Snapshot
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.tables import from_columns, is_text
 from psgraph.graph.roster import ID_TYPES, Declared, IdType, as_roster, declare
+from psgraph.streams.options import DROPPING
 from psgraph.streams.overflow import Gathering, InMemory, InStore, SnapshotStore
 from psgraph.streams.rosters import TimedRoster, read_roster
 from psgraph.streams.rows import write_curator_file
@@ -37,7 +39,7 @@ class Nodes:
     ids
         Whether ids are text or integers; "auto" follows the roster, or the first row without one.
     unknown
-        Collects ids outside the roster for the curator.
+        What happens to edges with an end outside the roster; they are refused unless given.
     store
         Where the edges of snapshots go; they stay in memory unless given.
     """
@@ -56,6 +58,7 @@ class Nodes:
         nodes_are_public: bool = False,
         *,
         ids: str = "auto",
+        unknown: str = "refuse",
         unknown_to: str | PathLike[str] | None = None,
         store: SnapshotStore | None = None,
     ) -> Nodes:
@@ -71,13 +74,16 @@ class Nodes:
             roster = read_roster(roster, ids=ids)
         elif roster is not None and not isinstance(roster, Roster | TimedRoster):
             roster = as_roster(roster)  # type: ignore[arg-type]
-        if unknown_to is not None and roster is None:
+        drop, listing = unknown == "drop", None if unknown_to is None else Path(unknown_to)
+        if (drop or listing is not None) and roster is None:
             raise InvalidArgument(
-                "unknown_nodes_to (--unknown-nodes-to) lists ids that are not on the roster\n"
-                "Give a roster (--roster FILE) as well."
+                "unknown_nodes and unknown_nodes_to (--unknown-nodes, --unknown-nodes-to) are for "
+                "ids that are not on the roster\nGive a roster (--roster FILE) as well."
             )
-        unknown = None if unknown_to is None else UnknownNodes(Path(unknown_to))
-        chosen = cls(roster, declared, ids, unknown, store)
+        collected = UnknownNodes(listing, drop=drop) if drop or listing is not None else None
+        if drop:
+            warnings.warn(DROPPING, stacklevel=2)
+        chosen = cls(roster, declared, ids, collected, store)
         if roster is not None and ids != "auto" and chosen.everyone.strings != (ids == "text"):
             raise InvalidArgument(
                 f"ids={ids!r} (--ids {ids}), but the ids of the roster are "
@@ -86,13 +92,16 @@ class Nodes:
         return chosen
 
     def checked(self, snapshots: Iterator[Snapshot]) -> Iterator[Snapshot]:
-        """Yield snapshots up to the first with an unknown id; then find the others, and refuse."""
+        """Yield snapshots up to the first with an unknown id; then find the others, and refuse.
+
+        If edges with an unknown id are dropped, all snapshots are yielded.
+        """
         if self.unknown is None:
             yield from snapshots
             return
         self.unknown.begin()
         for snapshot in snapshots:
-            if not self.unknown.found:
+            if not self.unknown.refused:
                 yield snapshot
         self.unknown.finish()
 
@@ -162,7 +171,7 @@ class Nodes:
         roster: Roster | None,
         time: str,
     ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-        """Read ids as text if that was chosen, and collect unknown ones for the curator."""
+        """Read ids as text if that was chosen, and leave out edges with an unknown one."""
         if self.ids == "text":
             heads, tails = _as_text(heads), _as_text(tails)
         if self.unknown is not None and roster is not None:
@@ -224,54 +233,71 @@ def _as_text(ids: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 class UnknownNodes:
-    """Collects the ids that are not on the roster, so that one run finds them all.
+    """Leaves out edges with an end outside the roster, and refuses the input unless told to drop.
+
+    Whether an edge is left out depends on its two ends and the roster of its timestamp alone.
 
     Parameters
     ----------
     path
-        The file to write: every unknown id with the first time at which it has an edge. Only its
-        owner can read it.
+        The file to write, if any: every unknown id with the first time at which it has an edge.
+        Only its owner can read it. One run finds them all.
+    drop
+        Whether the input is used without such edges; otherwise it is refused.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, *, drop: bool = False) -> None:
+        self._path, self._drop = path, drop
         self._first: dict[str, str] = {}
+        self.rows = 0
+        """The number of rows left out since the stream was last started. Curator only."""
 
     @property
-    def found(self) -> bool:
-        """Whether an id was unknown."""
-        return bool(self._first)
+    def refused(self) -> bool:
+        """Whether the input is to be refused, as far as it was read."""
+        return bool(self.rows) and not self._drop
 
     def begin(self) -> None:
-        """Forget the ids of an earlier reading."""
+        """Forget what an earlier reading found."""
         self._first.clear()
+        self.rows = 0
 
     def collect(
         self, heads: pa.ChunkedArray, tails: pa.ChunkedArray, roster: Roster, time: str
     ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
         """Return the edges between nodes of the roster; remember the ends of the others.
 
-        What is left after the first unknown id must not be published; see `Nodes.checked`.
+        If the input is refused, what is left after the first unknown id must not be published;
+        see `Nodes.checked`.
         """
-        if is_text(heads.type) != roster.strings or is_text(tails.type) != roster.strings:
+        if len(roster) and {is_text(heads.type), is_text(tails.type)} != {roster.strings}:
             return heads, tails  # refused by type
         known = []
         for column in (heads, tails):
-            column = column.cast(roster.arrow_ids.type)
-            inside = pc.is_in(column, value_set=roster.arrow_ids)
-            for unknown in pc.unique(column.filter(pc.invert(inside))).to_pylist():
-                self._first.setdefault(str(unknown), time)
+            nodes = roster.arrow_ids
+            if not len(roster):
+                nodes = pa.array([], column.type)
+            try:
+                column = column.cast(nodes.type)
+            except pa.ArrowInvalid:  # beyond 64 signed bits; the message would quote the id
+                return heads, tails  # refused by type
+            inside = pc.is_in(column, value_set=nodes)
+            if self._path is not None:
+                for unknown in pc.unique(column.filter(pc.invert(inside))).to_pylist():
+                    self._first.setdefault(str(unknown), time)
             known.append(inside)
         both = pc.and_(*known)
-        return heads.filter(both), tails.filter(both)
+        kept = heads.filter(both), tails.filter(both)
+        self.rows += len(heads) - len(kept[0])
+        return kept
 
     def finish(self) -> None:
-        """Refuse the input if an end of an edge was unknown."""
-        if not self._first:
-            return
-        write_curator_file(self._path, ("id", "first_time"), self._first.items())
-        raise OutsideRoster(
-            "edges have ends outside the roster\n"
-            f"{self._path} lists them (for the curator only). Add the missing nodes to the roster, "
-            "or leave such edges out of the input."
-        )
+        """Write the list, and refuse the input unless such edges are dropped."""
+        if self.rows and self._path is not None:
+            write_curator_file(self._path, ("id", "first_time"), self._first.items())
+        if self.refused:
+            raise OutsideRoster(
+                "edges have ends outside the roster\n"
+                f"{self._path} lists them (for the curator only). Add the missing nodes to the "
+                "roster, or leave such edges out: unknown_nodes='drop' (--unknown-nodes drop)."
+            )

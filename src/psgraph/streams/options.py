@@ -23,7 +23,20 @@ if TYPE_CHECKING:
     from psgraph.streams.times import Time
     from psgraph.streams.timestamps import TimesLike
 
-__all__ = ["OPTIONS", "InputOption", "InputOptions", "SourceKind", "refuse_contradictions"]
+__all__ = [
+    "DROPPING",
+    "OPTIONS",
+    "InputOption",
+    "InputOptions",
+    "SourceKind",
+    "refuse_contradictions",
+]
+
+#: What is said when edges outside the roster are dropped. It depends on no edge.
+DROPPING = (
+    "Edges with an end outside the roster are dropped: the roster decides which edges are "
+    "published about and protected. It is public, so it must not be chosen by looking at the edges."
+)
 
 SourceKind = Literal["table", "events", "files", "graphs", "store", "inbox"]
 Form = Literal["text", "flag", "choice", "path", "times", "period", "curator file"]
@@ -269,15 +282,15 @@ class InputOptions:
     )
     until: Time | None = _option(
         None,
-        'With `every`: where the stream ends (exclusive), as declared; it can be ``"now"``. An '
-        "event after it is refused. A period is published when it is over: it ends before `until` "
-        "and before now. Without `until` the last period is taken from the edges, and the period "
-        "of the last event is held back.",
+        'With `every`: where the stream ends (exclusive), as declared; it can be ``"now"``. '
+        "Events after it are left for a later run. A period is published when it is over: it ends "
+        "before `until` and before now. Without `until` the last period is taken from the edges, "
+        "and the period of the last event is held back.",
         flag="--until",
         metavar="TIME",
         help="With --every: where the stream ends (exclusive), or now. The data are complete up "
-        "to then, so all periods before it are published. Without it the period of the last "
-        "event is held back.",
+        "to then, so all periods before it are published; later events are left for a later "
+        "run. Without it the period of the last event is held back.",
         comment="The data are complete up to then: a date, or now",
         example="now",
         sources=_PERIODS,
@@ -377,6 +390,20 @@ class InputOptions:
         comment="Curator only: a list of the bad rows",
         example="bad-rows.csv",
         sources=_ROWS,
+    )
+    unknown_nodes: str = _option(
+        "refuse",
+        'Edges with an end that is not on the roster: ``"refuse"`` the input, or ``"drop"`` them. '
+        "The roster then decides which edges count.",
+        flag="--unknown-nodes",
+        form="choice",
+        choices=("refuse", "drop"),
+        help="What to do with edges that have an end outside the roster: refuse the input, or drop "
+        "them.",
+        comment="Edges with an end outside the roster: refuse or drop",
+        example="drop",
+        sources=_ROWS,
+        needs={"roster": "It is about ids that are not on the roster. Give {roster} as well."},
     )
     unknown_nodes_to: str | PathLike[str] | None = _option(
         None,

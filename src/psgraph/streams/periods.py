@@ -193,16 +193,36 @@ class Period:
 
         With a time zone the clock has its offset.
         """
-        scale, offset = "us", _MONDAY if self.unit == "w" else 0
-        first = int(number) * self.count
-        if self.unit in _CALENDAR:
-            scale = _CALENDAR[self.unit]
-        else:
-            first = first * _LENGTHS[self.unit] - offset
+        first = self._begins(int(number))
         if self.zone is not None and not self.by_calendar:
             return self.zone.format(first)
         shown = "D" if self.by_calendar else "s"
-        return str(np.array(first, dtype=f"datetime64[{scale}]").astype(f"datetime64[{shown}]"))
+        return str(np.array(first, dtype="datetime64[us]").astype(f"datetime64[{shown}]"))
+
+    def late_start(self, event: int) -> tuple[str, ...]:
+        """Say so if the first event comes late in its period. Depends on the event: curator only.
+
+        Late is after half of a day or of a shorter period, and after a quarter of a longer one:
+        many days begin with a night.
+        """
+        number = int(self.numbers(np.array([event]))[0])
+        begins, ends = (self._begins(each) for each in (number, number + 1))
+        late = 4 if self.by_calendar and self.unit != "d" else 2
+        if late * (event - begins) < ends - begins:
+            return ()
+        return (
+            f"The first event comes late in the period that starts {self.start(number)}, which may "
+            "be partial. If the data don't cover all of it, start with the next one: --from "
+            f"{self.start(number + 1)} (and leave out the rows before).",
+        )
+
+    def _begins(self, number: int) -> int:
+        """Return the first moment of a period, on its scale."""
+        first = number * self.count
+        if self.unit in _CALENDAR:
+            moment = np.array(first, dtype=f"datetime64[{_CALENDAR[self.unit]}]")
+            return int(moment.astype("datetime64[us]").astype(np.int64))
+        return first * _LENGTHS[self.unit] - (_MONDAY if self.unit == "w" else 0)
 
 
 @dataclass(frozen=True)
@@ -296,14 +316,42 @@ class Span:
         following = self.last(unfinished) + 1
         return self.every.start(following) if following <= unfinished else None
 
-    def outside(self, times: Integers) -> NDArray[np.bool_]:
-        """Return which times lie outside the declared ends."""
-        found = np.zeros(times.size, dtype=bool)
-        if self.start is not None:
-            found |= times < self.start
-        if self.until is not None:
-            found |= times >= self.until
-        return found
+    def remarks(self) -> tuple[str, ...]:
+        """Say which periods at the ends are partial, or maybe empty.
+
+        Privacy: from the declared ends, the calendar and the clock. No event is considered.
+
+        >>> print(*Span.parse("2024-01-15", "2024-03-01", every=Period.parse("1mo")).remarks())
+        The first period is partial: it starts 2024-01-01, and the stream (--from) later.
+        """
+        found = []
+        if self.start is not None and self._number(self.start) == self._number(self.start - 1):
+            begins = self.every.start(self._number(self.start))
+            found.append(
+                f"The first period is partial: it starts {begins}, and the stream (--from) later."
+            )
+        final = self.final
+        if final is not None and self.until is not None and self.until > self.present:
+            found.append(
+                "The declared end (--until) is in the future. All periods up to today are "
+                f"published, the last one starts {self.every.start(final)}; those after your data "
+                "would be empty, and each spends its share of the budget."
+            )
+        if self.close_last and (
+            self.until is None
+            or self.until > self.present
+            or self._number(self.until) == self._number(self.until - 1)
+        ):
+            found.append("The last period may be partial: --close-last publishes it unfinished.")
+        return tuple(found)
+
+    def before(self, times: Integers) -> NDArray[np.bool_]:
+        """Return which times lie before the declared start."""
+        return np.zeros(times.size, dtype=bool) if self.start is None else times < self.start
+
+    def after(self, times: Integers) -> NDArray[np.bool_]:
+        """Return which times lie after the declared end."""
+        return np.zeros(times.size, dtype=bool) if self.until is None else times >= self.until
 
 
 def _moment(name: str, time: Time | None, every: Period) -> int | None:

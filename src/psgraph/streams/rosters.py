@@ -222,7 +222,7 @@ def _read(
         for name, index in indices.items()
     }
     batches = list(table.batches(columns, optional=_BOUNDS))
-    if not batches:
+    if not any(len(batch.columns["id"]) for batch in batches):
         raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
     ids = pa.chunked_array([batch.columns["id"] for batch in batches])
     if not table.typed:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,7 +27,13 @@ from psgraph.graph.formats.files import TableFile
 if TYPE_CHECKING:
     from psgraph.streams.options import InputOptions
 
-__all__ = ["BadRows", "Reading", "counting_rows", "write_curator_file"]
+__all__ = ["PADDED_IDS", "BadRows", "Reading", "counting_rows", "write_curator_file"]
+
+#: What is said about ids that lose their leading zeros.
+PADDED_IDS = (
+    "Leading zeros: ids are read as integers, so 0171 and 171 are one node. If they are different "
+    "nodes, read ids as they are written: ids='text' (--ids text)."
+)
 
 #: With more bad rows than this the file is another kind of table.
 MOST_BAD = 100_000
@@ -73,6 +81,9 @@ class BadRows:
     listing: Path | None = None
     rows: list[_Row] = field(default_factory=list, init=False, repr=False, compare=False)
     """The bad rows found since the stream was last started. Curator only."""
+    counts: Counter[str] = field(default_factory=Counter, init=False, repr=False, compare=False)
+    """How many usable rows are for a ``"later"`` run, and whether ids lost leading zeros
+    (``"padded"``), since then. Curator only."""
 
     @property
     def skipping(self) -> bool:
@@ -82,6 +93,7 @@ class BadRows:
     def begin(self) -> None:
         """Forget the rows of an earlier reading."""
         self.rows.clear()
+        self.counts.clear()
 
     def read(self, table: TableFile, columns: Columns, *checks: Check) -> Iterator[Batch]:
         """Yield the readable rows of a table.
@@ -104,6 +116,9 @@ class BadRows:
         for batch in table.batches(columns, bad=report) if not table.empty else ():
             if listener is not None:
                 listener(len(batch))
+            if not self.counts["padded"] and batch.padded():
+                self.counts["padded"] = 1
+                warnings.warn(PADDED_IDS, stacklevel=2)
             for check in checks:
                 problems = check(batch)
                 for row, problem in sorted(problems.items()):

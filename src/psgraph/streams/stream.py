@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Positions
+from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Graph, Roster, Snapshot
 from psgraph.graph.roster import distinct_ids
-from psgraph.streams.nodes import Nodes
-from psgraph.streams.rows import BadRows
+from psgraph.streams.nodes import Nodes, UnknownNodes
+from psgraph.streams.rows import PADDED_IDS, BadRows
 from psgraph.streams.time_source import TimeSource
 from psgraph.streams.times import time_text
 from psgraph.streams.timestamps import DeclaredTimes, read_times
@@ -45,6 +46,8 @@ class Stream:
         into certificates, and stays equal when the stream grows.
     bad_rows
         What happens to rows that can't be read.
+    unknown
+        What happens to edges with an end outside the roster; they are refused unless given.
     prepared
         Whether all of it was read and checked before, when a store was prepared.
     nodes
@@ -56,6 +59,12 @@ class Stream:
     held_back
         The time of the first period that is not published because it is not over; None if there
         is none. Known when the stream has been read.
+    remarks
+        What a publisher should know about the ends of the stream, from what was declared and from
+        the calendar alone.
+    column_words, curator_remarks
+        Which column is read as what; what the rows show about the ends, known when the stream has
+        been read. Curator only.
 
     Examples
     --------
@@ -73,6 +82,7 @@ class Stream:
         description: str = "snapshots",
         times: TimeSource | None = None,
         bad_rows: BadRows | None = None,
+        unknown: UnknownNodes | None = None,
         prepared: bool = False,
         nodes: int | None = None,
     ) -> None:
@@ -82,7 +92,10 @@ class Stream:
         self.prepared = prepared
         self.nodes = nodes
         self.held_back: str | None = None
-        self._bad_rows = bad_rows or BadRows()
+        self.remarks: tuple[str, ...] = ()
+        self.column_words: dict[str, str] = {}
+        self.curator_remarks: tuple[str, ...] = ()
+        self._bad_rows, self._unknown = bad_rows or BadRows(), unknown
         self._warned = False
 
     def __iter__(self) -> Iterator[Snapshot]:
@@ -95,6 +108,27 @@ class Stream:
     def skipped(self) -> int:
         """The number of rows left out because they can't be read. Curator only."""
         return len(self._bad_rows.rows)
+
+    @property
+    def later(self) -> int:
+        """The number of rows left for a later run: those after `until`. Curator only."""
+        return self._bad_rows.counts["later"]
+
+    @property
+    def outside_roster(self) -> int:
+        """The number of rows dropped because an end is not on the roster. Curator only."""
+        return 0 if self._unknown is None else self._unknown.rows
+
+    @property
+    def curator_notes(self) -> tuple[str, ...]:
+        """What happened to rows that were not used as they are. Curator only: not for a log."""
+        numbers = {
+            "Skipped {} that can't be used.": self.skipped,
+            "Left {} after the declared end for a later run.": self.later,
+            "Dropped {} with an end outside the roster.": self.outside_roster,
+        }
+        notes = [text.format(count(rows, "row")) for text, rows in numbers.items() if rows]
+        return (*notes, PADDED_IDS) if self._bad_rows.counts["padded"] else (*notes,)
 
     def hold_back(self, time: str | None) -> None:
         """Record that periods from a time on are not over, and warn about it once."""

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.columns import RENAME, TIMES, Batch, Columns, as_numpy, find_column
+from psgraph.graph.formats.columns import (
+    RENAME,
+    TIMES,
+    Batch,
+    Columns,
+    as_numpy,
+    describe_columns,
+    find_column,
+)
 from psgraph.graph.formats.files import TableFile
 from psgraph.graph.formats.parquet import ParquetFile
 from psgraph.graph.formats.tables import is_text
@@ -62,14 +70,17 @@ def table_stream(
     if time_label is not None:
         columns["label"] = _find_label(table, time_label, taken={t, *ends})
     begin, source = _timestamps(columns["t"][1], times)
-    return Stream(
+    stream = Stream(
         lambda: nodes.checked(_snapshots(table, columns, nodes, begin(), reading)),
         length=lambda: _count(table, t) if times is None else len(times.times),
         description=table.name,
         times=replace(source, column=time_label),
         bad_rows=reading.bad,
+        unknown=nodes.unknown,
         nodes=nodes.count,
     )
+    stream.column_words = describe_columns(table.names, columns)
+    return stream
 
 
 def _find(table: TableFile, reading: Reading, *, declared: bool) -> tuple[tuple[int, int], int]:
