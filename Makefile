@@ -11,12 +11,14 @@ READY  := $(VENV)/.ready
 demo: setup
 	$(BIN)/psgraph demo --out demo
 
-# The two pictures of the README: a weak promise over a short window, a strong one over a year.
+# The pictures of the README and of the first tutorial: a weak promise over a short window, a strong one over a
+# year, and a terminal session.
 demo-pictures: setup
 	$(BIN)/psgraph demo --epsilon 2 --window 3 --seed 1 --out demo-pictures/weak
 	$(BIN)/psgraph demo --epsilon 1/2 --window 12 --seed 1 --out demo-pictures/strong
 	cp demo-pictures/weak/picture.png docs/images/demo.png
 	cp demo-pictures/strong/picture.png docs/images/demo-strong.png
+	$(BIN)/python docs/images/terminal.py demo-pictures/weak docs/images/terminal.svg
 	rm -r demo-pictures
 
 test: lint types imports coverage
@@ -44,9 +46,9 @@ coverage: unit
 	$(BIN)/python -m pytest -n 2 --cov --cov-report= tests/privacy tests/methods
 	$(BIN)/coverage report --skip-covered --show-missing --fail-under=100
 
-# Longer than `make test`: a thousand kills, ten thousand changed bytes, a hundred thousand inputs.
+# A thousand kills, ten thousand changed bytes, a hundred thousand inputs; the last result is in docs/crash.
 crash: setup
-	$(BIN)/python benchmarks/crash.py
+	$(BIN)/python benchmarks/crash.py --out docs/crash
 
 # The example notebooks, executed, with their outputs stored in them. Installs PyTorch (large).
 notebooks: setup

@@ -112,7 +112,7 @@ def test_the_tree_of_errors_is_the_one_drawn():
         assert depths[depth - 1] in {base.__name__ for base in classes[name].__bases__}
         assert f"(exit {classes[name].exit_code})" in line
     assert drawn == set(classes)
-    assert drawn | {"exact_decimal"} == set(errors.__all__)
+    assert drawn | {"exact_decimal", "install_line"} == set(errors.__all__)
 
 
 def test_typed():

@@ -1,4 +1,4 @@
-"""MkDocs hook: what comes from the code: help of commands, tree of errors, table of queries.
+"""MkDocs hook: what comes from the code: pages of commands, tree of errors, table of queries.
 
 It also removes the word by which an example says that the tests only compile it.
 """
@@ -6,45 +6,96 @@ It also removes the word by which an example says that the tests only compile it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from inspect import cleandoc
 from typing import Any
 
 import click
+from mkdocs.structure.files import File
 
-WIDTH = 84
 NOT_RUN = re.compile(r"^(```+\w+) no-run$", re.MULTILINE)
+#: An option as its heading: how it is written, and the name that its anchor gets.
+OPTION = re.compile(r"(?:-\w, )?(--[\w-]+)")
+#: Characters of help texts that Markdown would take for its own.
+MARKS = re.compile(r"([*_<|\\])")
 
 
-def commands(
-    command: click.Command, path: tuple[str, ...] = ("psgraph",)
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield a command and all commands below it, with the words that call them."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            if below is not None:
-                yield from commands(below, (*path, name))
+class Recorder(click.HelpFormatter):
+    """Collects the options of a command by heading instead of laying them out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sections: dict[str, list[tuple[str, str]]] = {}
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        self.sections[name] = []
+        yield
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], *_: Any, **__: Any) -> None:
+        [*self.sections.values()][-1].extend(rows)
 
 
-def help_of(path: tuple[str, ...], command: click.Command) -> str:
-    """What the command prints for `--help`, without colours."""
+def prose(text: str) -> str:
+    """A help text as Markdown: marks are shown as they are, except in code."""
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(part if i % 2 else MARKS.sub(r"\\\1", part) for i, part in enumerate(parts))
+
+
+def described(path: tuple[str, ...], command: click.Command, level: int = 1) -> str:
+    """A command as Markdown: what it does, each option under an anchor of its own, examples."""
     context = command.make_context(" ".join(path), [], resilient_parsing=True)
-    context.terminal_width = context.max_content_width = WIDTH
-    return click.unstyle(command.get_help(context)).rstrip()
+    usage = " ".join(["$", " ".join(path), *command.collect_usage_pieces(context)])
+    text = cleandoc(command.help or "").replace("\b\n", "").partition("\f")[0]
+    parts = [f"{'#' * level} {' '.join(path)}", prose(text), f"```console\n{usage}\n```"]
+    if isinstance(command, click.Group):
+        below = (
+            (name, command.get_command(context, name)) for name in command.list_commands(context)
+        )
+        parts += [described((*path, name), each, level + 1) for name, each in below if each]
+        return "\n\n".join(parts)
+    recorder = Recorder()
+    command.format_options(context, recorder)
+    owner = "-".join(path[2:])  # a page may describe several commands
+    for heading, rows in recorder.sections.items():
+        parts.append(
+            f"{'#' * (level + 1)} {heading}" + (f" {{ #{owner}-options }}" if owner else "")
+        )
+        for names, words in rows:
+            name = click.unstyle(names)
+            anchor = OPTION.match(name)
+            parts.append(
+                f"{'#' * (level + 2)} `{name}` {{ #{owner}{anchor[1] if anchor else name} }}"
+            )
+            parts.append(prose(words))
+    examples = "\n".join(getattr(command, "examples", ()))
+    if examples:
+        parts += [f"**Example{'s' if chr(10) in examples else ''}**", f"```sh\n{examples}\n```"]
+    return "\n\n".join(parts)
 
 
-def reference() -> str:
-    """The reference as Markdown: one section for each command."""
+def command_pages() -> dict[str, str]:
+    """The page of every command by its name, in the order in which help lists them."""
     from psgraph.cli import root
 
-    sections = []
-    for path, command in commands(root):
-        level = "#" * min(len(path) + 1, 3)
-        sections.append(f"{level} {' '.join(path)}\n\n```text\n{help_of(path, command)}\n```\n")
-    return "\n".join(sections)
+    context = click.Context(root)
+    found = {name: root.get_command(context, name) for name in root.list_commands(context)}
+    return {name: described(("psgraph", name), each) for name, each in found.items() if each}
+
+
+def command_table() -> str:
+    """All commands with a line about each."""
+    from psgraph.cli import root
+
+    context = click.Context(root)
+    rows = ["| command | what it does |", "|---|---|"]
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
+        if command is not None:
+            about = prose(command.get_short_help_str(limit=200))
+            rows.append(f"| [`psgraph {name}`](commands/{name}.md) | {about} |")
+    return "\n".join(rows) + "\n"
 
 
 def error_tree() -> str:
@@ -88,10 +139,18 @@ def _proof_link(proof: str) -> str:
 
 
 PARTS = {
-    "<!-- commands -->": reference,
+    "<!-- commands -->": command_table,
     "<!-- error tree -->": error_tree,
     "<!-- queries -->": queries,
 }
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add a page for every command."""
+    for name, content in command_pages().items():
+        uri = f"reference/commands/{name}.md"
+        files.append(File.generated(config, uri, content=content))
+    return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -1,4 +1,4 @@
-"""MkDocs hook: list every proof, page of results and notebook, under its own title."""
+"""MkDocs hook: list every command, proof, page of results and notebook, under its own title."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+
+import click
+
+from psgraph._version import __version__
 
 ROOT = Path(__file__).parents[2]
 FIRST_HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -40,9 +44,19 @@ def extend(items: list[Any]) -> None:
         items += pages(ROOT / "docs/results", "*.md", "results")
     if "examples/README.md" in items:
         items += pages(ROOT / "examples", "*.ipynb", "examples")
+    if {"All commands": "reference/commands.md"} in items:
+        items += [{name: f"reference/commands/{name}.md"} for name in command_names()]
+
+
+def command_names() -> list[str]:
+    """The commands, in the order in which help lists them."""
+    from psgraph.cli import root
+
+    return root.list_commands(click.Context(root))
 
 
 def on_config(config: Any) -> Any:
-    """Complete the navigation of mkdocs.yml."""
+    """Complete the navigation of mkdocs.yml, and say which version it is about."""
     extend(config["nav"])
+    config["extra"]["release"] = __version__
     return config

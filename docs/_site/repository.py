@@ -30,6 +30,8 @@ SERVED = {".md", ".csv", ".ipynb", ".parquet", ".py", ".service", ".yaml"}
 FENCE = re.compile(r"^(```+)[^\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 IMAGE_TAG = re.compile(r'<img src="([^"]+)"([^>]*?)/?>')
 PLAIN_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s]+)\)")
+#: What the front page says in its own way: the name, and what psgraph does in one sentence.
+FRONT = re.compile(r"\A# .*?\n+\*\*[^*]+\*\* ", re.DOTALL)
 TARGET = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -114,5 +116,26 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point the links of a page to files of the site."""
     uri = page.file.src_uri
     if uri == "index.md":
-        page.meta["hide"] = ["navigation"]  # the tabs are enough there
+        page.meta["hide"] = ["navigation", "toc"]  # the tabs are enough there
+        page.meta["template"] = "home.html"
+        markdown = FRONT.sub("", markdown, count=1)
     return outside_fences(markdown, lambda text: move_links(text, uri))
+
+
+#: The explainer is a page without a theme. In the site it gets a way back; in a checkout there are
+#: no such pages.
+EXPLAINER = "explainer/index.html"
+AROUND = {
+    "../": "psgraph",
+    "../explanation/promise/": "The promise in plain language",
+    "../explanation/how-psgraph-works/": "How PSGraph works",
+    "../explanation/how-psgraph-plus-works/": "How PSGraph+ works",
+}
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Put links to the site above the explainer."""
+    path = Path(config["site_dir"]) / EXPLAINER
+    links = "".join(f'<a href="{target}">{text}</a>' for target, text in AROUND.items())
+    bar = f'<main>\n<nav class="site" aria-label="Documentation">{links}</nav>\n'
+    path.write_text(path.read_text().replace("<main>\n", bar, 1))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.service.browser.test_everyone import CONTRAST, MISSING, SMALL, WIDTH
 
-from psgraph.methods.plus.schedule import Components, shares_of
+from psgraph.methods.plus.schedule import Components, Occasion, shares_of
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import plan
@@ -138,7 +138,8 @@ def test_every_timestamp_spends_what_the_schedule_says(page, show, epsilon, wind
     spends = page.evaluate("JSON.parse(document.getElementById('timeline').dataset.spends)")
     spending = Accountant(WEventPrivacy(epsilon, window=window))
     for timestamp in range(TIMESTAMPS):
-        shares = shares_of(Components(), spending, "undecided" if timestamp < 2 else mode)
+        decided = "undecided" if timestamp < 2 else mode
+        shares = shares_of(Components(), spending, Occasion(decided, timestamp % window == 0))
         assert spends[timestamp] == pytest.approx(float(shares.total)), timestamp
         spending = spending.record(shares.total)
 

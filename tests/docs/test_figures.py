@@ -79,8 +79,9 @@ def test_the_factors_of_the_promise():
     )
     assert shown is not None
     assert shown.groups() == (f"{exp(0.1):.2f}", f"{exp(1):.2f}", f"{exp(4):.1f}")
-    after = 100 * exp(1) / (exp(1) + 9)
-    assert f"10 % sure of the call before seeing the releases is at most {after:.1f} %" in page
+    after = [100 * exp(epsilon) / (exp(epsilon) + 1) for epsilon in (1, 4, 8)]
+    said = "at most {:.1f} % sure at ε = 1, {:.1f} % at ε = 4 and {:.2f} % at ε = 8"
+    assert said.format(*after) in page
 
 
 # ---- the demo stream ----
@@ -153,3 +154,26 @@ def test_the_number_of_deliberate_bugs():
 
     number = len(MUTANTS)
     assert f"each audit ends with {number} deliberate privacy bugs" in text("docs/audit/README.md")
+
+
+def test_the_table_of_the_front_page_has_the_results_of_the_experiments() -> None:
+    plus, windows, readme = (
+        (ROOT / name).read_text()
+        for name in ("docs/results/plus.md", "docs/results/plus-windows.md", "README.md")
+    )
+    scorecard = re.search(r"better in (\d+ of \d+) cells .* standard errors in (\d+)\.", plus)
+    assert scorecard is not None
+    front = text("README.md")
+    assert f"in {scorecard[1]} cells, and clearly worse" in front
+    assert f"errors) in {scorecard[2]}." in front
+    runs = plus[plus.index("<summary>As-733<") :]
+    longer = windows[windows.index("### As-733") :]
+    rows = re.findall(r"^\| (\D+) [↑↓], (?:%|nats) \|(.*)\|$", readme, re.MULTILINE)
+    assert len(rows) == 6
+    for metric, cells in rows:
+        *each, last = ([part.strip() for part in cell.split("→")] for cell in cells.split("|"))
+        for epsilon, (psgraph, ours) in zip(("0.5", "1", "4"), each, strict=True):
+            table = runs[runs.index(f"**ε = {epsilon}**") :]
+            assert re.search(rf"\| {metric}, \S+ \| {ours} ±.*\| {psgraph} ±", table[:1500])
+        table = longer[longer.index(f"**{metric}, ") :].splitlines()[4:6]
+        assert [row.split("|")[5].split()[0] for row in table] == [last[1], last[0]]

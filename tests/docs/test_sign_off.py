@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from psgraph._runtime.numbers import power_of_ten
+from psgraph.privacy.guarantee import PureEpsilon
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/sign-off.md").read_text()
@@ -59,6 +60,28 @@ def test_no_answer_of_a_private_mechanism_convinces_more_than_the_table_says(pri
     keeps = exp(epsilon) / (1 + exp(epsilon))
     believed = prior * keeps / (prior * keeps + (1 - prior) * (1 - keeps))
     assert believed == pytest.approx(posterior(prior, epsilon))
+
+
+@pytest.mark.parametrize("page", ["README.md", "PRIVACY.md", "docs/explanation/promise.md"])
+def test_what_pages_say_of_epsilon_is_what_reports_say(page):
+    text = " ".join((ROOT / page).read_text().split())
+    quoted = re.findall(r"([\d.]+ %)(?: sure)?(?: afterwards)? at ε = ([\d.]+)", text)
+    assert len(quoted) == 3
+    for certainty, epsilon in quoted:
+        assert certainty == PureEpsilon(Fraction(epsilon)).certainty
+
+
+def test_reports_and_the_table_agree():
+    (heading, *_), even = table("before"), next(row for row in table("before") if row[0] == "50 %")
+    for name, most in zip(heading[1:], even[1:], strict=True):
+        assert PureEpsilon(Fraction(name.removeprefix("ε = "))).certainty == most
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-4", "0.01", "3", "8", "16", "20"])
+def test_no_loss_is_rounded_to_certainty_or_to_nothing(epsilon):
+    stated = Fraction(PureEpsilon(Fraction(epsilon)).certainty.removesuffix(" %")) / 100
+    assert float(stated) == pytest.approx(posterior(0.5, float(epsilon)), abs=5e-4)
+    assert Fraction(1, 2) <= stated < 1
 
 
 def test_the_person_with_200_contacts():

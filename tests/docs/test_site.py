@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 import psgraph as pg
@@ -65,8 +66,18 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
         assert not outside, f"{page.relative_to(tmp_path)} loads {outside}"
     for sheet in tmp_path.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(https?:)?//", sheet.read_text()), sheet.name
-    help_page = (tmp_path / "reference/commands/index.html").read_text()
-    assert "psgraph experiment run" in help_page
+    assert 'href="publish/"' in (tmp_path / "reference/commands/index.html").read_text()
+    assert 'id="--epsilon"' in (tmp_path / "reference/commands/publish/index.html").read_text()
+    runs = (tmp_path / "reference/commands/experiment/index.html").read_text()
+    assert 'id="run--quick"' in runs
+    explainer = (tmp_path / "explainer/index.html").read_text()
+    for target in re.findall(r'href="(\.\./[^"#]*)"', explainer.partition("</nav>")[0]):
+        assert (tmp_path / "explainer" / target / "index.html").exists(), target
+    front = (tmp_path / "index.html").read_text()
+    assert pg.__version__ in front
+    for target in re.findall(r'class="md-button[^>]* href="([^"]+)"', front):
+        page = tmp_path / target
+        assert (page if page.suffix else page / "index.html").exists(), target
     methods_page = (tmp_path / "reference/methods/index.html").read_text()
     assert 'href="../../proofs/growth-pass/"' in methods_page.partition("asked by")[2]
     assert "<sup>−r</sup>" in (tmp_path / "proofs/discrete-laplace/index.html").read_text()
@@ -85,14 +96,27 @@ def test_every_public_name_is_in_the_reference():
     assert public <= documented, f"add `::: NAME` for {sorted(public - documented)}"
 
 
-def test_every_command_is_in_the_reference():
+def test_every_option_of_every_command_has_an_anchor():
     from psgraph.cli import root
 
-    text = hook("generated").reference()
-    for name in root.list_commands(None):
-        assert f"## psgraph {name}\n" in text
-    assert "### psgraph experiment run\n" in text
-    assert "\x1b[" not in text
+    pages = hook("generated").command_pages()
+    assert list(pages) == root.list_commands(None)
+    for name, page in pages.items():
+        command = root.get_command(click.Context(root), name)
+        below = getattr(command, "commands", {"": command})
+        for owner, each in below.items():
+            for option in (one for one in each.params if isinstance(one, click.Option)):
+                anchors = {f"{{ #{owner}{written} }}" for written in option.opts}
+                assert option.hidden or any(anchor in page for anchor in anchors), (name, option)
+        assert "\x1b[" not in page
+        anchors = re.findall(r"\{ #(\S+) \}", page)
+        assert len(anchors) == len(set(anchors)), f"{name}: two options share an anchor"
+
+
+def test_link_texts_are_not_file_names():
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        found = re.findall(r"\[([a-z][\w-]*\.md)\]\(", path.read_text())
+        assert not found, f"{path.relative_to(ROOT)}: name the page, not its file: {found}"
 
 
 @pytest.mark.parametrize(
