@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psgraph._runtime.arrays import Frozen, Positions
+from psgraph._runtime.arrays import Frozen, Integers, Positions
 from psgraph._runtime.html import card, facts
 from psgraph._runtime.numbers import significant
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.kind import UNDIRECTED, Dropped, Kind
+from psgraph.graph.kind import MOST_WEIGHT, TWO_SIDED, UNDIRECTED, Dropped, Kind
 from psgraph.graph.parts import EdgeParts, MemoryParts, degrees
 from psgraph.graph.roster import Ids, Roster, RosterOrIds, as_ids, as_roster, declare, distinct_ids
 
@@ -34,6 +34,8 @@ __all__ = [
     "Graph",
     "Snapshot",
     "SyntheticGraph",
+    "checked_weights",
+    "kind_on",
 ]
 
 
@@ -51,7 +53,11 @@ class Graph(Frozen):
     dropped
         Rows removed from the input before this point; those removed here are added.
     kind
-        Which pairs of nodes can be edges.
+        Which pairs of nodes can be edges, and whether they carry weights. Unless given, two-sided
+        if the roster is, and otherwise undirected.
+    weight
+        For a kind with weights: that of each edge; 1 unless given. Those of repeats are added up,
+        and larger ones than the largest weight count as the largest.
     """
 
     __slots__ = ("dropped", "parts", "roster", "time")
@@ -71,7 +77,8 @@ class Graph(Frozen):
         *,
         time: str | None = None,
         dropped: Dropped | None = None,
-        kind: Kind = UNDIRECTED,
+        kind: Kind | None = None,
+        weight: ArrayLike | None = None,
     ) -> None:
         if not isinstance(roster, Roster):
             raise InvalidArgument(
@@ -88,9 +95,17 @@ class Graph(Frozen):
             raise DataError("u and v must be flat arrays of one length")
         if a.size and (a.dtype.kind not in "iu" or b.dtype.kind not in "iu"):
             raise DataError("u and v are positions in the roster and must be integers")
+        kind = kind_on(roster, kind)
         roster.refuse_outside(a, b, time=time)
         ends = a.astype(np.int32, copy=False), b.astype(np.int32, copy=False)
-        *normal, now = kind.normalise(*ends)
+        if kind.weighted:
+            *normal, now = kind.normalise_weighted(*ends, checked_weights(weight, a.size))
+        elif weight is not None:
+            raise InvalidArgument(
+                f"edges of {kind} graphs carry no weight\nGive a kind with weights."
+            )
+        else:
+            *normal, now = kind.normalise(*ends)
         total = now if dropped is None else dropped + now
         parts = MemoryParts(*normal, nodes=len(roster), kind=kind)
         self._fill(roster=roster, parts=parts, time=time, dropped=total)
@@ -113,6 +128,16 @@ class Graph(Frozen):
     def kind(self) -> Kind:
         """Which pairs of nodes can be edges."""
         return self.parts.kind
+
+    @property
+    def pair_count(self) -> int:
+        """The number of pairs of nodes that can be edges: public."""
+        return self.kind.pairs(*self.roster.sizes)
+
+    @property
+    def weight(self) -> Integers | None:
+        """The weights of all edges, None if they carry none. Reads a stored graph into memory."""
+        return self.parts.whole().weight
 
     @property
     def u(self) -> Positions:
@@ -193,6 +218,7 @@ class Graph(Frozen):
             and self.roster == other.roster
             and np.array_equal(self.u, other.u)
             and np.array_equal(self.v, other.v)
+            and (self.weight is None or np.array_equal(self.weight, other.weight))  # type: ignore[arg-type]
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -201,7 +227,7 @@ class Graph(Frozen):
 
     def to_ids(self) -> tuple[Ids, Ids]:
         """Return the ends of every edge as two arrays of original ids."""
-        return self.roster.ids[self.u], self.roster.ids[self.v]
+        return self.roster.end_ids(self.u, self.v)
 
     def to_edges(self) -> list[tuple[Any, Any]]:
         """Return the edges as a list of pairs of original ids."""
@@ -355,6 +381,40 @@ class Graph(Frozen):
             roster_from_edges=roster_from_edges,
             columns=columns,
         )
+
+
+def kind_on(roster: Roster, kind: Kind | None) -> Kind:
+    """Return the kind of a graph over a roster; refuse one that does not fit the roster."""
+    two_sided = len(roster.sizes) == 2
+    if kind is None:
+        return TWO_SIDED if two_sided else UNDIRECTED
+    if kind.two_sided != two_sided:
+        raise InvalidArgument(
+            f"{kind} graphs need {'a roster for each side' if kind.two_sided else 'one roster'}\n"
+            "Two-sided graphs have a TwoSidedRoster(left, right), others a Roster."
+        )
+    return kind
+
+
+def checked_weights(weight: ArrayLike | None, edges: int) -> Integers:
+    """Return one weight per edge, 1 if none are given; refuse what is no positive integer.
+
+    Weights beyond 64 bits are as good as the largest weight that can be declared.
+    """
+    if weight is None:
+        return np.ones(edges, dtype=np.int64)
+    array = np.asarray(weight)
+    if array.shape != (edges,):
+        raise DataError("there must be one weight for each edge")
+    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
+        array = np.minimum(array, MOST_WEIGHT).astype(np.int64)
+    if edges and (array.dtype.kind not in "iu" or int(array.min()) < 1):
+        raise DataError(
+            "weights must be integers of at least 1\n"
+            "Leave out edges without weight, and bin amounts to a public grid of integers.",
+            code="weights",
+        )
+    return np.minimum(array, MOST_WEIGHT).astype(np.int64)
 
 
 def _two_columns(edges: tuple[Any, ...]) -> tuple[ArrayLike, ArrayLike]:

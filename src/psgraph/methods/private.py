@@ -90,6 +90,11 @@ class PrivateEdges:
         return self._snapshot.kind
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of nodes of each roster, as the methods of a kind take them: public."""
+        return self._snapshot.roster.sizes
+
+    @property
     def nodes(self) -> int:
         """The number of nodes."""
         return len(self._snapshot.roster)
@@ -225,6 +230,7 @@ class PrivateSnapshot:
             epsilon=epsilon,
             label=query.label,
             sensitivity=query.sensitivity_for(self._budget.unit),
+            weight_sensitivity=query.weight_sensitivity if self.kind.weighted else 0,
         )
 
     def reserve(self, query: Query[Any], *, epsilon: Fraction) -> None:
@@ -233,6 +239,11 @@ class PrivateSnapshot:
         Privacy: see `ask`. The reservation must be made on a schedule that is public or already
         released. proofs/psgraph-plus.md.
         """
+        if query.weight_sensitivity > query.sensitivity:
+            raise MethodError(
+                f"{query.label}: another weight of an edge of the timestamp before would lose more "
+                "than was reserved"
+            )
         self._budget.reserve(
             epsilon,
             label=_reserved_label(query),

@@ -183,6 +183,11 @@ class WEventPrivacy:
             raise BudgetError(f"unit must be a unit of privacy such as Edge(), not {unit!r}")
         object.__setattr__(self, "unit", unit)
 
+    def on(self, *, directed: bool, weighted: bool) -> WEventPrivacy:
+        """Return the guarantee for graphs whose edges have a direction, or a weight."""
+        unit = self.unit.on(directed=directed, weighted=weighted)
+        return self if unit == self.unit else WEventPrivacy(self.epsilon, self.window, unit)
+
     @property
     def per_timestamp(self) -> Fraction:
         """ε/w, the even share of one timestamp."""

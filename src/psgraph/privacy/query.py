@@ -43,6 +43,9 @@ class Query(ABC, Generic[Output]):
     sensitivity
         How far one edge can move the answer, in the norm its mechanism is stated in (L1 for
         counts). Checked by `psgraph.testing.check_query`.
+    weight_sensitivity
+        How far another weight of one edge can move the answer. 0 for queries that read which
+        edges there are, and no weights.
     noise
         The name of the mechanism that draws the noisy answer.
     proof
@@ -61,6 +64,7 @@ class Query(ABC, Generic[Output]):
 
     label: str
     sensitivity: int
+    weight_sensitivity: int = 0
     noise: ClassVar[str]
     proof: ClassVar[str]
     subject: ClassVar[str] = ""

@@ -40,10 +40,16 @@ class Unit(ABC):
     def change(self, when: str = "") -> str:
         """One step in words; `when` says at which timestamps it is made."""
 
+    def on(self, *, directed: bool, weighted: bool) -> Unit:
+        """Return the unit on graphs whose edges have a direction, or a weight."""
+        del directed, weighted
+        return self
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the unit in words, and its bounds as values."""
+        """Return the unit in words, and its bounds as values; without those it has by default."""
         bounds = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {"unit": self.text, **bounds}
+        usual = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
+        return {"unit": self.text, **{k: bounds[k] for k in bounds if bounds[k] != usual[k]}}
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> Unit:
@@ -59,11 +65,13 @@ class Unit(ABC):
         if "unit" not in content:
             return Edge()
         for unit in UNITS:
-            names = [field.name for field in fields(unit)]  # type: ignore[arg-type]
-            if all(name in content for name in names):
+            names = [field.name for field in fields(unit) if field.name in content]  # type: ignore[arg-type]
+            try:
                 made = unit(**{name: content[name] for name in names})
-                if made.text == content["unit"]:
-                    return made
+            except TypeError:  # it has bounds that are not stated
+                continue
+            if made.text == content["unit"]:
+                return made
         raise ValueError("not a unit of privacy")
 
 
@@ -71,11 +79,23 @@ class Unit(ABC):
 class Edge(Unit):
     """Neighbouring snapshots differ in one edge.
 
+    Parameters
+    ----------
+    directed
+        Whether an edge is one direction between two nodes.
+    weighted
+        Whether an edge has a weight. It comes and goes with the edge, and may be another one.
+
+    Examples
+    --------
     >>> Edge().edges, Edge().to_dict()
     (1, {'unit': 'one edge of one snapshot'})
-    >>> Unit.from_dict(Edge().to_dict())
-    Edge()
+    >>> Unit.from_dict(Edge(weighted=True).to_dict())
+    Edge(directed=False, weighted=True)
     """
+
+    directed: bool = False
+    weighted: bool = False
 
     privacy = "ε-edge differential privacy"
 
@@ -85,14 +105,19 @@ class Edge(Unit):
 
     @property
     def text(self) -> str:
-        return "one edge of one snapshot"
+        return f"one edge of one snapshot{' with its weight' if self.weighted else ''}"
 
     @property
     def noun(self) -> str:
         return "one edge"
 
     def change(self, when: str = "") -> str:
-        return f"one edge more or less{when}"
+        which = " (one direction between two nodes)" if self.directed else ""
+        weight = ", or with another weight," if self.weighted else ""
+        return f"one edge{which} more or less{weight}{when}"
+
+    def on(self, *, directed: bool, weighted: bool) -> Edge:
+        return Edge(directed, weighted)
 
 
 UNITS: tuple[type[Unit], ...] = (Edge,)

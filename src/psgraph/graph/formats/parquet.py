@@ -1,7 +1,9 @@
 """Parquet files: tables read batch by batch, and the node lists and edges of releases.
 
-Edges are columns ``u`` and ``v`` of original ids. The kind is in the metadata of the file; a file
-without it holds an undirected graph.
+Edges are columns ``u`` and ``v`` of original ids, and ``weight`` if they have weights. Kind and
+largest weight are in the metadata of the file; a file without them holds an undirected graph, of
+edges without weights. A node list is a column ``id``; that of a two-sided graph has a column
+``side`` as well.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError, RosterError
 from psgraph.graph.formats.columns import (
     Batch,
@@ -28,7 +32,7 @@ from psgraph.graph.formats.columns import (
 from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
 from psgraph.graph.parts import Pairs
-from psgraph.graph.roster import DECLARATIONS, Roster
+from psgraph.graph.roster import DECLARATIONS, Declared, Roster, TwoSidedRoster
 
 __all__ = [
     "ParquetFile",
@@ -37,13 +41,15 @@ __all__ = [
     "edge_table",
     "encode_part",
     "encode_table",
+    "kind_of_table",
     "nodes_bytes",
     "read_nodes",
     "read_pairs",
 ]
 
 BATCH_ROWS = 1 << 18
-_DECLARED, _KIND = b"declared", b"kind"  # in the metadata of released files
+_DECLARED, _KIND, _WEIGHTS = b"declared", b"kind", b"weights"  # in the metadata of released files
+_SIDES = ("left", "right")
 
 
 class ParquetFile:
@@ -160,7 +166,26 @@ def _row_text(first: int, row: int) -> str:
 
 
 def nodes_bytes(roster: Roster) -> memoryview:
-    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared."""
+    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared.
+
+    The node list of a two-sided roster has the left side first and a column ``side``. Its ids are
+    text if they are on either side; the metadata says on which side they are integers.
+    """
+    if isinstance(roster, TwoSidedRoster):
+        text = any(side.strings for side in roster.sides)
+        ids = [
+            side.arrow_ids.cast(pa.large_string()) if text else side.arrow_ids
+            for side in roster.sides
+        ]
+        sides = np.repeat(np.array(_SIDES, dtype=object), roster.sizes)
+        table = pa.table({"id": pa.concat_arrays(ids), "side": pa.array(sides, pa.string())})
+        integers = {
+            name.encode(): b"integers" if not side.strings else b"text"
+            for name, side in zip(_SIDES, roster.sides, strict=True)
+        }
+        return encode_table(
+            table.replace_schema_metadata({_DECLARED: roster.declared.encode(), **integers})
+        )
     table = pa.table({"id": roster.arrow_ids})
     return encode_table(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
 
@@ -169,12 +194,26 @@ def read_nodes(content: bytes, path: object) -> Roster:
     """Decode a node list."""
     table = decode_table(content, path)
     declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
-    if table.column_names != ["id"]:
-        raise DataError(f"{path} is not a node list: it needs one column, id")
+    if table.column_names not in (["id"], ["id", "side"]):
+        raise DataError(f"{path} is not a node list: it needs a column id, and side if it has two")
     for known in DECLARATIONS:
         if declared == known:
+            if "side" in table.column_names:
+                return TwoSidedRoster(*_side_rosters(table, known, path))
             return Roster(as_numpy(table.column("id")), declared=known)
     raise DataError(f"{path} does not say how its nodes were declared")
+
+
+def _side_rosters(table: Any, declared: Declared, path: object) -> Iterator[Roster]:
+    metadata = table.schema.metadata or {}
+    for side in _SIDES:
+        ids = table.filter(pc.equal(table.column("side"), side)).column("id")
+        try:
+            if metadata.get(side.encode()) == b"integers":
+                ids = ids.cast(pa.int64())
+        except pa.ArrowException:
+            raise DataError(f"{path} has an id on the {side} that is no integer") from None
+        yield Roster(as_numpy(ids), declared=declared)
 
 
 def encode_table(table: Any) -> memoryview:
@@ -205,9 +244,13 @@ def edge_bytes(roster: Roster, pairs: Pairs, kind: Kind = UNDIRECTED) -> memoryv
     >>> edge_table(edge_bytes(Roster("abc"), pairs), Path("a.parquet")).to_pylist()
     [{'u': 'a', 'v': 'c'}]
     """
-    table = edge_columns(roster, *pairs)
+    table = edge_columns(roster, pairs)
     if kind != UNDIRECTED:
-        table = table.replace_schema_metadata({_KIND: kind.name.encode()})
+        stated = {
+            _KIND: kind.name,
+            **({_WEIGHTS: str(kind.largest_weight)} if kind.weighted else {}),
+        }
+        table = table.replace_schema_metadata(stated)
     return encode_table(table)
 
 
@@ -217,7 +260,7 @@ def encode_part(read: Callable[[], Pairs], roster: Roster, kind: Kind = UNDIRECT
 
 
 def edge_table(content: bytes | memoryview, path: Path) -> Any:
-    """Decode the columns ``u`` and ``v`` of a file. `path` is for messages.
+    """Decode the columns ``u``, ``v``, and ``weight`` if there is one. `path` is for messages.
 
     Raises
     ------
@@ -225,10 +268,12 @@ def edge_table(content: bytes | memoryview, path: Path) -> Any:
         If the graph is of a kind that this version can't read.
     """
     table = decode_table(content, path)
-    _kind_of(table)
-    if not {"u", "v"} <= set(table.column_names):
-        raise DataError(f"{path} has no columns u and v\nA release lists its edges in them.")
-    return table.select(["u", "v"])
+    columns = ["u", "v", "weight"] if kind_of_table(table).weighted else ["u", "v"]
+    if not set(columns) <= set(table.column_names):
+        raise DataError(
+            f"{path} has no columns {list_names(columns)}\nA release lists its edges in them."
+        )
+    return table.select(columns)
 
 
 def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs:
@@ -237,9 +282,11 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
     Raises
     ------
     DataError
-        If an edge is outside the roster, or the edges are not in normal form.
+        If an edge is outside the roster, a weight outside its bounds, or the edges are not in
+        normal form.
     """
     table = edge_table(content, path)
+    kind = kind_of_table(table)
     try:
         u, v = column_positions(table.column("u"), table.column("v"), roster)
     except RosterError:
@@ -248,14 +295,41 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
         raise DataError(f"{path}: {error}") from None
     if u.size and min(int(u.min()), int(v.min())) < 0:
         raise _outside(path)
-    if not _kind_of(table).is_normal(u, v):
+    if kind.two_sided != (len(roster.sizes) == 2):
+        raise DataError(f"{path} is {kind}, and its node list is not")
+    if not kind.is_normal(u, v):
         raise DataError(f"{path} lists its edges in a different order than a release does")
-    return Pairs(u, v)
+    return Pairs(u, v, _weights(table, kind, path))
 
 
-def _kind_of(table: Any) -> Kind:
+def _weights(table: Any, kind: Kind, path: Path) -> Integers | None:
+    if not kind.weighted:
+        return None
+    assert kind.largest_weight is not None
+    column = table.column("weight")
+    weights = np.zeros(1) if column.null_count else as_numpy(column)
+    integers = weights.dtype.kind == "i"
+    if weights.size and not (
+        integers and 1 <= weights.min() <= weights.max() <= kind.largest_weight
+    ):
+        raise DataError(f"{path} has a weight that is no integer from 1 to {kind.largest_weight:,}")
+    return weights.astype(np.int64, copy=False)
+
+
+def kind_of_table(table: Any) -> Kind:
+    """Return the kind that the metadata of a released table states.
+
+    Raises
+    ------
+    UnknownKind
+        If this version does not know it.
+    """
     metadata = table.schema.metadata or {}
-    return find_kind(metadata.get(_KIND, UNDIRECTED.name.encode()).decode(errors="replace"))
+    name = metadata.get(_KIND, UNDIRECTED.name.encode()).decode(errors="replace")
+    weights = metadata.get(_WEIGHTS)
+    if weights is None:
+        return find_kind(name)
+    return find_kind(name, int(weights) if weights.isdigit() and len(weights) < 11 else 0)
 
 
 def _outside(path: Path) -> DataError:

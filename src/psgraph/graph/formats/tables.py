@@ -16,6 +16,7 @@ from psgraph._runtime.arrays import Positions
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import UNDIRECTED, Dropped, Graph, Roster
 from psgraph.graph.formats.columns import as_arrow, as_numpy, list_names
+from psgraph.graph.parts import Pairs
 from psgraph.graph.roster import RosterOrIds, as_roster, declare
 
 if TYPE_CHECKING:
@@ -38,21 +39,32 @@ GraphType = TypeVar("GraphType", bound=Graph)
 
 
 def to_arrow(graph: Graph) -> pa.Table:
-    """Write the edges as an Arrow table with columns ``u`` and ``v`` of original ids. O(m).
+    """Write the edges as an Arrow table with columns ``u``, ``v`` of original ids. O(m).
+
+    Edges with weights have a column ``weight`` as well.
 
     >>> from psgraph.graph import SyntheticGraph
     >>> to_arrow(SyntheticGraph(Roster("abc"), [0], [1])).to_pylist()
     [{'u': 'a', 'v': 'b'}]
     """
-    return edge_columns(graph.roster, graph.u, graph.v)
+    return edge_columns(graph.roster, graph.parts.whole())
 
 
-def edge_columns(roster: Roster, u: Positions, v: Positions) -> pa.Table:
-    """Look up the ids of edges given as positions; columns ``u`` and ``v``."""
+def edge_columns(roster: Roster, pairs: Pairs) -> pa.Table:
+    """Look up the ids of edges given as positions; columns ``u``, ``v`` and ``weight`` if any."""
+    first, second = roster.sides
+    u, v = pairs.u, pairs.v - np.int32(roster.offset) if roster.offset else pairs.v
+    columns = {"u": _taken(first, u), "v": _taken(second, v)}
+    if pairs.weight is not None:
+        columns["weight"] = as_arrow(pairs.weight)
+    return pa.table(columns)
+
+
+def _taken(roster: Roster, positions: Positions) -> pa.Array:
+    """The ids at some positions."""
     if roster.strings:
-        ids = roster.arrow_ids
-        return pa.table({"u": ids.take(as_arrow(u)), "v": ids.take(as_arrow(v))})
-    return pa.table({"u": as_arrow(roster.ids[u]), "v": as_arrow(roster.ids[v])})
+        return roster.arrow_ids.take(as_arrow(positions))
+    return as_arrow(roster.ids[positions])
 
 
 def to_pandas(graph: Graph) -> pandas.DataFrame:
@@ -140,6 +152,11 @@ def column_positions(
     heads: pa.ChunkedArray, tails: pa.ChunkedArray, roster: Roster
 ) -> tuple[Positions, Positions]:
     """Return the positions in a roster of two Arrow columns of ids, −1 for ids outside it."""
+    if len(roster.sizes) == 2:
+        first, second = roster.sides
+        u, _ = column_positions(heads, heads.slice(0, 0), first)
+        v, _ = column_positions(tails, tails.slice(0, 0), second)
+        return u, np.where(v < 0, v, v + np.int32(roster.offset))
     heads, tails = _checked(heads, tails)
     if heads.type == _TEXT:
         names, a, b = _coded(heads, tails)
