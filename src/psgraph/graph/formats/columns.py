@@ -52,7 +52,18 @@ HEADER_WORDS = frozenset(
 #: The names that are recognised, for messages and help.
 ALIASES = f"{', '.join(f'{u} and {v}' for u, v in ENDS[:4])}; {', '.join(TIMES)}"
 
-_ROLES = ("u", "v", "t", "time")
+_ROLES = ("u", "v", "t", "time", "weight")
+
+#: Names of two columns that say where an edge starts and where it ends.
+_DIRECTIONS = (
+    *ENDS[1:],
+    ("caller", "callee"),
+    ("sender", "receiver"),
+    ("sender", "recipient"),
+    ("origin", "destination"),
+    ("payer", "payee"),
+    ("follower", "followed"),
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class ColumnNames:
     Attributes
     ----------
     chosen
-        Role (``u``, ``v``, ``t``, ``time``) -> name of a column, or its number from 1.
+        Role (``u``, ``v``, ``t``, ``time``, ``weight``) -> name of a column, or its number from 1.
 
     Examples
     --------
@@ -89,8 +100,8 @@ class ColumnNames:
         if not all(chosen.values()) or not {*chosen} <= {*_ROLES} or len(chosen) < len(pairs):
             raise InvalidArgument(
                 f"columns={columns!r} does not say which column is which\n"
-                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME. A number "
-                "counts columns from 1."
+                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME, and "
+                "weight=NAME. A number counts columns from 1."
             )
         if len({*chosen.values()}) < len(chosen):
             raise InvalidArgument(f"columns={columns!r} names a column twice\nName each once.")
@@ -120,6 +131,18 @@ class ColumnNames:
         if name.isdecimal():
             return int(name) - 1 if 1 <= int(name) <= width else None
         return find_column(names or [], name)
+
+    def features(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return what edges have besides their ends, as the names of the columns tell.
+
+        >>> BY_NAME.features(["source", "target", "weight"]), BY_NAME.features(["u", "v", "t"])
+        (('direction', 'weights'), ())
+        """
+        ends = self.ends(names, len(names))
+        pair = None if ends is None else tuple(names[end].strip().lower() for end in ends)
+        direction = ["direction"] if pair in _DIRECTIONS else []
+        weights = self.find(names, len(names), "weight") is not None
+        return (*direction, *(["weights"] if weights else []))
 
     def describe(self, *roles: str) -> str:
         """Return what was looked for, for a message.
