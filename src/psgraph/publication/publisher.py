@@ -20,7 +20,7 @@ from psgraph._runtime.resources import clear_scratch, phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder, ReplayConflict
-from psgraph.graph import Snapshot
+from psgraph.graph import Kind, Snapshot
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
@@ -139,6 +139,7 @@ class Publisher:
         self.seed, self.noise = opened.seed, opened.noise
         self._progress, self._cursor = progress, 0
         self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
+        self._kind: Kind | None = None  # of the snapshots so far, in this run
         self._unsealed: Measured | None = None  # drawn once; what is not sealed is not shown
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
@@ -154,21 +155,38 @@ class Publisher:
                     "another process published with this ledger while it was opened\n"
                     "Files can't be locked here. Let one process publish at a time."
                 )
-            self._synthesis = Synthesis(
-                method,
-                guarantee,
-                engine,
-                private=self.private,
-                encode=self._history.durable,
-                directory=self._directory,
-            )
-            self._earlier = EarlierReleases(method, self._history, self._directory, self._synthesis)
+            self._engine = engine
+            self._prepare_synthesis()
             self._finish()
             if measure_again:
                 self._history.allow_again()
         except BaseException:
             self.close()
             raise
+
+    def _prepare_synthesis(self) -> None:
+        self._synthesis = Synthesis(
+            self.method,
+            self.guarantee,
+            self._engine,
+            private=self.private,
+            encode=self._history.durable,
+            directory=self._directory,
+            dropped=self._history.dropped,
+        )
+        self._earlier = EarlierReleases(
+            self.method, self._history, self._directory, self._synthesis
+        )
+
+    def _take_kind(self, kind: Kind, dropped: Iterable[str]) -> None:
+        """Take the kind of the first snapshot into the terms; refuse other kinds later."""
+        if kind == self._kind:
+            return
+        self.guarantee = self._history.take_kind(kind, tuple(dropped))
+        self._kind = kind
+        if not self._accountant.timestamps:
+            self._accountant = self._history.accountant()
+            self._prepare_synthesis()
 
     @classmethod
     def resume(
@@ -267,13 +285,14 @@ class Publisher:
         checks.check_stream(stream)
         checks.check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
+        dropped = getattr(stream, "dropped", ())
         snapshots = iter(stream)
         for done in count(1):
             with phase("read"):
                 snapshot = next(snapshots, None)
             if snapshot is None:
                 return
-            release = self.publish(snapshot, times=times)
+            release = self.publish(snapshot, times=times, dropped=dropped)
             seen(snapshot)
             del snapshot
             if self._progress is not None:
@@ -286,6 +305,7 @@ class Publisher:
         *,
         timestamp: int | None = None,
         times: TimeSource | str | None = None,
+        dropped: Iterable[str] = (),
     ) -> Release:
         """Publish one snapshot.
 
@@ -302,9 +322,13 @@ class Publisher:
             joined the roster since are left out: they count from the next timestamp on.
         times
             Where the times come from, as in `publish_all`.
+        dropped
+            What edges have in the input and not in the snapshots, "direction" or "weights", for
+            the certificates: by the columns or the type of the input, never by its rows.
         """
         with self._lock:
             checks.check_snapshot(snapshot, self.method, self._roster_kind)
+            self._take_kind(snapshot.kind, dropped)
             source = as_time_source(times)
             checks.check_times(source, self._stated_times)
             self._finish()
