@@ -20,6 +20,7 @@ from psgraph.errors import InvalidArgument
 from psgraph.streams.options import DROPPING, OPTIONS, InputOption, InputOptions, SourceKind
 
 if TYPE_CHECKING:
+    from psgraph.graph.kind import Kind
     from psgraph.streams import Stream
     from psgraph.streams.input import Prepared
     from psgraph.streams.overflow import SnapshotStore
@@ -28,6 +29,7 @@ __all__ = [
     "check_input",
     "choose_input",
     "command_line",
+    "declared_kind",
     "inbox_options",
     "input_option",
     "input_options",
@@ -155,6 +157,11 @@ def is_prepared(source: InputOptions) -> bool:
     """Whether INPUT is a store, which knows its nodes; an address always is one."""
     path = str(source.source)
     return "://" in path or (Path(path) / "psgraph-store.json").is_file()
+
+
+def declared_kind(source: InputOptions) -> Kind | None:
+    """Return the kind that the options say; None for a store, which has its own."""
+    return None if is_prepared(source) else source.graph_kind()
 
 
 def refuse_private_files(source: InputOptions, *directories: Path | None) -> None:

@@ -14,7 +14,7 @@ from psgraph.cli.check import run_check, show_check
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options, json_option, measure_again_option
 from psgraph.cli.help import Command
-from psgraph.cli.input import input_options, is_prepared, refuse_private_files
+from psgraph.cli.input import declared_kind, input_options, is_prepared, refuse_private_files
 from psgraph.cli.publication import (
     EarlyEnd,
     Publication,
@@ -91,7 +91,7 @@ def publish(
         _dry_run(source, publication, noise=noise, as_json=as_json)
         return
     with EarlyEnd(publication.out):
-        arguments = publication.arguments(noise=noise)
+        arguments = publication.arguments(declared_kind(source), noise=noise)
         with engine.open(str(source.source) if is_prepared(source) else None) as opened:
             begin = partial(Publisher, engine=opened, **arguments)
             tally = publish_source(source, arguments["method"], begin)
@@ -119,7 +119,7 @@ def publish(
 
 
 def _dry_run(source: InputOptions, publication: Publication, *, noise: str, as_json: bool) -> None:
-    arguments = publication.arguments(noise=noise)
+    arguments = publication.arguments(declared_kind(source), noise=noise)
     sealed = _sealed(arguments["ledger"])
     found = run_check(source, arguments["method"], publication.guarantee, sealed=sealed)
     if as_json:

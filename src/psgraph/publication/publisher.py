@@ -21,6 +21,7 @@ from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder, ReplayConflict
 from psgraph.graph import Kind, Snapshot
+from psgraph.graph.kind import published_as
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
@@ -270,6 +271,7 @@ class Publisher:
         stream: Iterable[Snapshot],
         *,
         times: TimeSource | str | None = None,
+        dropped: Iterable[str] | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
         """Publish every snapshot of a stream, each on demand; it is freed before the next.
@@ -279,13 +281,16 @@ class Publisher:
         times
             Where the times of the stream come from, for the certificates: a value, or a few
             public words; what a `psgraph.streams.Stream` states, unless given.
+        dropped
+            What edges have in the input and not in the snapshots, for the certificates; what a
+            `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
         checks.check_stream(stream)
         checks.check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
-        dropped = getattr(stream, "dropped", ())
+        dropped = getattr(stream, "dropped", ()) if dropped is None else dropped
         snapshots = iter(stream)
         for done in count(1):
             with phase("read"):
@@ -481,6 +486,9 @@ def publish(
     directory = as_path(out, "out")
     with Overflow() as overflow:
         stream = read_stream(source, store=overflow, **reading)
+        checks.check_kind(chosen, stream)
+        if told := published_as(stream.dropped):
+            warnings.warn(told, stacklevel=2)
         if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
             warnings.warn(told, stacklevel=2)
         with Publisher(
