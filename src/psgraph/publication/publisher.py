@@ -77,6 +77,8 @@ class Publisher:
     progress
         Called by `publish_all` after every release with the number of snapshots published and
         the number in the stream, None if unknown. If it raises, what is published stays so.
+    kind
+        The kind of the graphs, which is part of the terms; that of the first snapshot unless given.
 
     Examples
     --------
@@ -105,8 +107,10 @@ class Publisher:
         measure_again: bool = False,
         engine: Runner | None = None,
         progress: Callable[[int, int | None], object] | None = None,
+        kind: Kind | None = None,
     ) -> None:
         checks.check_arguments(method, guarantee, progress)
+        checks.check_kind(method, kind)
         refuse_without_promise(
             method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
         )
@@ -124,6 +128,8 @@ class Publisher:
             progress,
             measure_again=measure_again,
         )
+        if kind is not None:
+            self._take_kind(kind, ())
 
     def _start(
         self,

@@ -25,7 +25,7 @@ from psgraph.streams.overflow import Gathering, InMemory, InStore, Rows, Snapsho
 from psgraph.streams.rosters import TimedRoster, TimedSides, read_roster
 from psgraph.streams.rows import write_curator_file
 
-__all__ = ["Nodes", "RosterLike", "UnknownNodes"]
+__all__ = ["Nodes", "RosterLike", "UnknownNodes", "build_snapshot", "two_sided"]
 
 RosterLike = str | PathLike[str] | Roster | TimedRoster | Iterable[Any]
 
@@ -159,29 +159,9 @@ class Nodes:
         if self.store is not None and roster is not None:
             return InStore(self.store, roster, time=time, prepare=prepare)
 
-        def build(rows: Rows) -> Snapshot:
-            heads, tails, weight = prepare(rows)
-            if self.kind == UNDIRECTED:
-                return from_columns(
-                    heads,
-                    tails,
-                    graph_type=Snapshot,
-                    roster=roster,
-                    roster_from_edges=self.from_edges,
-                    time=time,
-                )
-            known = edge_roster(heads, tails, self.kind) if roster is None else roster
-            u, v = column_positions(heads, tails, known)
-            return Snapshot(
-                known,
-                u,
-                v,
-                time=time,
-                kind=self.kind,
-                weight=None if weight is None else as_numpy(weight),
-            )
-
-        return InMemory(types, build)
+        return InMemory(
+            types, lambda rows: build_snapshot(prepare(rows), roster, time=time, kind=self.kind)
+        )
 
     def _prepared(self, rows: Rows, *, roster: Roster | None, time: str) -> Rows:
         """Read ids as text if that was chosen, and leave out edges with an unknown one."""
@@ -275,6 +255,26 @@ def two_sided(left: Roster | TimedRoster, right: Roster | TimedRoster) -> Roster
     if isinstance(left, TimedRoster) or isinstance(right, TimedRoster):
         return TimedSides(left, right)
     return TwoSidedRoster(left, right)
+
+
+def build_snapshot(
+    rows: Rows, roster: Roster | None, *, time: str | None, kind: Kind = UNDIRECTED
+) -> Snapshot:
+    """Build a snapshot of rows in memory; without a roster its nodes are those with an edge."""
+    heads, tails, weight = rows
+    if kind == UNDIRECTED:
+        return from_columns(
+            heads,
+            tails,
+            graph_type=Snapshot,
+            roster=roster,
+            roster_from_edges=roster is None,
+            time=time,
+        )
+    known = edge_roster(heads, tails, kind) if roster is None else roster
+    u, v = column_positions(heads, tails, known)
+    weights = None if weight is None or not kind.weighted else as_numpy(weight)
+    return Snapshot(known, u, v, time=time, kind=kind, weight=weights)
 
 
 def edge_roster(heads: pa.ChunkedArray, tails: pa.ChunkedArray, kind: Kind) -> Roster:
