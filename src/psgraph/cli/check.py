@@ -148,11 +148,11 @@ def show_check(found: CheckReport) -> None:
 def _kind_words(found: CheckReport) -> str:
     """Say which graphs are published, and what of the input is left out."""
     kind = found.kind
-    left_out = [] if kind.weighted else ["repetition"]
-    left_out += [] if kind.two_sided else ["self-loops"]
+    repeats = "repeated rows add up" if kind.weighted else "repeated rows count once"
+    loops = "" if kind.two_sided else ", self-loops are left out"
     words = str(kind) if kind.weighted else f"{kind} and unweighted"
     told = f". {found.published_as}" if found.published_as else ""
-    return f"{words}: {' and '.join(left_out) or 'nothing'} left out{told}"
+    return f"{words}: {repeats}{loops}{told}"
 
 
 def _promised(found: CheckReport) -> list[tuple[str, str]]:

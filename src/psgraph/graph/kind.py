@@ -374,19 +374,17 @@ def published_as(dropped: Collection[str]) -> str | None:
 
     >>> print(published_as(["direction"]))
     Published as undirected: the input has a direction, which the releases leave out. \
---directed (kind='directed') keeps it.
+To keep it: --directed (kind='directed').
     """
-    if not dropped:
+    found = [name for name in _UNSAID if name in dropped]
+    if not found:
         return None
-    words = " and ".join(_UNSAID[name][0] for name in _UNSAID if name in dropped)
-    names = " and ".join(
-        "a direction" if name == "direction" else name for name in _UNSAID if name in dropped
-    )
-    remedy = ", ".join(_UNSAID[name][1] for name in _UNSAID if name in dropped)
-    keeps = "keeps it" if len(set(dropped)) == 1 and "direction" in dropped else "keeps them"
+    words = " and ".join(_UNSAID[name][0] for name in found)
+    names = " and ".join("a direction" if name == "direction" else name for name in found)
+    it = "it" if found == ["direction"] else "them"
     return (
         f"Published as {words}: the input has {names}, which the releases leave out. "
-        f"{remedy} {keeps}."
+        f"To keep {it}: {', '.join(_UNSAID[name][1] for name in found)}."
     )
 
 

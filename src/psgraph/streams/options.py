@@ -40,7 +40,7 @@ DROPPING = (
 )
 
 SourceKind = Literal["table", "events", "files", "graphs", "store", "inbox"]
-Form = Literal["text", "flag", "choice", "path", "times", "period", "curator file"]
+Form = Literal["text", "flag", "choice", "path", "times", "period", "number", "curator file"]
 
 _SOURCES: Mapping[SourceKind, str] = {
     "table": "a table t, u, v",
@@ -229,7 +229,7 @@ class InputOptions:
             "two-sided": "With --roster-from-edges: u and v come from two sides. Not needed with "
             "--left and --right.",
         },
-        help="",
+        help="Which pairs of nodes can be edges.",
         comment="undirected, directed or two-sided",
         example="directed",
     )
@@ -240,6 +240,7 @@ class InputOptions:
         '``"none"`` leaves weights out without a word about it in certificates.',
         flag="--weights",
         metavar="W",
+        form="number",
         help="Publish weights up to W: the column 'weight', or the number of rows of an edge. "
         "Without it releases are unweighted; 'none' says that this is meant.",
         comment="Publish weights up to this",
