@@ -76,6 +76,9 @@ def publish(
     u, v, time. - reads a table from standard input. --columns names other columns. A store that
     psgraph prepare wrote needs none of the options of INPUT.
 
+    Releases are undirected and unweighted unless --directed, --left with --right, or --weights
+    is given.
+
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
     every timestamp, and the node lists in DIR/nodes. With more than 131,072 nodes NNNNNN is a
     directory of Parquet parts. All of INPUT is checked before the first release is made. The
