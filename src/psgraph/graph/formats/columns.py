@@ -22,6 +22,7 @@ __all__ = [
     "HEADER_WORDS",
     "RENAME",
     "TIMES",
+    "WEIGHT_PROBLEM",
     "Batch",
     "ColumnNames",
     "Columns",
@@ -54,16 +55,15 @@ ALIASES = f"{', '.join(f'{u} and {v}' for u, v in ENDS[:4])}; {', '.join(TIMES)}
 
 _ROLES = ("u", "v", "t", "time", "weight")
 
-#: Names of two columns that say where an edge starts and where it ends.
-_DIRECTIONS = (
-    *ENDS[1:],
-    ("caller", "callee"),
-    ("sender", "receiver"),
-    ("sender", "recipient"),
-    ("origin", "destination"),
-    ("payer", "payee"),
-    ("follower", "followed"),
+_ONE_WAY = frozenset(
+    [
+        *(end for pair in ENDS[1:] for end in pair),
+        *("caller", "callee", "sender", "receiver", "sender_id", "receiver_id"),
+        *("origin", "destination", "payer", "payee", "buyer", "seller"),
+        *("follower", "followee", "citing", "cited"),
+    ]
 )
+"""Names of columns that say which end of an edge comes first."""
 
 
 @dataclass(frozen=True)
@@ -132,17 +132,18 @@ class ColumnNames:
             return int(name) - 1 if 1 <= int(name) <= width else None
         return find_column(names or [], name)
 
-    def features(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return what edges have besides their ends, as the names of the columns tell.
+    def dropped(self, names: Sequence[str] | None, width: int) -> tuple[str, ...]:
+        """Return what a table says about its edges, by the names of its columns alone.
 
-        >>> BY_NAME.features(["source", "target", "weight"]), BY_NAME.features(["u", "v", "t"])
-        (('direction', 'weights'), ())
+        >>> ColumnNames.parse("u=caller,v=callee").dropped(["caller", "callee", "weight"], 3)
+        ('direction', 'weights')
         """
-        ends = self.ends(names, len(names))
-        pair = None if ends is None else tuple(names[end].strip().lower() for end in ends)
-        direction = ["direction"] if pair in _DIRECTIONS else []
-        weights = self.find(names, len(names), "weight") is not None
-        return (*direction, *(["weights"] if weights else []))
+        known, ends = names or [], self.ends(names, width)
+        one_way = ends is not None and any(
+            known[index].strip().lower() in _ONE_WAY for index in ends if index < len(known)
+        )
+        weights = self.find(names, width, "weight") is not None
+        return (*(["direction"] if one_way else []), *(["weights"] if weights else []))
 
     def describe(self, *roles: str) -> str:
         """Return what was looked for, for a message.
@@ -252,6 +253,12 @@ class Batch:
             {name: array.filter(mask) for name, array in self.columns.items()},
             lambda row: self.locate(int(kept[row])),
         )
+
+
+WEIGHT_PROBLEM = (
+    "a weight must be an integer of at least 1, below 2⁶³\n"
+    "Leave out rows without weight, and bin amounts to a public grid of integers."
+)
 
 
 def missing_value(name: str) -> str:

@@ -78,7 +78,8 @@ def _features(source: Any, columns: ColumnNames) -> set[str]:
             return _named(weights=any("edge_weight" in each for each in stores), sides=True)
         return _named(weights="edge_weight" in source)
     if is_frame(source):
-        return {*columns.features(_column_names(source))}
+        names = _column_names(source)
+        return {*columns.dropped(names, len(names))}
     return set()
 
 
