@@ -31,6 +31,7 @@ from psgraph.graph import (
 )
 from psgraph.graph.formats.columns import ColumnNames
 from psgraph.graph.formats.features import dropped_features
+from psgraph.streams import read_stream
 
 KINDS = (UNDIRECTED, DIRECTED, TWO_SIDED)
 
@@ -354,3 +355,30 @@ def test_what_a_graph_has_is_told_by_the_names_of_its_attributes_and_columns() -
     table = pa.table({"caller": [], "callee": [], "minutes": []})
     assert dropped_features(table, columns=columns) == ("direction", "weights")
     assert dropped_features(pa.table({"u": [], "v": []})) == ()
+
+
+# ---- streams of graph objects ----
+
+
+def test_a_list_of_directed_weighted_graph_objects_is_a_stream() -> None:
+    other = networkx.DiGraph()
+    other.add_edge(0, 1, weight=3)
+    stream = read_stream([other], roster=range(3), kind="directed", weights=8)
+    assert [each.to_edges() for each in stream] == [[(0, 1, 3)]]
+    assert (stream.kind, stream.dropped) == (DIRECTED.with_weights(8), ())
+    array = np.array([[0, 1, 3], [1, 0, 2]])
+    stream = read_stream([array], roster=range(3), kind="directed", weights=8)
+    assert [each.to_edges() for each in stream] == [[(0, 1, 3), (1, 0, 2)]]
+
+
+def test_a_stream_of_graph_objects_says_what_it_drops() -> None:
+    other = networkx.MultiDiGraph([(0, 1)])
+    assert read_stream([other], roster=range(3)).dropped == ("direction", "weights")
+    assert read_stream({"mon": other}, roster=range(3)).dropped == ("direction", "weights")
+    assert read_stream([other], roster=range(3), kind="undirected").dropped == ("weights",)
+
+
+def test_a_list_of_two_sided_graph_objects_is_a_stream() -> None:
+    matrix = scipy.sparse.csr_array(np.array([[0, 2, 0], [5, 0, 0]]))
+    stream = read_stream([matrix], left=["a", "b"], right=[7, 8, 9], weights=4)
+    assert [each.to_edges() for each in stream] == [[("a", 8, 2), ("b", 7, 4)]]

@@ -84,11 +84,12 @@ def _features(source: Any, columns: ColumnNames) -> set[str]:
 
 
 def _column_names(frame: Any) -> list[str]:
+    if hasattr(frame, "collect_schema"):  # polars, lazy or not
+        return list(frame.collect_schema().names())
     for names in ("column_names", "columns"):
-        if hasattr(frame, names) and not hasattr(frame, "collect_schema"):
+        if hasattr(frame, names):
             return [str(name) for name in getattr(frame, names)]
-    schema = frame.collect_schema() if hasattr(frame, "collect_schema") else frame.schema
-    return [str(name) for name in (schema.names() if callable(schema.names) else schema.names)]
+    return [str(name) for name in frame.schema.names]
 
 
 def _carried(source: Any) -> set[str]:
