@@ -21,6 +21,7 @@ callers.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -44,9 +45,11 @@ __all__ = [
     "first_end",
     "first_key",
     "key_bits",
+    "ordered_cell",
     "pack",
     "pack_pair",
     "pack_unordered",
+    "published_as",
     "second_end",
     "summed",
     "triangle",
@@ -361,6 +364,31 @@ def find_kind(name: str, largest_weight: int | None = None) -> Kind:
         ) from None
 
 
+_UNSAID = {
+    "direction": ("undirected", "--directed (kind='directed')"),
+    "weights": ("unweighted", "--weights W (weights=W)"),
+}
+
+
+def published_as(dropped: Collection[str]) -> str | None:
+    """Return what is said where the input has more than is published; None where it has not.
+
+    >>> print(published_as(["direction"]))
+    Published as undirected: the input has a direction, which the releases leave out. \
+To keep it: --directed (kind='directed').
+    """
+    found = [name for name in _UNSAID if name in dropped]
+    if not found:
+        return None
+    words = " and ".join(_UNSAID[name][0] for name in found)
+    names = " and ".join("a direction" if name == "direction" else name for name in found)
+    it = "it" if found == ["direction"] else "them"
+    return (
+        f"Published as {words}: the input has {names}, which the releases leave out. "
+        f"To keep {it}: {', '.join(_UNSAID[name][1] for name in found)}."
+    )
+
+
 def summed(keys: Integers, weight: Integers, largest: int) -> tuple[Integers, Integers]:
     """Return distinct keys in ascending order, each with its sum of weights up to `largest`.
 
@@ -477,3 +505,13 @@ def triangular_cell(a: Whole, b: Whole, blocks: int, inside: bool) -> int:
         b -= 1
         blocks -= 1
     return a * blocks - a * (a - 1) // 2 + (b - a)
+
+
+@lean_kernel
+def ordered_cell(a: Whole, b: Whole, columns: int, inside: bool) -> int:
+    """`Kind.cell_of` of a pair of blocks of an edge with two sides; −1 for one left out."""
+    if inside:
+        return a * columns + b  # type: ignore[return-value]
+    if a == b:
+        return -1
+    return a * (columns - 1) + (b - 1 if b > a else b)
