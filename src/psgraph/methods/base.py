@@ -28,6 +28,7 @@ import numpy as np
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
 from psgraph.methods.private import PrivateSnapshot
@@ -206,6 +207,8 @@ class Method(ABC, Generic[Measurement, State]):
     kinds
         Names of the kinds of graphs it publishes. A stream of another kind is refused before
         anything is read.
+    publishes_weights
+        Whether it publishes weights, where edges carry any.
     units
         The units of privacy it can be run under; a guarantee with another one is refused.
     grows_from_release
@@ -234,6 +237,7 @@ class Method(ABC, Generic[Measurement, State]):
     distribution_version: ClassVar[int] = 1
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
+    publishes_weights: ClassVar[bool] = False
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
     grows_from_release: ClassVar[bool] = False
     rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)
@@ -292,12 +296,16 @@ class Method(ABC, Generic[Measurement, State]):
         return spending.guarantee.per_timestamp
 
     @abstractmethod
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
         """Say what `measure` would spend a guarantee on, without looking at data."""
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         """Return sentences that help to read the plan; by default none."""
-        del guarantee, nodes
+        del guarantee, nodes, kind
         return []
 
     @abstractmethod

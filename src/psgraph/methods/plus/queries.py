@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
-from psgraph.graph.kind import Edges
+from psgraph.graph.kind import UNDIRECTED, Edges, Kind
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
@@ -39,8 +39,18 @@ from psgraph.methods.plus.hubs import hub_cells
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
-from psgraph.methods.plus.schedule import Shares
-from psgraph.methods.plus.state import SizeReadings, StructureReadings
+from psgraph.methods.plus.schedule import KindShares, Shares
+from psgraph.methods.plus.side_queries import (
+    EVERY_KIND,
+    ActiveNodes,
+    KeptWeights,
+    ReciprocatedPairs,
+    SideClassEdges,
+    SideCurves,
+    SideDegrees,
+    WeightClassEdges,
+)
+from psgraph.methods.plus.state import KindReadings, SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
@@ -52,6 +62,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUERIES",
+    "SIDE_QUERIES",
+    "WEIGHT_QUERIES",
     "CappedTriangleCount",
     "ClassEdges",
     "DegreeCurveCounts",
@@ -63,6 +75,8 @@ __all__ = [
     "measure_communities",
     "measure_sizes",
     "measure_structure",
+    "measure_weights",
+    "queries_on",
 ]
 
 
@@ -78,13 +92,14 @@ class KeptEdges(CountQuery):
     sensitivity = 1
     proof = "proofs/psgraph-plus.md"
     subject = "the number of edges that were there before"
+    kinds = EVERY_KIND
     reads_previous = True
 
     def answer(self, edges: PrivateEdges) -> int:
         before = edges.previous
         where = None
         if before.roster is not edges.roster and before.roster != edges.roster:
-            where = edges.roster.positions(before.roster.ids)
+            where = edges.roster.positions_of(before.roster)
         return int(edges.engine.reduce(_common_job(edges.parts, before.parts, where), sum))
 
 
@@ -237,7 +252,7 @@ class CappedTriangleCount(CountQuery):
         return CappedTriangles(answer, self.sensitivity)
 
 
-#: The queries by the name of their share.
+#: The queries about undirected graphs, by the name of their share.
 QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
     "edges": (EdgeCount,),
     "persistence": (KeptEdges,),
@@ -250,6 +265,29 @@ QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
     "triangles": (TriangleCount, CappedTriangleCount),
 }
 
+#: Those about graphs whose edges have two sides.
+SIDE_QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
+    "edges": (EdgeCount,),
+    "persistence": (KeptEdges,),
+    "curve": (SideCurves,),
+    "active": (ActiveNodes,),
+    "reciprocity": (ReciprocatedPairs,),
+    "nodes": (SideDegrees,),
+    "mixing": (SideClassEdges,),
+}
+
+#: Those about weights, on every kind.
+WEIGHT_QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
+    "kept_weights": (KeptWeights,),
+    "weights": (WeightClassEdges,),
+}
+
+
+def queries_on(kind: Kind) -> dict[str, tuple[type[Query[Any]], ...]]:
+    """Return the queries about graphs of a kind, by the name of their share."""
+    plain = QUERIES if kind.sides == 1 else SIDE_QUERIES
+    return plain | WEIGHT_QUERIES if kind.weighted else plain
+
 
 def measure_sizes(
     private: PrivateSnapshot,
@@ -259,7 +297,7 @@ def measure_sizes(
     buy: Callable[[Shares, int], Shares],
     divide: Callable[[Shares, int, Integers | None], Shares],
 ) -> SizeReadings:
-    """Ask M, K, C and D.
+    """Ask M, K, C and D; of directed graphs A and R as well.
 
     `buy` fixes what is bought of what is free, from the noisy edge count; the rest is given back.
     `divide` fixes what of it goes to a search for communities, from that and the noisy curve.
@@ -274,18 +312,54 @@ def measure_sizes(
         noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
     if shares.reserved:
         private.reserve(KeptEdges(), epsilon=shares.reserved)
+    more = _kept_weights(private, shares)
     shares = buy(shares, noisy_edges)
     if shares.bought < free:
         private.give_back(free - shares.bought)
     if shares.curve or shares.nodes:
         if shares.curve:
-            noisy_curve = private.ask(DegreeCurveCounts(), epsilon=shares.curve)
+            noisy_curve = private.ask(_curve_query(private), epsilon=shares.curve)
         shares = divide(shares, noisy_edges, noisy_curve)
+        more |= _dyads(private, shares)
         if shares.nodes:
-            noisy_degrees = private.ask(Degrees(), epsilon=shares.nodes)
-    return SizeReadings(
-        private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
-    )
+            noisy_degrees = private.ask(_degree_query(private), epsilon=shares.nodes)
+    readings = private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
+    kind = private.kind
+    if kind == UNDIRECTED:
+        return SizeReadings(*readings)
+    return KindReadings(*readings, kind.name, kind.largest_weight, **more)
+
+
+def _curve_query(private: PrivateSnapshot) -> Query[Integers]:
+    if private.kind.sides == 1:
+        return DegreeCurveCounts()
+    return SideCurves(private.kind.name, private.roster.sizes)
+
+
+def _degree_query(private: PrivateSnapshot) -> Query[Integers]:
+    return Degrees() if private.kind.sides == 1 else SideDegrees(private.kind.name)
+
+
+def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
+    """Ask how many edges kept their weight class, and reserve for the next timestamp."""
+    found: dict[str, int] = {}
+    if isinstance(shares, KindShares) and private.kind.largest_weight is not None:
+        query = KeptWeights(private.kind.largest_weight)
+        if shares.kept_weights and private.has_previous:
+            found["noisy_kept_weights"] = private.ask(query, epsilon=shares.kept_weights)
+        if shares.reserved_weights:
+            private.reserve(query, epsilon=shares.reserved_weights)
+    return found
+
+
+def _dyads(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
+    """Ask A and R, of directed graphs."""
+    found: dict[str, int] = {}
+    if isinstance(shares, KindShares) and shares.active:
+        found["noisy_active_nodes"] = private.ask(ActiveNodes(), epsilon=shares.active)
+    if isinstance(shares, KindShares) and shares.reciprocity:
+        found["noisy_reciprocated"] = private.ask(ReciprocatedPairs(), epsilon=shares.reciprocity)
+    return found
 
 
 def measure_structure(
@@ -304,14 +378,17 @@ def measure_structure(
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
-        noisy_classes = private.ask(ClassEdges(classes, CLASSES), epsilon=shares.mixing)
+        query = ClassEdges(classes, CLASSES) if private.kind.sides == 1 else SideClassEdges(classes)
+        noisy_classes = private.ask(query, epsilon=shares.mixing)
     if shares.hubs:
         noisy_hubs = private.ask(HubEdges(classes, hubs), epsilon=shares.hubs)
     if shares.triangles:
-        query = (
-            TriangleCount() if cap is None or numbers is None else CappedTriangleCount(cap, numbers)
+        noisy_triangles = private.ask(
+            TriangleCount()
+            if cap is None or numbers is None
+            else CappedTriangleCount(cap, numbers),
+            epsilon=shares.triangles,
         )
-        noisy_triangles = private.ask(query, epsilon=shares.triangles)
     return StructureReadings(
         noisy_classes,
         hubs if shares.hubs else None,
@@ -319,6 +396,18 @@ def measure_structure(
         noisy_triangles,
         cap if shares.triangles else None,
     )
+
+
+def measure_weights(private: PrivateSnapshot, shares: Shares) -> Integers | None:
+    """Ask H, where structure is bought.
+
+    Privacy: costs its share for one edge with its weight, and less than what was asked before for
+    another weight of an edge. proofs/weights.md.
+    """
+    largest = private.kind.largest_weight
+    if largest is None or not isinstance(shares, KindShares) or not shares.weights:
+        return None
+    return private.ask(WeightClassEdges(largest), epsilon=shares.weights)
 
 
 def measure_communities(
