@@ -17,7 +17,7 @@ from psgraph._runtime.kernels import adjacency as neighbour_lists
 from psgraph._runtime.kernels import sort_keys
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
-from psgraph.graph.kind import KINDS, UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
@@ -58,7 +58,6 @@ class EdgeCount(CountQuery):
     proof = "proofs/psgraph.md"
     subject = "the number of edges"
     counts = "edges"
-    kinds = frozenset(KINDS)
 
     def answer(self, edges: PrivateEdges) -> int:
         return edges.parts.edge_count
