@@ -1,4 +1,4 @@
-"""For `psgraph audit`: the ladder and the growth pass on a few nodes, and the paths PSGraph+ takes."""
+"""For `psgraph audit`: small cases of PSGraph+'s mechanisms, and the paths that it takes."""
 
 from __future__ import annotations
 

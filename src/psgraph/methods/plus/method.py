@@ -38,13 +38,10 @@ from psgraph.methods.plus.jumps import judge
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.queries import (
     QUERIES,
-    SIDE_QUERIES,
-    WEIGHT_QUERIES,
     measure_communities,
     measure_sizes,
     measure_structure,
     measure_weights,
-    queries_on,
 )
 from psgraph.methods.plus.schedule import (
     RESERVE,
@@ -152,14 +149,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     )
     kinds = frozenset(KINDS)
     publishes_weights = True
-    queries = tuple(
-        dict.fromkeys(
-            query
-            for group in (QUERIES, SIDE_QUERIES, WEIGHT_QUERIES)
-            for queries in group.values()
-            for query in queries
-        )
-    )
+    queries = tuple(query for queries in QUERIES.values() for query in queries)
     grows_from_release = True
     distribution_version = 2
     # The second is enough to search for communities; with the third, triangles are capped.
@@ -227,14 +217,14 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
     ) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        rows, asked = [], queries_on(kind)
+        rows = []
         components = self._components.on(kind)
         for case, shares in typical_shares(components, guarantee).items():
-            for name, queries in asked.items():
-                if epsilon := getattr(shares, name):
+            for name, queries in QUERIES.items():
+                if epsilon := getattr(shares, name, None):
                     rows += [NoisePlan.of(case, query, epsilon) for query in queries]
         for name, epsilon in least_shares(components, guarantee).items():
-            for query in asked.get(name, ()):
+            for query in QUERIES[name]:
                 row = NoisePlan.of("a small jump, or a second one", query, epsilon)
                 fixed = name in ("edges", "persistence", "kept_weights")
                 rows.append(replace(row, at_least=not fixed))

@@ -224,7 +224,8 @@ def side_mixing(
 def rake_sides(matrix: Floats, rows: Floats, columns: Floats, pairs: Floats) -> Floats:
     """Scale rows and columns of a matrix to their sums, without exceeding the pairs of a cell.
 
-    >>> rake_sides(np.ones((2, 2)), np.array([1.0, 3.0]), np.array([2.0, 2.0]), np.full((2, 2), 9.0))
+    >>> one, nine = np.ones((2, 2)), np.full((2, 2), 9.0)
+    >>> rake_sides(one, np.array([1.0, 3.0]), np.array([2.0, 2.0]), nine)
     array([[0.5, 0.5],
            [1.5, 1.5]])
     """

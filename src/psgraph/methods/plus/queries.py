@@ -30,30 +30,34 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
-from psgraph.graph.kind import UNDIRECTED, Edges, Kind
+from psgraph.graph.kind import UNDIRECTED, Edges
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
+from psgraph.methods.plus.kind_queries import (
+    ActiveNodes,
+    KeptWeights,
+    ReciprocatedPairs,
+    WeightClassEdges,
+)
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
 from psgraph.methods.plus.schedule import KindShares, Shares
-from psgraph.methods.plus.side_queries import (
-    EVERY_KIND,
-    ActiveNodes,
-    KeptWeights,
-    ReciprocatedPairs,
-    SideClassEdges,
-    SideCurves,
-    SideDegrees,
-    WeightClassEdges,
-)
 from psgraph.methods.plus.state import KindReadings, SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
+from psgraph.methods.queries import (
+    EVERY_KIND,
+    BlockEdges,
+    Degrees,
+    EdgeCount,
+    QueryOfKind,
+    adjacency,
+    degrees,
+)
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import CountQuery, CountsQuery, Query
 
@@ -62,8 +66,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUERIES",
-    "SIDE_QUERIES",
-    "WEIGHT_QUERIES",
     "CappedTriangleCount",
     "ClassEdges",
     "DegreeCurveCounts",
@@ -76,7 +78,6 @@ __all__ = [
     "measure_sizes",
     "measure_structure",
     "measure_weights",
-    "queries_on",
 ]
 
 
@@ -103,12 +104,19 @@ class KeptEdges(CountQuery):
         return int(edges.engine.reduce(_common_job(edges.parts, before.parts, where), sum))
 
 
-@dataclass(frozen=True)
-class DegreeCurveCounts(CountsQuery):
-    """C: how many nodes have at least k neighbours, for a public grid of k.
+@dataclass(frozen=True, eq=False)
+class DegreeCurveCounts(CountsQuery, QueryOfKind[Integers]):
+    """C: how many nodes have at least k neighbours, for a public grid of k; on both sides, if two.
 
     Privacy: an edge adds 1 to two degrees, and each moves one node over at most one threshold.
+
+    Parameters
+    ----------
+    sizes
+        The number of nodes on each side, where edges have two.
     """
+
+    sizes: tuple[int, ...] = ()
 
     label = "degree curve"
     sensitivity = 2
@@ -116,12 +124,23 @@ class DegreeCurveCounts(CountsQuery):
     subject = "the number of nodes with at least k neighbours"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return thresholds(nodes).shape
+        return (sum(points.size for points in self._thresholds(nodes)),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
-        nodes = edges.nodes
-        tail = np.cumsum(np.bincount(degrees(edges), minlength=max(nodes, 1))[::-1])[::-1]
-        return tail[thresholds(nodes)]
+        counts, found = [], degrees(edges)
+        for side, points in enumerate(self._thresholds(edges.nodes)):
+            own = found[: len(edges.roster.sides[side])]
+            found = found[own.size :]
+            most = self._most(edges.nodes, side)
+            tail = np.cumsum(np.bincount(own, minlength=most + 1)[::-1])[::-1]
+            counts.append(tail[points])
+        return np.concatenate(counts)
+
+    def _thresholds(self, nodes: int) -> list[Integers]:
+        return [thresholds(self._most(nodes, side) + 1) for side in range(self.kind.sides)]
+
+    def _most(self, nodes: int, side: int) -> int:
+        return self.kind.largest_degree(*(self.sizes or (nodes,)), side=side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,41 +271,22 @@ class CappedTriangleCount(CountQuery):
         return CappedTriangles(answer, self.sensitivity)
 
 
-#: The queries about undirected graphs, by the name of their share.
+#: The queries by the name of their share.
 QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
     "edges": (EdgeCount,),
     "persistence": (KeptEdges,),
+    "kept_weights": (KeptWeights,),
     "curve": (DegreeCurveCounts,),
+    "active": (ActiveNodes,),
+    "reciprocity": (ReciprocatedPairs,),
     "nodes": (Degrees,),
     "mixing": (ClassEdges,),
     "hubs": (HubEdges,),
     "growth": (GrowthRows,),
     "blocks": (FoundCommunityEdges,),
     "triangles": (TriangleCount, CappedTriangleCount),
-}
-
-#: Those about graphs whose edges have two sides.
-SIDE_QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
-    "edges": (EdgeCount,),
-    "persistence": (KeptEdges,),
-    "curve": (SideCurves,),
-    "active": (ActiveNodes,),
-    "reciprocity": (ReciprocatedPairs,),
-    "nodes": (SideDegrees,),
-    "mixing": (SideClassEdges,),
-}
-
-#: Those about weights, on every kind.
-WEIGHT_QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
-    "kept_weights": (KeptWeights,),
     "weights": (WeightClassEdges,),
 }
-
-
-def queries_on(kind: Kind) -> dict[str, tuple[type[Query[Any]], ...]]:
-    """Return the queries about graphs of a kind, by the name of their share."""
-    plain = QUERIES if kind.sides == 1 else SIDE_QUERIES
-    return plain | WEIGHT_QUERIES if kind.weighted else plain
 
 
 def measure_sizes(
@@ -305,6 +305,7 @@ def measure_sizes(
     Privacy: each costs its share for one edge. K reads two snapshots, and the one before has
     paid for it; without that snapshot (after a restart) it is not asked. proofs/psgraph-plus.md.
     """
+    kind = private.kind
     seed = private.random_seed()
     noisy_edges = private.ask(EdgeCount(), epsilon=shares.edges)
     noisy_kept = noisy_curve = noisy_degrees = None
@@ -318,26 +319,17 @@ def measure_sizes(
         private.give_back(free - shares.bought)
     if shares.curve or shares.nodes:
         if shares.curve:
-            noisy_curve = private.ask(_curve_query(private), epsilon=shares.curve)
+            noisy_curve = private.ask(
+                DegreeCurveCounts(private.roster.sizes, kind=kind), epsilon=shares.curve
+            )
         shares = divide(shares, noisy_edges, noisy_curve)
         more |= _dyads(private, shares)
         if shares.nodes:
-            noisy_degrees = private.ask(_degree_query(private), epsilon=shares.nodes)
+            noisy_degrees = private.ask(Degrees(kind=kind), epsilon=shares.nodes)
     readings = private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
-    kind = private.kind
     if kind == UNDIRECTED:
         return SizeReadings(*readings)
     return KindReadings(*readings, kind.name, kind.largest_weight, **more)
-
-
-def _curve_query(private: PrivateSnapshot) -> Query[Integers]:
-    if private.kind.sides == 1:
-        return DegreeCurveCounts()
-    return SideCurves(private.kind.name, private.roster.sizes)
-
-
-def _degree_query(private: PrivateSnapshot) -> Query[Integers]:
-    return Degrees() if private.kind.sides == 1 else SideDegrees(private.kind.name)
 
 
 def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
@@ -378,8 +370,7 @@ def measure_structure(
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
-        query = ClassEdges(classes, CLASSES) if private.kind.sides == 1 else SideClassEdges(classes)
-        noisy_classes = private.ask(query, epsilon=shares.mixing)
+        noisy_classes = private.ask(_class_query(private, classes), epsilon=shares.mixing)
     if shares.hubs:
         noisy_hubs = private.ask(HubEdges(classes, hubs), epsilon=shares.hubs)
     if shares.triangles:
@@ -396,6 +387,16 @@ def measure_structure(
         noisy_triangles,
         cap if shares.triangles else None,
     )
+
+
+def _class_query(private: PrivateSnapshot, classes: Labels) -> ClassEdges:
+    """V. Where edges have two sides, `classes` are those of first ends, then of second ends."""
+    kind, first = private.kind, len(private.roster.sides[0])
+    if kind.sides == 1:
+        return ClassEdges(classes, CLASSES, kind=kind)
+    tails = np.concatenate([np.zeros(private.roster.offset, dtype=np.int32), classes[first:]])
+    heads = np.concatenate([classes[:first], np.zeros(tails.size - first, dtype=np.int32)])
+    return ClassEdges(heads, CLASSES, kind=kind, tail_labels=tails, tail_blocks=CLASSES)
 
 
 def measure_weights(private: PrivateSnapshot, shares: Shares) -> Integers | None:
