@@ -24,7 +24,6 @@ from psgraph.audit.enumeration import (
     explore,
     extremes,
 )
-from psgraph.audit.neighbours import labellings
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
@@ -49,16 +48,26 @@ EVERYTHING = STRUCTURE | {"edges"}
 BEYOND = extremes(-1, 11)  # no value of a graph on five nodes is below 0 or above 10
 
 
+def labellings(nodes, prefix=()):
+    """Every way to put nodes into communities 0, …, H − 1, up to the names of these."""
+    if len(prefix) == nodes:
+        yield list(prefix)
+        return
+    for label in range(max(prefix, default=-1) + 2):
+        yield from labellings(nodes, (*prefix, label))
+
+
 @pytest.fixture(autouse=True)
 def _remember_louvain(monkeypatch):
     """Louvain sees noisy values only and few different ones; asking it once each is enough."""
     known: dict[object, np.ndarray] = {}
     louvain = communities._louvain
 
-    def remembered(noisy, groups, *, seed):
-        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups, seed)
+    def remembered(noisy, groups, **options):
+        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups)
+        key += tuple(options.values())
         if key not in known:
-            known[key] = louvain(noisy, groups, seed=seed)
+            known[key] = louvain(noisy, groups, **options)
         return known[key]
 
     monkeypatch.setattr(communities, "_louvain", remembered)
