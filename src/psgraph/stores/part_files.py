@@ -270,10 +270,9 @@ class StoredParts:
     @cached_property
     def _whole(self) -> Pairs:
         parts = [read() for read in self.edges()]
-        if not parts and self.kind.weighted:
-            nothing = np.empty(0, dtype=np.int32)
-            return Pairs(nothing, nothing, nothing.astype(np.int64))
-        return parts[0] if len(parts) == 1 else Pairs.joined(parts)
+        if len(parts) <= 1:
+            return parts[0] if parts else Pairs.none(self.kind)
+        return Pairs.joined(parts)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out edges that were read: a worker reads its own parts."""
