@@ -11,13 +11,11 @@ import numpy as np
 
 from psgraph._runtime.numbers import count
 from psgraph._runtime.resources import peak_bytes, restart_peak
-from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot, TwoSidedRoster
 from psgraph.graph.kind import UNDIRECTED, Dropped, Kind, published_as
+from psgraph.graph.parts import degrees
 from psgraph.methods.base import Method
-from psgraph.methods.private import PrivateEdges
-from psgraph.methods.queries import degrees
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import Plan, plan
 from psgraph.publication.publisher import Publisher
@@ -276,10 +274,9 @@ def check(
     (['mon', 'tue'], (), 'Without an edge')
     """
     seen: list[SnapshotFacts] = []
-    engine = LocalEngine()
     for snapshot in observed(stream, seen):
         if not stream.prepared:  # a store was checked when it was prepared
-            active = np.count_nonzero(degrees(PrivateEdges(snapshot, engine)))
+            active = np.count_nonzero(degrees(snapshot.parts, len(snapshot.roster)))
             seen[-1] = replace(seen[-1], active=int(active))
         del snapshot
     refuse_empty(len(seen), stream.held_back)
