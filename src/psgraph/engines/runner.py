@@ -85,9 +85,7 @@ class Runner(Protocol):
         """
         ...
 
-    def shuffle(
-        self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED
-    ) -> EdgeParts:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         """Sort the keys that tasks return, in any order, into the parts of a graph of that kind.
 
         Keys are those of `psgraph.graph.kind.pack`. Repeated keys stay repeated.

@@ -63,9 +63,7 @@ class LocalEngine:
     def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
         return combine(list(self.map(job)))
 
-    def shuffle(
-        self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED
-    ) -> EdgeParts:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         parts = len(list(ranges(nodes, self.part_nodes)))
         if parts <= 1:
             drawn = list(chain.from_iterable(map(self.map, jobs)))

@@ -139,9 +139,7 @@ class DaskEngine:
             pieces = [self._submit(tasks.reduced, group, combine) for group in groups]
             return self._reduced(pieces, tasks.combined, combine)
 
-    def shuffle(
-        self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED
-    ) -> EdgeParts:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self.statistics.operation("shuffle"):
             between = list(ranges(nodes, self.part_nodes))
             drawn = [
