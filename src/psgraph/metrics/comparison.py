@@ -30,7 +30,7 @@ from psgraph.metrics.groups import GROUPS, chosen_groups, find_metric
 from psgraph.metrics.metric import GraphFacts, Metric, kind_of
 from psgraph.publication.certificate import Release
 from psgraph.publication.checks import check_stream
-from psgraph.publication.releases import read_releases
+from psgraph.publication.releases import Releases, read_releases
 from psgraph.streams.stream import read_item
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def compare(
     chosen_groups(groups)
     stated = kind_of(stream)
     stream, releases = both_sides(stream, releases)
-    kind = _common_kind(stated, kind_of(releases))
+    kind = _common_kind(stated, _published_kind(releases))
     more = None if kind is None else MoreMetrics(groups, kind)
     stream, input_checked = check_originals(stream, releases)
     rows: list[Row] = []
@@ -287,6 +287,13 @@ def compare(
         input_checked=input_checked,
         kind=graph.kind,
     )
+
+
+def _published_kind(releases: Iterable[SyntheticGraph | HasGraph]) -> Kind | None:
+    """The kind of the releases, as certified or as the first of a list has it."""
+    if isinstance(releases, Releases):
+        return releases.certificates[0].kind if releases.certificates else None
+    return kind_of(releases)
 
 
 def _common_kind(one: Kind | None, other: Kind | None) -> Kind | None:
