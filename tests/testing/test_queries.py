@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import DIRECTED, TWO_SIDED, Roster, Snapshot
 from psgraph.methods.der.areas import (
     Area,
     Arrangement,
@@ -80,8 +80,8 @@ def with_drawn(area: Area) -> Arrangement:
 
 
 QUERIES: dict[type[Query[Any]], Any] = {
-    EdgeCount: lambda _: EdgeCount(),
-    Degrees: lambda _: Degrees(),
+    EdgeCount: lambda *_: EdgeCount(),
+    Degrees: lambda *_: Degrees(),
     InnerDegrees: lambda nodes: [InnerDegrees(labels(nodes, k)) for k in (1, 2)],
     OuterDegrees: lambda nodes: [OuterDegrees(labels(nodes, k)) for k in (2, 3)],
     CommunityEdges: lambda nodes: CommunityEdges(labels(nodes, 3), 3),
@@ -220,6 +220,136 @@ class NotFrozen(CountQuery):
 def test_a_broken_query_fails(broken: Any) -> None:
     with pytest.raises(AssertionError):
         check_query(lambda _: broken())
+
+
+# ---- directed, two-sided and weighted graphs ----
+
+SIDED = frozenset({"directed", "two-sided"})
+LARGEST = {"directed": (DIRECTED, (4,)), "two-sided": (TWO_SIDED, (3, 3))}
+
+
+@dataclass(frozen=True)
+class EndDegrees(CountsQuery):
+    """The degrees of both ends of edges: out and in, or left and right."""
+
+    label = "degrees of both sides"
+    sensitivity = 2
+    proof = "none"
+    kinds = SIDED
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return (2 * nodes,)
+
+    def answer(self, edges: Any) -> Any:
+        ends = edges.parts.whole()
+        return np.concatenate([np.bincount(end, minlength=edges.nodes) for end in ends])
+
+
+@dataclass(frozen=True)
+class EndDegreesOfOneEnd(EndDegrees):
+    sensitivity = 1
+
+
+@dataclass(frozen=True)
+class Reciprocated(CountQuery):
+    """Pairs of nodes with edges in both directions."""
+
+    label = "reciprocated pairs"
+    sensitivity = 1
+    proof = "none"
+    kinds = frozenset({"directed"})
+
+    def answer(self, edges: Any) -> int:
+        u, v = edges.parts.whole()
+        back = {*zip(v.tolist(), u.tolist(), strict=True)}
+        return sum(edge in back for edge in zip(u.tolist(), v.tolist(), strict=True)) // 2
+
+
+@dataclass(frozen=True)
+class ReciprocatedEdges(Reciprocated):
+    """Edges whose reverse is there: one edge adds two of them."""
+
+    def answer(self, edges: Any) -> int:
+        return 2 * super().answer(edges)
+
+
+@dataclass(frozen=True)
+class WeightCounts(CountsQuery):
+    """Edges of each weight, up to two."""
+
+    label = "weights"
+    sensitivity = 1
+    weight_sensitivity = 2
+    proof = "none"
+    kinds = SIDED | {"undirected"}
+
+    def shape(self, nodes: int) -> tuple[int, ...]:
+        return (2,)
+
+    def answer(self, edges: Any) -> Any:
+        return np.bincount(edges.parts.whole().weight - 1, minlength=2)
+
+
+@dataclass(frozen=True)
+class WeightCountsOfOneCell(WeightCounts):
+    weight_sensitivity = 1
+
+
+@dataclass(frozen=True)
+class WeightCountsOfFourCells(WeightCounts):
+    weight_sensitivity = 4
+
+
+@dataclass(frozen=True)
+class Strengths(EndDegrees):
+    """Sums of weights, as if an edge had weight 1."""
+
+    def answer(self, edges: Any) -> Any:
+        ends, weight = edges.parts.whole(), edges.parts.whole().weight
+        return np.concatenate(
+            [np.bincount(end, weight, edges.nodes).astype(np.int64) for end in ends]
+        )
+
+
+@dataclass(frozen=True)
+class WeightOfKept(KeptEdges):
+    """Kept edges and, without saying so, their weight before."""
+
+    def answer(self, edges: Any) -> int:
+        before = edges.previous.parts.whole().weight
+        return super().answer(edges) + (0 if before is None else int(before.sum() // 2))
+
+
+@pytest.mark.parametrize("query", [EndDegrees, Reciprocated, WeightCounts])
+def test_a_query_is_checked_on_every_kind_it_names_with_all_weights(query: Any) -> None:
+    found = check_query(lambda *_: query(), nodes=4)
+    unweighted = {kind for kind in found.kinds if "weights" not in kind}
+    assert unweighted == (frozenset() if query.weight_sensitivity else query.kinds)
+    assert {f"{kind}, with weights up to 2" for kind in query.kinds} <= found.kinds.keys()
+
+
+def test_all_directed_graphs_of_four_nodes_and_two_sided_ones_of_three_by_three() -> None:
+    graphs = {name: kind.pairs(*sizes) for name, (kind, sizes) in LARGEST.items()}
+    found = check_query(lambda *_: EndDegrees()).kinds
+    for name, pairs in graphs.items():
+        assert found[name] >= pairs * 2 ** (pairs - 1)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        EndDegreesOfOneEnd,
+        ReciprocatedEdges,
+        WeightCountsOfOneCell,
+        WeightCountsOfFourCells,
+        Strengths,
+        WeightOfKept,
+    ],
+    ids=lambda broken: broken.__name__,
+)
+def test_a_query_that_is_broken_on_directed_two_sided_or_weighted_graphs_fails(broken: Any) -> None:
+    with pytest.raises(AssertionError):
+        check_query(lambda *_: broken())
 
 
 def test_a_capped_count_with_half_the_sensitivity_is_found() -> None:

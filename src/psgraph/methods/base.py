@@ -206,6 +206,9 @@ class Method(ABC, Generic[Measurement, State]):
     kinds
         Names of the kinds of graphs it publishes. A stream of another kind is refused before
         anything is read.
+    publishes_weights
+        Whether its graphs carry weights on a stream that has them. Such a stream is refused for
+        other methods.
     units
         The units of privacy it can be run under; a guarantee with another one is refused.
     grows_from_release
@@ -234,6 +237,7 @@ class Method(ABC, Generic[Measurement, State]):
     distribution_version: ClassVar[int] = 1
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
+    publishes_weights: ClassVar[bool] = False
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
     grows_from_release: ClassVar[bool] = False
     rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)
