@@ -68,11 +68,11 @@ def _roster(kind: Kind, ids: Sequence[Any]) -> Roster:
 
 
 def _snapshot(kind: Kind, roster: Roster, edges: Pairs, *, more: int = 0) -> Snapshot:
-    """Return a graph; weights differ from edge to edge, and the last one has `more` of it."""
+    """Return a graph; every pair has a weight of its own, and the last edge `more` of it."""
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     weight = None
     if kind.largest_weight is not None:
-        weight = 1 + np.arange(len(edges)) * 7 % kind.largest_weight
+        weight = 1 + (7 * pairs[:, 0] + 3 * pairs[:, 1]) % kind.largest_weight
         weight[-1:] += more
     return Snapshot(roster, pairs[:, 0], pairs[:, 1] + roster.offset, kind=kind, weight=weight)
 
