@@ -44,6 +44,7 @@ __all__ = [
     "first_end",
     "first_key",
     "key_bits",
+    "ordered_cell",
     "pack",
     "pack_pair",
     "pack_unordered",
@@ -477,3 +478,13 @@ def triangular_cell(a: Whole, b: Whole, blocks: int, inside: bool) -> int:
         b -= 1
         blocks -= 1
     return a * blocks - a * (a - 1) // 2 + (b - a)
+
+
+@lean_kernel
+def ordered_cell(a: Whole, b: Whole, columns: int, inside: bool) -> int:
+    """`Kind.cell_of` of a pair of blocks of an edge with two sides; −1 for one left out."""
+    if inside:
+        return a * columns + b  # type: ignore[return-value]
+    if a == b:
+        return -1
+    return a * (columns - 1) + (b - 1 if b > a else b)

@@ -207,8 +207,7 @@ class Method(ABC, Generic[Measurement, State]):
         Names of the kinds of graphs it publishes. A stream of another kind is refused before
         anything is read.
     publishes_weights
-        Whether its graphs carry weights on a stream that has them. Such a stream is refused for
-        other methods.
+        Whether it publishes the weights of edges. Otherwise a stream with weights is refused.
     units
         The units of privacy it can be run under; a guarantee with another one is refused.
     grows_from_release

@@ -14,12 +14,14 @@ from psgraph._runtime.arrays import Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.sampling import PairCounts, sample
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.engines.sides import Sides
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import (
+    EVERY_KIND,
     CommunityChoices,
     CommunityEdges,
     InnerDegrees,
@@ -28,7 +30,9 @@ from psgraph.methods.queries import (
 from psgraph.methods.steps.block_model import (
     block_count,
     capped_community_edges,
+    capped_inner_degrees,
     inside_blocks,
+    raked,
     synthesis_seed,
 )
 from psgraph.methods.steps.communities import (
@@ -52,6 +56,7 @@ class PrivGraphMeasurement:
     labels: Labels
     noisy_inner_degrees: NDArray[np.int64]
     noisy_community_edges: NoisyCounts
+    kind: Kind = UNDIRECTED
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class PrivGraphState:
     inner_degrees: NDArray[np.float64]
     community_pairs: tuple[Labels, Labels]
     community_edges: NDArray[np.float64]
+    kind: Kind = UNDIRECTED
 
     @property
     def communities(self) -> int:
@@ -111,6 +117,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     name = "privgraph"
     title, colour, marker = "PrivGraph", "#56b4e9", "P"
     summary_chart = SummaryChart("communities", "community")
+    kinds = EVERY_KIND
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
     queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 
@@ -150,7 +157,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         the rest, where an edge moves two degrees by 1 or one count by 1. proofs/privgraph.md.
         """
         del state  # timestamps are independent
-        split = _split(private.remaining)
+        split, kind = _split(private.remaining), private.kind
         with phase("communities"):
             labels = find_communities(
                 private,
@@ -161,12 +168,12 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         with phase("perturbation"):
             epsilon = split.structure
             inside, between = private.parallel(epsilon, "inside communities", "between communities")
-            noisy_inner_degrees = inside.ask(InnerDegrees(labels), epsilon=epsilon)
+            noisy_inner_degrees = inside.ask(InnerDegrees(labels, kind=kind), epsilon=epsilon)
             noisy_community_edges = between.ask(
-                CommunityEdges(labels, block_count(labels)), epsilon=epsilon
+                CommunityEdges(labels, block_count(labels), kind=kind), epsilon=epsilon
             )
         return PrivGraphMeasurement(
-            private.roster, labels, noisy_inner_degrees, noisy_community_edges
+            private.roster, labels, noisy_inner_degrees, noisy_community_edges, kind
         )
 
     def update(
@@ -174,12 +181,14 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     ) -> PrivGraphState:
         del state
         with phase("perturbation"):
-            labels = measurement.labels
-            inner_degrees = norm_sub_within(measurement.noisy_inner_degrees, labels)
-            if labels.size:
-                inner_degrees = np.minimum(inner_degrees, np.bincount(labels)[labels] - 1)
-            a, b, edges = capped_community_edges(measurement.noisy_community_edges, labels)
-        return PrivGraphState(measurement.roster, labels, inner_degrees, (a, b), edges)
+            labels, roster, kind = measurement.labels, measurement.roster, measurement.kind
+            sides = Sides(kind, roster.sizes)
+            noisy, of_degree = measurement.noisy_inner_degrees, sides.joined(labels, labels)
+            consistent = [norm_sub_within(noisy[part], of_degree[part]) for part in sides.slices]
+            inner_degrees = raked(np.concatenate(consistent), labels, sides)
+            inner_degrees = capped_inner_degrees(inner_degrees, labels, sides)
+            a, b, edges = capped_community_edges(measurement.noisy_community_edges, labels, sides)
+        return PrivGraphState(roster, labels, inner_degrees, (a, b), edges, kind)
 
     def synthesise(
         self,
@@ -190,9 +199,10 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     ) -> SyntheticGraph:
         del previous
         with phase("reconstruction"):
-            inside = inside_blocks(state.inner_degrees, state.labels)
+            sides = Sides(state.kind, state.roster.sizes)
+            inside = inside_blocks(state.inner_degrees, state.labels, sides)
             counts = _rounded(state.community_edges, rng)
-            between = PairCounts(state.labels, *state.community_pairs, counts)
+            between = PairCounts(state.labels, *state.community_pairs, counts, sides)
             parts = sample(engine, inside, between, seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)
 

@@ -26,6 +26,7 @@ from psgraph._version import __version__
 from psgraph.engines.released import ReleasedParts
 from psgraph.engines.runner import Job, sorted_edges, split_keys
 from psgraph.errors import EngineError
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import Pairs
 
 if TYPE_CHECKING:
@@ -280,11 +281,19 @@ class HeldPart(Remote):
 
 
 def held_parts(
-    futures: Sequence[Future], fetch: Fetch, *, nodes: int, part_nodes: int, edge_count: int
+    futures: Sequence[Future],
+    fetch: Fetch,
+    *,
+    nodes: int,
+    part_nodes: int,
+    edge_count: int,
+    kind: Kind = UNDIRECTED,
 ) -> ReleasedParts:
     """A released graph of which every part is on a worker."""
     reads = [HeldPart(future, fetch) for future in futures]
-    return ReleasedParts(reads, nodes=nodes, part_nodes=part_nodes, edge_count=edge_count)
+    return ReleasedParts(
+        reads, nodes=nodes, part_nodes=part_nodes, edge_count=edge_count, kind=kind
+    )
 
 
 class _Narrow(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Labels
 from psgraph.graph import Roster
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import NoisePlan
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import CommunityChoices, SuperGraphEdges
@@ -67,8 +67,11 @@ def find_communities(
     groups = -(-nodes // size)
     group_of = np.empty(nodes, dtype=np.int32)
     group_of[private.random_order(nodes)] = np.arange(nodes) // size
-    noisy_super_graph = private.ask(SuperGraphEdges(group_of, groups), epsilon=super_graph_epsilon)
-    community_of = _louvain(noisy_super_graph, groups, seed=private.random_seed())
+    kind = private.kind
+    noisy_super_graph = private.ask(
+        SuperGraphEdges(group_of, groups, kind=kind), epsilon=super_graph_epsilon
+    )
+    community_of = _louvain(noisy_super_graph, groups, seed=private.random_seed(), kind=kind)
     labels = community_of[group_of] if nodes else np.empty(0, dtype=np.int32)
     labels = private.ask(CommunityChoices(labels, strength), epsilon=choice_epsilon)
     return renumbered(labels)
@@ -79,14 +82,17 @@ def _size(nodes: int, supernode_size: int) -> int:
     return max(supernode_size, -(-nodes // MOST_SUPERNODES))
 
 
-def _louvain(noisy: NoisyCounts, groups: int, *, seed: int) -> Labels:
-    """Find communities of the noisy super-graph; a super-node without edges is one by itself."""
+def _louvain(noisy: NoisyCounts, groups: int, *, seed: int, kind: Kind = UNDIRECTED) -> Labels:
+    """Find communities of the noisy super-graph; a super-node without edges is one by itself.
+
+    The weights of both directions between two super-nodes are added up.
+    """
     if groups == 1 or not noisy.cells.size:
         return np.arange(groups, dtype=np.int32)
     from scipy import sparse
     from sknetwork.clustering import Louvain
 
-    a, b = UNDIRECTED.pair_of(noisy.cells, groups, inside=True)
+    a, b = kind.pair_of(noisy.cells, groups, inside=True)
     weights = noisy.values - noisy.threshold
     # Entered twice, a weight between two super-nodes is at (a, b) and (b, a), and one inside a
     # super-node twice at (a, a): every edge then counts at both of its ends.
@@ -115,7 +121,7 @@ def keep_communities(roster: Roster, labels: Labels, private: PrivateSnapshot) -
     new_roster = private.roster
     if roster is new_roster or roster == new_roster:
         return labels
-    before = roster.positions(new_roster.ids)
+    before = roster.positions_of(new_roster)
     stayed = before >= 0
     carried = np.empty(len(new_roster), dtype=np.int32)
     carried[stayed] = labels[before[stayed]]
