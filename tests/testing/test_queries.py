@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psgraph.graph import DIRECTED, TWO_SIDED, Roster, Snapshot
+from psgraph.graph import DIRECTED, TWO_SIDED, Kind, Roster, Snapshot
+from psgraph.graph.kind import find_kind
 from psgraph.methods.der.areas import (
     Area,
     Arrangement,
@@ -79,19 +80,39 @@ def with_drawn(area: Area) -> Arrangement:
     return Arrangement(area, np.minimum(area.cells, 1))
 
 
-QUERIES: dict[type[Query[Any]], Any] = {
-    EdgeCount: lambda *_: EdgeCount(),
-    Degrees: lambda *_: Degrees(),
-    InnerDegrees: lambda nodes: [InnerDegrees(labels(nodes, k)) for k in (1, 2)],
-    OuterDegrees: lambda nodes: [OuterDegrees(labels(nodes, k)) for k in (2, 3)],
-    CommunityEdges: lambda nodes: CommunityEdges(labels(nodes, 3), 3),
-    SuperGraphEdges: lambda nodes: SuperGraphEdges(labels(nodes, 2), 2),
-    CommunityChoices: lambda nodes: [
-        CommunityChoices(labels(nodes, 2), strength)
+Sizes = tuple[int, ...]
+
+
+def labelled(query: Any, *blocks: int) -> Any:
+    """Make a query about nodes in blocks, for each of several numbers of them."""
+    return lambda sizes, kind: [query(labels(sum(sizes), k), kind=kind) for k in blocks]
+
+
+def filtered(query: Any) -> Any:
+    return lambda sizes, kind: query(2 if sum(sizes) > 2 else 0, sizes, kind=kind)
+
+
+#: Makes each query for rosters of some sizes, and graphs of a kind.
+QUERIES: dict[type[Query[Any]], Callable[[Sizes, Kind], Any]] = {
+    EdgeCount: lambda _, __: EdgeCount(),
+    Degrees: lambda _, kind: Degrees(kind=kind),
+    InnerDegrees: labelled(InnerDegrees, 1, 2),
+    OuterDegrees: labelled(OuterDegrees, 2, 3),
+    CommunityEdges: lambda sizes, kind: CommunityEdges(labels(sum(sizes), 3), 3, kind=kind),
+    SuperGraphEdges: lambda sizes, kind: SuperGraphEdges(labels(sum(sizes), 2), 2, kind=kind),
+    CommunityChoices: lambda sizes, _: [
+        CommunityChoices(labels(sum(sizes), 2), strength)
         for strength in (Fraction(1, 2), Fraction(1, 4))
     ],
-    LargestPairs: lambda nodes: LargestPairs(2 if nodes > 2 else 0),
-    FilteredPairs: lambda nodes: FilteredPairs(2 if nodes > 2 else 0),
+    LargestPairs: filtered(LargestPairs),
+    FilteredPairs: filtered(FilteredPairs),
+    ClassEdges: lambda sizes, kind: ClassEdges(labels(sum(sizes), 3), CLASSES, kind=kind),
+    FoundCommunityEdges: lambda sizes, kind: FoundCommunityEdges(
+        labels(sum(sizes), 2), 2, kind=kind
+    ),
+}
+
+UNDIRECTED_QUERIES: dict[type[Query[Any]], Any] = {
     GroupDegrees: lambda nodes: GroupDegrees("degrees into groups", labels(nodes, 2), 2),
     RectangleCounts: lambda nodes: [RectangleCounts(area, 1) for area in areas(nodes)],
     SplitPoints: lambda nodes: [SplitPoints(area, 0, least=1, grid=4) for area in areas(nodes)],
@@ -103,17 +124,28 @@ QUERIES: dict[type[Query[Any]], Any] = {
     ],
     KeptEdges: lambda _: KeptEdges(),
     DegreeCurveCounts: lambda _: DegreeCurveCounts(),
-    ClassEdges: lambda nodes: ClassEdges(labels(nodes, 3), CLASSES),
     HubEdges: lambda nodes: HubEdges(labels(nodes, 3), np.arange(min(nodes, 2))),
     GrowthRows: growth,
-    FoundCommunityEdges: lambda nodes: FoundCommunityEdges(labels(nodes, 2), 2),
     TriangleCount: lambda _: TriangleCount(),
 }
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.__name__)
-def test_no_edge_moves_a_query_further_than_it_states(query: type[Query[Any]]) -> None:
-    assert check_query(QUERIES[query]).largest == 1
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [(query, kind) for query in QUERIES for kind in sorted(query.kinds)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_no_edge_moves_a_query_further_than_it_states(query: type[Query[Any]], kind: str) -> None:
+    make = QUERIES[query]
+    assert check_query(lambda *sizes: make(sizes, find_kind(kind)), kinds=[kind]).largest == 1
+
+
+@pytest.mark.parametrize("query", UNDIRECTED_QUERIES, ids=lambda query: query.__name__)
+def test_no_edge_moves_a_query_of_undirected_graphs_further_than_it_states(
+    query: type[Query[Any]],
+) -> None:
+    assert query.kinds == {"undirected"}
+    assert check_query(UNDIRECTED_QUERIES[query]).largest == 1
 
 
 def displacing(cap: int) -> tuple[Snapshot, Snapshot]:
@@ -143,7 +175,7 @@ def test_no_edge_moves_the_capped_triangles_further_than_stated(cap: int) -> Non
 
 def test_every_query_of_every_method_is_checked() -> None:
     asked = {query for name in method_names() for query in find_method(name).queries}
-    assert asked <= {*QUERIES, CappedTriangleCount}
+    assert asked <= {*QUERIES, *UNDIRECTED_QUERIES, CappedTriangleCount}
 
 
 # ---- queries that state what does not hold ----

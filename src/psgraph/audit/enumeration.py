@@ -213,8 +213,10 @@ class _Scripted(Budget):
         epsilon: Fraction,
         label: str,
         sensitivity: int | None = None,
+        weight_sensitivity: int = 0,
     ) -> Any:
-        script, real = self._sampler, partial(super().run, sensitivity=sensitivity)
+        script = self._sampler
+        real = partial(super().run, sensitivity=sensitivity, weight_sensitivity=weight_sensitivity)
         assert isinstance(script, Script)
         if isinstance(mechanism, CommunityChoice):
             with _interpreted_choice(script):
