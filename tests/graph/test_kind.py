@@ -119,9 +119,10 @@ def test_functions_for_kernels_agree_with_those_for_arrays(compiled):
 
 
 def test_a_kind_of_a_later_version_is_refused():
-    assert find_kind("undirected") is UNDIRECTED
-    with pytest.raises(UnknownKind):
-        find_kind("directed")
+    assert find_kind("directed", 8) == DIRECTED.with_weights(8)
+    for name, largest in (("signed", None), ("directed", 1), ("directed", 2**31)):
+        with pytest.raises(UnknownKind):
+            find_kind(name, largest)
 
 
 def test_kinds_are_values():

@@ -120,7 +120,7 @@ def show_check(found: CheckReport) -> None:
         ("", found.times or ""),
         ("Nodes", f"{found.nodes:,}"),
         ("Roster", found.snapshots[-1].roster),
-        ("Graphs", "undirected and unweighted: direction, repetition and self-loops are dropped"),
+        ("Graphs", _kind_words(found)),
     ]
     rows += _promised(found)
     console.print(facts(rows))
@@ -143,6 +143,16 @@ def show_check(found: CheckReport) -> None:
     for remark in found.curator_remarks:
         console.print(f"Warning: {remark}", style="yellow")
     console.print("\nNothing was measured, spent or published.")
+
+
+def _kind_words(found: CheckReport) -> str:
+    """Say which graphs are published, and what of the input is left out."""
+    kind = found.kind
+    repeats = "repeated rows add up" if kind.weighted else "repeated rows count once"
+    loops = "" if kind.two_sided else ", self-loops are left out"
+    words = str(kind) if kind.weighted else f"{kind} and unweighted"
+    told = f". {found.published_as}" if found.published_as else ""
+    return f"{words}: {repeats}{loops}{told}"
 
 
 def _promised(found: CheckReport) -> list[tuple[str, str]]:

@@ -55,7 +55,8 @@ class Key:
 
 
 def _input_key(option: InputOption) -> Key:
-    kinds = {"flag": "flag", "path": "path", "curator file": "path", "times": "times"}
+    kinds = {"path": "path", "curator file": "path", "number": "exact"}
+    kinds |= {form: form for form in ("flag", "times")}
     return Key(option.name, kinds.get(option.form, "text"), option.comment, option.example)
 
 

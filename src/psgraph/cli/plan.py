@@ -41,10 +41,19 @@ _AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
         "psgraph plan --nodes 10000 --epsilon 1 --window 5",
         "psgraph plan --nodes 10000 --mean-degree 30 --epsilon 1 --window 5",
         "psgraph plan --nodes 10000 --epsilon 1 --window 5 --method der --set order=degrees",
+        "psgraph plan --left 8000 --right 1000 --edges 1300 --epsilon 2 --window 7",
     ],
 )
+@click.option("--nodes", type=click.IntRange(min=0), metavar="N", help="Nodes on the roster.")
 @click.option(
-    "--nodes", type=click.IntRange(min=0), metavar="N", required=True, help="Nodes on the roster."
+    "--left", type=click.IntRange(min=0), metavar="N", help="Two-sided graphs: nodes on the left."
+)
+@click.option(
+    "--right", type=click.IntRange(min=0), metavar="N", help="Two-sided graphs: nodes on the right."
+)
+@click.option("--directed", is_flag=True, help="For directed graphs.")
+@click.option(
+    "--weights", type=click.IntRange(min=2), metavar="W", help="For graphs with weights up to W."
 )
 @click.option(
     "--edges",
@@ -64,7 +73,11 @@ _AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
 @settings_option
 @json_option
 def command(
-    nodes: int,
+    nodes: int | None,
+    left: int | None,
+    right: int | None,
+    directed: bool,
+    weights: int | None,
     edges: int | None,
     mean_degree: float | None,
     epsilon: Fraction,
@@ -80,14 +93,25 @@ def command(
     taken from the data is private, and so is what is shown for it. How good the releases would be
     is what `psgraph rehearse` shows.
     """
+    from psgraph.graph.kind import DIRECTED, TWO_SIDED, UNDIRECTED
     from psgraph.publication.planning import plan
 
     guarantee = WEventPrivacy(epsilon, window=window)
+    if (left is None) != (right is None) or (nodes is None) == (left is None):
+        raise click.UsageError(
+            "how many nodes are there?\nGive --nodes, or --left and --right for two-sided graphs."
+        )
+    if left is not None and directed:
+        raise click.UsageError("two-sided graphs are not directed\nLeave --directed out.")
+    total = nodes if nodes is not None else (left or 0) + (right or 0)
+    kind = TWO_SIDED if left is not None else DIRECTED if directed else UNDIRECTED
     made = plan(
         guarantee,
-        nodes=nodes,
-        edges=_edges(nodes, edges, mean_degree),
+        nodes=total,
+        edges=_edges(total, edges, mean_degree),
         method=build_method(method, settings, guarantee),
+        kind=kind.with_weights(weights),
+        left=left,
     )
     if as_json:
         print_json(made.to_dict())
@@ -154,9 +178,14 @@ def _summary(plan: Plan) -> str:
         else f"charged unevenly, never more than ε = {exact_decimal(guarantee.epsilon)} in a window"
     )
     return (
-        f"{plan.method} on {plan.nodes:,} nodes, {charged}.\n"
+        f"{plan.method} on {plan.nodes:,} nodes{_kind(plan)}, {charged}.\n"
         f"Private: {plan.promise.verdict}. {plan.promise}"
     )
+
+
+def _kind(plan: Plan) -> str:
+    """Say which graphs, unless they are undirected and unweighted."""
+    return f" ({plan.kind})" if plan.kind.to_dict() else ""
 
 
 def _show_effects(console: Console, plan: Plan) -> None:

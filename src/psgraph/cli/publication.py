@@ -26,11 +26,11 @@ from psgraph.cli.flags import (
 )
 from psgraph.cli.input import open_input, tell_curator, tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, reading
-from psgraph.errors import PsgraphError
+from psgraph.errors import KindMismatch, PsgraphError
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot
+    from psgraph.graph import Kind, Snapshot
     from psgraph.methods.base import Method, SummaryChart
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.preview import CheckReport, SnapshotFacts
@@ -74,8 +74,12 @@ class Publication:
         """The promise."""
         return WEventPrivacy(self.epsilon, window=self.window)
 
-    def arguments(self, *, noise: str) -> dict[str, Any]:
-        """Return the arguments of a `Publisher`, after checking them against the ledger."""
+    def arguments(self, kind: Kind | None, *, noise: str) -> dict[str, Any]:
+        """Return the arguments of a `Publisher`, after checking them against the ledger.
+
+        `kind` is that of the input, if the options say it: a store has its own.
+        """
+        from psgraph.publication.checks import check_kind
         from psgraph.publication.history import check_history
         from psgraph.publication.locations import ledger_of
 
@@ -90,7 +94,11 @@ class Publication:
             "large_epsilon": self.large_epsilon,
             "measure_again": self.measure_again,
         }
-        check_history(**arguments)
+        try:
+            check_kind(arguments["method"], kind)
+        except KindMismatch as error:
+            raise click.UsageError(str(error)) from None
+        check_history(**arguments, kind=kind)
         return arguments
 
 
@@ -327,6 +335,7 @@ def publish_source(
         Opens the publisher. Called after the input was checked, since it may write.
     """
     from psgraph._runtime.resources import keep_freed_memory, phase, stopwatch
+    from psgraph.graph.kind import published_as
     from psgraph.publication.preview import report_on
     from psgraph.streams.overflow import Overflow
 
@@ -336,6 +345,8 @@ def publish_source(
         with phase("total"), phase("read"), reading("Checking the input"):
             snapshots, stream, seen = _checked(source, method, overflow)
         length, tally.times, tally.held_back = stream.length, stream.times, stream.held_back
+        if told := published_as(stream.dropped):
+            note(told)
         if not stream.prepared:
             length = len(seen)
             tell_of_ends(report_on(stream, seen))
@@ -347,7 +358,10 @@ def publish_source(
         ):
             tally.sealed = publisher.spending.timestamps
             missing = _missing_files(publisher.out, tally.sealed)
-            for release in publisher.publish_all(snapshots, times=tally.times, seen=tally.see):
+            published = publisher.publish_all(
+                snapshots, times=tally.times, dropped=stream.dropped, seen=tally.see
+            )
+            for release in published:
                 tally.add(release)
                 advance()
             tally.rewritten = sum(path.exists() for path in missing)

@@ -18,6 +18,7 @@ from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options
 from psgraph.cli.help import Command
 from psgraph.cli.input import (
+    declared_kind,
     inbox_options,
     refuse_private_files,
     silence_warnings,
@@ -116,7 +117,7 @@ def command(
 
     Inbox(inbox)  # refuses what can't be watched, before a ledger is started
     with EarlyEnd(publication.out):
-        arguments = publication.arguments(noise="exact")
+        arguments = publication.arguments(declared_kind(source), noise="exact")
     method, seeded = arguments["method"], publication.seed is not None
     silence_warnings(source)
     nodes, rows = nodes_of(source), Reading.of(source)
@@ -153,6 +154,7 @@ def command(
                 ids=source.ids,
                 unknown_nodes=source.unknown_nodes,
                 unknown_nodes_to=source.unknown_nodes_to,
+                kind=nodes.kind,
             ):
                 waits = isinstance(arrival, Waiting)
                 if isinstance(arrival, Waiting):

@@ -50,6 +50,8 @@ class StreamInfo:
     method: str
     parameters: Mapping[str, Any]
     roster: str
+    kind: str
+    weights: int | None
     source: str
     period: str | None
     public: bool
@@ -190,10 +192,14 @@ class Client:
         content = {"name": name, "epsilon": str(epsilon), "window": window, **terms}
         return _view(StreamInfo, self._send("POST", "/streams", content))
 
-    def put_roster(self, stream: str, file: str | Path) -> int:
-        """Set the public node list of a stream; it can only grow. Return its length."""
+    def put_roster(self, stream: str, file: str | Path, *, side: str | None = None) -> int:
+        """Set the public node list of a stream; it can only grow. Return its length.
+
+        A two-sided stream has two: give `side`, "left" or "right".
+        """
         path = as_path(file, "the roster")
-        answer = self._upload("PUT", f"{_of(stream)}/roster", path, {})
+        chosen = {} if side is None else {"side": side}
+        answer = self._upload("PUT", f"{_of(stream)}/roster", path, chosen)
         return int(answer["nodes"])
 
     # ---- posting, for curators ----

@@ -98,16 +98,18 @@ class Graph(Frozen):
         kind = kind_on(roster, kind)
         roster.refuse_outside(a, b, time=time)
         ends = a.astype(np.int32, copy=False), b.astype(np.int32, copy=False)
+        weights: Integers | None = None
         if kind.weighted:
-            *normal, now = kind.normalise_weighted(*ends, checked_weights(weight, a.size))
+            given = checked_weights(weight, a.size)
+            first, second, weights, now = kind.normalise_weighted(*ends, given)
         elif weight is not None:
             raise InvalidArgument(
                 f"edges of {kind} graphs carry no weight\nGive a kind with weights."
             )
         else:
-            *normal, now = kind.normalise(*ends)
+            first, second, now = kind.normalise(*ends)
         total = now if dropped is None else dropped + now
-        parts = MemoryParts(*normal, nodes=len(roster), kind=kind)
+        parts = MemoryParts(first, second, weights, nodes=len(roster), kind=kind)
         self._fill(roster=roster, parts=parts, time=time, dropped=total)
 
     @classmethod

@@ -179,7 +179,7 @@ class Roster(Frozen):
 
     __slots__ = ("__dict__", "declared", "ids")
 
-    _fields = ("ids", "declared")
+    _fields: tuple[str, ...] = ("ids", "declared")
 
     ids: Ids
     declared: Declared

@@ -68,8 +68,8 @@ def check_stream(stream: Iterable[Snapshot]) -> None:
 
 
 def check_kind(method: Method[Any, Any], graphs: object) -> None:
-    """Refuse a stream or snapshot of a kind that the method does not publish."""
-    kind = getattr(graphs, "kind", None)
+    """Refuse a stream, a snapshot or a kind that the method does not publish."""
+    kind = graphs if isinstance(graphs, Kind) else getattr(graphs, "kind", None)
     if isinstance(kind, Kind) and kind.name not in method.kinds:
         raise KindMismatch(
             f"method {method.name!r} does not publish {kind.name} graphs\n"

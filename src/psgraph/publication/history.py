@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol, Self
 
 from psgraph._runtime.durable import as_path
 from psgraph.errors import InvalidArgument, LedgerError, OutOfOrder, TermsChanged
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Kind, Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
@@ -105,6 +105,16 @@ class History(Protocol):
     def roster(self, digest: str) -> Roster | None:
         """A roster by its digest."""
 
+    def take_kind(self, kind: Kind, dropped: tuple[str, ...]) -> WEventPrivacy:
+        """Fix the kind of the graphs before the first is sealed, and refuse others afterwards.
+
+        Returns the guarantee, in the words for this kind.
+        """
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What edges have in the input and not in the releases, as the terms say."""
+
     def close(self) -> None:
         """Release the file."""
 
@@ -123,10 +133,26 @@ class MemoryHistory:
         self._stated_times: TimeSource | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
+        self._kind: Kind | None = None
+        self.dropped: tuple[str, ...] = ()
 
     @property
     def sealed(self) -> int:
         return self._accountant.timestamps
+
+    def take_kind(self, kind: Kind, dropped: tuple[str, ...]) -> WEventPrivacy:
+        if self._kind is None:
+            guarantee = self._accountant.guarantee
+            guarantee = guarantee.on(directed=kind.directed, weighted=kind.weighted)
+            self._accountant = Accountant(guarantee)
+            self._kind, self.dropped = kind, dropped
+        if kind != self._kind:
+            raise TermsChanged(
+                f"this stream was started with graphs that are {self._kind}, and this one is "
+                f"{kind}\nPublish graphs of one kind, or start a new stream.",
+                changed={"kind": (str(self._kind), str(kind))},
+            )
+        return self._accountant.guarantee
 
     def accountant(self) -> Accountant:
         return self._accountant
@@ -265,6 +291,7 @@ def open_stream(
         if directory is not None:
             directory.check_usable(ledger=ledger)
         history = Ledger(ledger, terms)
+        guarantee = history.guarantee
         _close_unless_current(history, directory)
     return OpenStream(method, guarantee, seed, noise, history, directory)
 
@@ -313,6 +340,7 @@ def check_history(
     not_private: bool = False,
     large_epsilon: bool = False,
     measure_again: bool = False,
+    kind: Kind | None = None,
 ) -> None:
     """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock, attempts.
 
@@ -332,6 +360,8 @@ def check_history(
             method, guarantee, ledger=ledger, out=directory, seed=seed, noise=noise
         ) as opened:
             opened.history.check_attempts(again=measure_again)
+            if kind is not None and opened.history.sealed:
+                opened.history.take_kind(kind, ())
 
 
 def _terms(

@@ -8,12 +8,13 @@ from math import hypot, log, sqrt
 from typing import Any
 
 from psgraph.errors import InvalidArgument, exact_decimal
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.registry import MethodLike, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import Counted
+from psgraph.publication.checks import check_kind
 from psgraph.publication.terms import Promise, check_guarantee, check_unit
 
 __all__ = ["Effects", "Plan", "Range", "effects_of", "nearby", "plan"]
@@ -50,6 +51,7 @@ class Plan:
     even: bool = True
     edges: int | None = None
     effects: tuple[Effects, ...] = ()
+    kind: Kind = UNDIRECTED
 
     @property
     def promise(self) -> Promise:
@@ -70,6 +72,7 @@ class Plan:
             ),
             "nodes": self.nodes,
             "edges": self.edges,
+            **self.kind.to_dict(),
             "method": self.method,
             "measurements": [row.to_dict() for row in self.rows],
             "effects": [effect.to_dict() for effect in self.effects],
@@ -84,6 +87,8 @@ def plan(
     nodes: int,
     edges: int | None = None,
     method: MethodLike = DEFAULT_METHOD,
+    kind: Kind = UNDIRECTED,
+    left: int | None = None,
 ) -> Plan:
     """Return the noise scales a method would work with. Spends nothing.
 
@@ -98,6 +103,10 @@ def plan(
         plan is for the curator then: an edge count from the data is private.
     method
         A method or its name.
+    kind
+        The kind of the graphs.
+    left
+        For two-sided graphs: how many of the nodes are on the left.
 
     Examples
     --------
@@ -109,31 +118,45 @@ def plan(
     check_guarantee(guarantee)
     nodes = _checked("nodes", nodes)
     edges = None if edges is None else _checked("edges", edges)
-    if edges is not None and edges > UNDIRECTED.pairs(nodes):
+    if kind.two_sided and (left is None or not 0 <= left <= nodes):
+        raise InvalidArgument("two-sided graphs need the number of nodes on the left", code="left")
+    sizes = (nodes,) if left is None else (left, nodes - left)
+    if edges is not None and edges > kind.pairs(*sizes):
         raise InvalidArgument(
             f"{edges:,} edges are more than {nodes:,} nodes can have", code="too_many_edges"
         )
     chosen = choose_method(method)
+    guarantee = guarantee.on(directed=kind.directed, weighted=kind.weighted)
     check_unit(chosen, guarantee)
-    rows = tuple(chosen.plan(guarantee, nodes=nodes))
+    check_kind(chosen, kind)
+    of_kind = {} if kind == UNDIRECTED else {"kind": kind}
+    rows = tuple(chosen.plan(guarantee, nodes=nodes, **of_kind))
     return Plan(
         guarantee,
         nodes,
         chosen.name,
         rows=rows,
-        remarks=tuple(chosen.plan_remarks(guarantee, nodes=nodes)),
+        remarks=tuple(chosen.plan_remarks(guarantee, nodes=nodes, **of_kind)),
         caveat=chosen.caveat,
         even=type(chosen).request is Method.request,
         edges=edges,
-        effects=() if edges is None else _effects(chosen, guarantee, nodes=nodes, edges=edges),
+        effects=()
+        if edges is None
+        else _effects(chosen, guarantee, nodes=nodes, edges=edges, of_kind=of_kind),
+        kind=kind,
     )
 
 
 def _effects(
-    method: Method[Any, Any], guarantee: WEventPrivacy, *, nodes: int, edges: int
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    *,
+    nodes: int,
+    edges: int,
+    of_kind: dict[str, Kind],
 ) -> tuple[Effects, ...]:
     return tuple(
-        effects_of(method.plan(each, nodes=nodes), each, nodes=nodes, edges=edges)
+        effects_of(method.plan(each, nodes=nodes, **of_kind), each, nodes=nodes, edges=edges)
         for each in (guarantee, *nearby(guarantee))
     )
 

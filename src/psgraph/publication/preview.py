@@ -9,7 +9,7 @@ from typing import Any
 from psgraph._runtime.numbers import count
 from psgraph.errors import DataError
 from psgraph.graph import Snapshot
-from psgraph.graph.kind import Dropped
+from psgraph.graph.kind import UNDIRECTED, Dropped, Kind, published_as
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import Plan, plan
@@ -30,6 +30,8 @@ class SnapshotFacts:
     declared: str
     edges: int
     dropped: Dropped
+    kind: Kind = UNDIRECTED
+    left: int | None = None
 
 
 def observed(stream: Iterable[Snapshot], into: list[SnapshotFacts]) -> Iterator[Snapshot]:
@@ -43,6 +45,8 @@ def observed(stream: Iterable[Snapshot], into: list[SnapshotFacts]) -> Iterator[
                 snapshot.roster.declared,
                 snapshot.parts.edge_count,
                 snapshot.dropped,
+                snapshot.kind,
+                snapshot.roster.offset if snapshot.kind.two_sided else None,
             )
         )
         yield snapshot
@@ -72,6 +76,8 @@ class CheckReport:
         Timestamps that the ledger has already: those cost nothing.
     end_remarks, curator_end_remarks
         What to know about the ends of the stream; see `psgraph.streams.Stream`.
+    kind, published_as
+        The kind of the graphs, and what is said if the input has more than they do.
     """
 
     description: str
@@ -85,6 +91,8 @@ class CheckReport:
     sealed: int = 0
     end_remarks: tuple[str, ...] = ()
     curator_end_remarks: tuple[str, ...] = ()
+    kind: Kind = UNDIRECTED
+    published_as: str | None = None
 
     @property
     def names(self) -> list[str]:
@@ -153,6 +161,9 @@ class CheckReport:
             "held_back": self.held_back,
             "nodes": self.nodes,
             "roster": self.snapshots[-1].roster if self.snapshots else None,
+            "kind": self.kind.name,
+            "weights": self.kind.largest_weight,
+            "published_as": self.published_as,
             "warnings": list(self.remarks),
             "plan": None if self.plan is None else self.plan.to_dict(),
             "curator_only": {
@@ -216,6 +227,7 @@ def report_on(
     sealed: int = 0,
 ) -> CheckReport:
     """Return the report on a stream that has been read."""
+    kind = snapshots[0].kind if snapshots else stream.kind or UNDIRECTED
     names = [each.time for each in snapshots]
     window = (
         None
@@ -225,7 +237,8 @@ def report_on(
     made = None
     if guarantee is not None and method is not None:
         nodes = max((each.nodes for each in snapshots), default=0)
-        made = plan(guarantee, nodes=nodes, method=method)
+        left = max((each.left for each in snapshots if each.left is not None), default=None)
+        made = plan(guarantee, nodes=nodes, method=method, kind=kind, left=left)
     return CheckReport(
         stream.description,
         stream.column_words,
@@ -238,6 +251,8 @@ def report_on(
         sealed,
         stream.remarks,
         stream.curator_remarks,
+        kind,
+        published_as(stream.dropped),
     )
 
 

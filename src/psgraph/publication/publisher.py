@@ -20,7 +20,8 @@ from psgraph._runtime.resources import clear_scratch, phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder, ReplayConflict
-from psgraph.graph import Snapshot
+from psgraph.graph import Kind, Snapshot
+from psgraph.graph.kind import published_as
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
@@ -76,6 +77,8 @@ class Publisher:
     progress
         Called by `publish_all` after every release with the number of snapshots published and
         the number in the stream, None if unknown. If it raises, what is published stays so.
+    kind
+        The kind of the graphs, which is part of the terms; that of the first snapshot unless given.
 
     Examples
     --------
@@ -104,8 +107,10 @@ class Publisher:
         measure_again: bool = False,
         engine: Runner | None = None,
         progress: Callable[[int, int | None], object] | None = None,
+        kind: Kind | None = None,
     ) -> None:
         checks.check_arguments(method, guarantee, progress)
+        checks.check_kind(method, kind)
         refuse_without_promise(
             method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
         )
@@ -123,6 +128,8 @@ class Publisher:
             progress,
             measure_again=measure_again,
         )
+        if kind is not None:
+            self._take_kind(kind, ())
 
     def _start(
         self,
@@ -139,6 +146,7 @@ class Publisher:
         self.seed, self.noise = opened.seed, opened.noise
         self._progress, self._cursor = progress, 0
         self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
+        self._kind: Kind | None = None  # of the snapshots so far, in this run
         self._unsealed: Measured | None = None  # drawn once; what is not sealed is not shown
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
@@ -154,21 +162,38 @@ class Publisher:
                     "another process published with this ledger while it was opened\n"
                     "Files can't be locked here. Let one process publish at a time."
                 )
-            self._synthesis = Synthesis(
-                method,
-                guarantee,
-                engine,
-                private=self.private,
-                encode=self._history.durable,
-                directory=self._directory,
-            )
-            self._earlier = EarlierReleases(method, self._history, self._directory, self._synthesis)
+            self._engine = engine
+            self._prepare_synthesis()
             self._finish()
             if measure_again:
                 self._history.allow_again()
         except BaseException:
             self.close()
             raise
+
+    def _prepare_synthesis(self) -> None:
+        self._synthesis = Synthesis(
+            self.method,
+            self.guarantee,
+            self._engine,
+            private=self.private,
+            encode=self._history.durable,
+            directory=self._directory,
+            dropped=self._history.dropped,
+        )
+        self._earlier = EarlierReleases(
+            self.method, self._history, self._directory, self._synthesis
+        )
+
+    def _take_kind(self, kind: Kind, dropped: Iterable[str]) -> None:
+        """Take the kind of the first snapshot into the terms; refuse other kinds later."""
+        if kind == self._kind:
+            return
+        self.guarantee = self._history.take_kind(kind, tuple(dropped))
+        self._kind = kind
+        if not self._accountant.timestamps:
+            self._accountant = self._history.accountant()
+            self._prepare_synthesis()
 
     @classmethod
     def resume(
@@ -252,6 +277,7 @@ class Publisher:
         stream: Iterable[Snapshot],
         *,
         times: TimeSource | str | None = None,
+        dropped: Iterable[str] | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
         """Publish every snapshot of a stream, each on demand; it is freed before the next.
@@ -261,19 +287,23 @@ class Publisher:
         times
             Where the times of the stream come from, for the certificates: a value, or a few
             public words; what a `psgraph.streams.Stream` states, unless given.
+        dropped
+            What edges have in the input and not in the snapshots, for the certificates; what a
+            `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
         checks.check_stream(stream)
         checks.check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
+        dropped = getattr(stream, "dropped", ()) if dropped is None else dropped
         snapshots = iter(stream)
         for done in count(1):
             with phase("read"):
                 snapshot = next(snapshots, None)
             if snapshot is None:
                 return
-            release = self.publish(snapshot, times=times)
+            release = self.publish(snapshot, times=times, dropped=dropped)
             seen(snapshot)
             del snapshot
             if self._progress is not None:
@@ -286,6 +316,7 @@ class Publisher:
         *,
         timestamp: int | None = None,
         times: TimeSource | str | None = None,
+        dropped: Iterable[str] = (),
     ) -> Release:
         """Publish one snapshot.
 
@@ -302,9 +333,13 @@ class Publisher:
             joined the roster since are left out: they count from the next timestamp on.
         times
             Where the times come from, as in `publish_all`.
+        dropped
+            What edges have in the input and not in the snapshots, "direction" or "weights", for
+            the certificates: by the columns or the type of the input, never by its rows.
         """
         with self._lock:
             checks.check_snapshot(snapshot, self.method, self._roster_kind)
+            self._take_kind(snapshot.kind, dropped)
             source = as_time_source(times)
             checks.check_times(source, self._stated_times)
             self._finish()
@@ -457,6 +492,9 @@ def publish(
     directory = as_path(out, "out")
     with Overflow() as overflow:
         stream = read_stream(source, store=overflow, **reading)
+        checks.check_kind(chosen, stream)
+        if told := published_as(stream.dropped):
+            warnings.warn(told, stacklevel=2)
         if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
             warnings.warn(told, stacklevel=2)
         with Publisher(

@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from psgraph.errors import InvalidArgument, UnitMismatch, exact_decimal
+from psgraph.errors import InvalidArgument, UnitMismatch, UnknownKind, exact_decimal
+from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
 from psgraph.methods.base import Caveat, Method
 from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
@@ -44,6 +45,11 @@ class Terms:
         record it.
     out
         The directory of the releases, relative to the ledger, so that both can be moved together.
+    kind
+        The kind of all snapshots; None if it was not said, and then any kind agrees with it.
+    dropped
+        What edges have in the input and not in the releases: "direction", "weights". By the
+        columns or the type of the input alone.
     """
 
     guarantee: WEventPrivacy
@@ -53,11 +59,21 @@ class Terms:
     seed: int | None
     noise: str | None
     out: str | None
+    kind: Kind | None = None
+    dropped: tuple[str, ...] = ()
+
+    def on(self, kind: Kind, dropped: tuple[str, ...] = ()) -> Terms:
+        """Return the terms for graphs of a kind."""
+        guarantee = self.guarantee.on(directed=kind.directed, weighted=kind.weighted)
+        return replace(self, kind=kind, guarantee=guarantee, dropped=dropped)
 
     def to_bytes(self) -> bytes:
-        """The terms as stored by this version: canonical JSON."""
+        """The terms as stored by this version: canonical JSON.
+
+        Those of undirected graphs without weights are stored as by versions that knew no others.
+        """
         stated = self.guarantee.to_dict()
-        if self.guarantee.unit == Edge():  # stored as by versions that knew no other unit
+        if self.guarantee.unit == Edge():
             del stated["unit"]
         return _canonical(self._values() | stated)
 
@@ -73,9 +89,13 @@ class Terms:
             stored = terms_as_written_now(stored)
             guarantee = WEventPrivacy.from_dict(stored)
             values = {name: stored[name] for name in stored.keys() - guarantee.to_dict().keys()}
-            terms = cls(guarantee=guarantee, **values)
+            kind = find_kind(values.pop("kind", UNDIRECTED.name), values.pop("weights", None))
+            dropped = tuple(map(str, values.pop("dropped", ())))
+            terms = cls(guarantee=guarantee, kind=kind, dropped=dropped, **values)
             if not isinstance(terms.parameters, dict):
                 raise ValueError("not terms")
+        except UnknownKind:
+            raise
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             raise ValueError("not terms") from None
         return terms
@@ -86,6 +106,8 @@ class Terms:
         Parameters and versions of two methods are not compared: the methods differ, and that is
         said.
         """
+        if other.kind is None and self.kind is not None:
+            other = other.on(self.kind)
         stored, given = self._flat(), other._flat()
         found: dict[str, tuple[object, object]] = {}
         for name in stored | given:
@@ -96,6 +118,8 @@ class Terms:
             if old == new or (name == "noise" and old is None):
                 continue
             if name == "out" and same_place(old, new):
+                continue
+            if name == "dropped":  # what the certificates say was decided when the ledger started
                 continue
             found[name] = (_seeded(old), _seeded(new)) if name == "seed" else (old, new)
         return found
@@ -112,11 +136,13 @@ class Terms:
 
     def _values(self) -> dict[str, Any]:
         """Everything except the guarantee, by name."""
-        return {
+        values = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name != "guarantee"
+            if field.name not in ("guarantee", "kind", "dropped")
         }
+        kind = {} if self.kind is None else self.kind.to_dict()
+        return {**values, **kind, **({"dropped": list(self.dropped)} if self.dropped else {})}
 
 
 def _canonical(values: Any) -> bytes:

@@ -24,9 +24,10 @@ import pyarrow.parquet as pq
 
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import LedgerError
-from psgraph.graph import Roster, Snapshot
-from psgraph.graph.formats.tables import from_columns
+from psgraph.graph import Kind, Roster, Snapshot
 from psgraph.service.database import Database, OpenDatabases
+from psgraph.streams.nodes import build_snapshot
+from psgraph.streams.overflow import Rows
 
 __all__ = ["Entry", "Inbox", "Marks", "Queue", "QueueState"]
 
@@ -173,12 +174,14 @@ class Marks:
     def _of_edges(self, prefix: str, snapshot: Snapshot) -> bytes:
         mark = hmac.new(self._key, prefix.encode(), "sha256")
         for ids in snapshot.to_ids():
-            if snapshot.roster.strings:
+            if ids.dtype == object:
                 for name in ids.tolist():
                     mark.update(name.encode() + b"\0")
             else:
                 mark.update(np.ascontiguousarray(ids, dtype="<i8").data)
             mark.update(b"\n")
+        if snapshot.weight is not None:
+            mark.update(np.ascontiguousarray(snapshot.weight, dtype="<i8").data)
         return mark.digest()
 
     def of_file(self, stream: str, path: Path) -> bytes:
@@ -262,9 +265,9 @@ class Inbox:
         write_whole(self._uploads / name, memoryview(sink.getvalue()), owner_only=True)
         return name
 
-    def load(self, name: str, roster: Roster | None, *, time: str) -> Snapshot:
+    def load(self, name: str, roster: Roster | None, *, time: str, kind: Kind) -> Snapshot:
         """Read a stored snapshot over the current roster; without one, over its own nodes."""
-        return _snapshot([pq.read_table(self._uploads / name)], roster, time)
+        return _snapshot([pq.read_table(self._uploads / name)], roster, time, kind)
 
     def remove(self, name: str) -> None:
         """Delete a stored snapshot."""
@@ -298,14 +301,16 @@ class Inbox:
             row = events.row("SELECT mark FROM posts WHERE key = ?", (key,))
         return None if row is None else bytes(row[0])
 
-    def events_at(self, timestamp: int, roster: Roster | None, *, time: str) -> Snapshot:
+    def events_at(
+        self, timestamp: int, roster: Roster | None, *, time: str, kind: Kind
+    ) -> Snapshot:
         """Return the snapshot of all events of a timestamp; it may be empty."""
         if not self._path.exists():
-            return _snapshot([], roster, time)
+            return _snapshot([], roster, time, kind)
         with self._events() as events:
             rows = events.rows("SELECT content FROM events WHERE timestamp = ?", (timestamp,))
         tables = [pa.ipc.open_stream(content).read_all() for (content,) in rows]
-        return _snapshot(tables, roster, time)
+        return _snapshot(tables, roster, time, kind)
 
     def forget_events(self, before: int) -> None:
         """Delete the events of all timestamps below `before`, and old idempotency keys."""
@@ -328,10 +333,10 @@ class Inbox:
         """Return the timestamps whose originals are kept, in order."""
         return sorted(int(file.stem) for file in self._originals.glob("[0-9]*.parquet"))
 
-    def original(self, timestamp: int, roster: Roster, *, time: str | None) -> Snapshot:
+    def original(self, timestamp: int, roster: Roster, *, time: str | None, kind: Kind) -> Snapshot:
         """Read a kept original over the roster it was published with."""
         table = pq.read_table(self._originals / f"{timestamp:06d}.parquet")
-        return _snapshot([table], roster, time)
+        return _snapshot([table], roster, time, kind)
 
     def purge(self, days: float) -> Iterator[int]:
         """Delete originals older than `days`; yield their timestamps."""
@@ -351,15 +356,12 @@ def _packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _snapshot(tables: Sequence[pa.Table], roster: Roster | None, time: str | None) -> Snapshot:
+def _snapshot(
+    tables: Sequence[pa.Table], roster: Roster | None, time: str | None, kind: Kind
+) -> Snapshot:
     filled = [table for table in tables if table.num_rows]
-    nothing = pa.table({"u": pa.array([], pa.int64()), "v": pa.array([], pa.int64())})
+    nothing = pa.table({name: pa.array([], pa.int64()) for name in ("u", "v")})
     edges = pa.concat_tables(filled) if filled else nothing
-    return from_columns(
-        edges.column("u"),
-        edges.column("v"),
-        graph_type=Snapshot,
-        roster=roster,
-        roster_from_edges=roster is None,
-        time=time,
-    )
+    weight = edges.column("weight") if "weight" in edges.column_names else None
+    rows = Rows(edges.column("u"), edges.column("v"), weight)
+    return build_snapshot(rows, roster, time=time, kind=kind)

@@ -44,6 +44,8 @@ Role = Literal["curator", "analyst", "auditor"]
 State = Literal["waiting", "due", "measuring", "released", "refused"]
 Source = Literal["snapshots", "events"]
 RosterKind = Literal["list", "edges"]
+GraphKind = Literal["undirected", "directed", "two-sided"]
+Side = Literal["left", "right"]
 MissingSnapshot = Literal["wait", "empty"]
 
 
@@ -74,6 +76,17 @@ class NewStream(_Strict):
     roster: RosterKind = Field(
         default="list",
         description="'list': the public list sent to /roster. 'edges': node presence is public.",
+    )
+    kind: GraphKind = Field(
+        default="undirected",
+        description="'directed': u → v and v → u differ. 'two-sided': u and v have node lists of "
+        "their own, sent to /roster?side=left and ?side=right.",
+    )
+    weights: int | None = Field(
+        default=None,
+        ge=2,
+        le=2**31 - 1,
+        description="Publish weights up to this: the column weight, or the number of rows.",
     )
     source: Source = Field(
         default="snapshots", description="Whole snapshots, or events that are cut at ticks."
@@ -124,6 +137,8 @@ class StreamView(_Promised):
     method: str
     parameters: dict[str, Any]
     roster: RosterKind
+    kind: GraphKind
+    weights: int | None
     source: Source
     period: str | None
     first_period: str | None

@@ -52,7 +52,7 @@ MOST_AHEAD = 1000
 def read_snapshot(stream: Stream, upload: Upload, *, time: str) -> Snapshot:
     """Read the edges of one timestamp."""
     (found,) = file_snapshots([upload.path], nodes_of(stream), Reading())
-    return Snapshot(found.roster, found.u, found.v, time=time, dropped=found.dropped)
+    return Snapshot.from_parts(found.roster, found.parts, time=time, dropped=found.dropped)
 
 
 def read_events(

@@ -17,16 +17,19 @@ from pydantic import ValidationError
 from psgraph._runtime.durable import make_directory
 from psgraph.errors import (
     InvalidArgument,
+    KindMismatch,
     LedgerError,
     PsgraphError,
     TermsChanged,
     exact_decimal,
 )
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED, find_kind
 from psgraph.methods.base import Caveat
 from psgraph.methods.registry import build_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.checks import check_kind
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
 from psgraph.publication.publisher import Publisher
@@ -39,7 +42,7 @@ from psgraph.service.database import Database, OpenDatabases
 from psgraph.service.inbox import Inbox
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
-from psgraph.service.rosters import StoredRoster
+from psgraph.service.rosters import StoredRoster, StoredSides
 from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import NewStream
 from psgraph.streams.time_source import TimeSource
@@ -95,7 +98,10 @@ class Stream:
         self.created, self.adopted = created, adopted
         self.lock = threading.RLock()
         self.releases = Releases(ReleaseDirectory(out))
-        self.roster = StoredRoster(home / "roster.parquet")
+        self.kind = find_kind(terms.kind, terms.weights)
+        self.roster: StoredRoster | StoredSides = (
+            StoredSides(home) if self.kind.two_sided else StoredRoster(home / "roster.parquet")
+        )
         self.inbox = Inbox(home, databases)
         self.measuring: int | None = None
         self.trouble: str | None = None
@@ -138,7 +144,7 @@ class Stream:
 
     @property
     def guarantee(self) -> WEventPrivacy:
-        return WEventPrivacy(self.terms.epsilon, self.terms.window)
+        return _guarantee(self.terms)
 
     @cached_property
     def schedule(self) -> Schedule | None:
@@ -216,8 +222,13 @@ class Streams:
     def create(self, new: NewStream, by: Identity) -> Stream:
         """Create a stream and its ledger, which fixes the guarantee."""
         terms = _resolved(new)
-        guarantee = WEventPrivacy(terms.epsilon, terms.window)
+        guarantee, kind = _guarantee(terms), find_kind(terms.kind, terms.weights)
         method = build_method(terms.method, terms.parameters, guarantee)
+        try:
+            check_kind(method, kind)
+        except KindMismatch as error:
+            message, _, remedy = str(error).partition("\n")
+            raise Refusal(422, "invalid", message, remedy) from None
         refuse_without_promise(method, guarantee, seed=terms.seed, not_private=False)
         with self._lock:
             if terms.name in self._streams:
@@ -226,7 +237,7 @@ class Streams:
             make_directory(home, mode=0o700)
             out = home / RELEASES
             try:
-                Publisher(method, guarantee, out=out, seed=terms.seed).close()
+                Publisher(method, guarantee, out=out, seed=terms.seed, kind=kind).close()
             except TermsChanged:  # another service left this directory
                 raise _taken() from None
             return self._register(terms, out, by, adopted=False)
@@ -332,9 +343,17 @@ def _resolved(new: NewStream) -> NewStream:
     return new.model_copy(update={"first_period": schedule.time(0)})
 
 
+def _guarantee(terms: NewStream) -> WEventPrivacy:
+    """The guarantee of a stream, in the words for its kind of graphs."""
+    kind = find_kind(terms.kind, terms.weights)
+    guarantee = WEventPrivacy(terms.epsilon, terms.window)
+    return guarantee.on(directed=kind.directed, weighted=kind.weighted)
+
+
 def _terms_of(name: str, ledger: Ledger) -> NewStream:
     """Return the terms of a stream to adopt."""
     terms = ledger.terms
+    kind = terms.kind or UNDIRECTED
     try:
         return NewStream(
             name=name,
@@ -343,6 +362,8 @@ def _terms_of(name: str, ledger: Ledger) -> NewStream:
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
             roster="edges" if ledger.roster_kind() == "edges" else "list",
+            kind=kind.name,  # type: ignore[arg-type]
+            weights=kind.largest_weight,
             seed=terms.seed,
         )
     except ValidationError:

@@ -284,7 +284,7 @@ class Publishers:
                 return None
             if stream.terms.source == "events" or stream.terms.missing == "empty":
                 name = stream.schedule.time(timestamp)
-                return stream.inbox.events_at(timestamp, roster, time=name)
+                return stream.inbox.events_at(timestamp, roster, time=name, kind=stream.kind)
         return None
 
     def _may_retry(self, stream: Stream) -> bool:
@@ -340,7 +340,7 @@ class Publishers:
         entry = self._service.queue.find(stream.name, last)
         if entry is None or entry.state != "released":
             name = stream.schedule.time(last)
-            snapshot = stream.inbox.events_at(last, _roster(stream), time=name)
+            snapshot = stream.inbox.events_at(last, _roster(stream), time=name, kind=stream.kind)
             self._records.release(stream, last, snapshot)
 
 
@@ -352,7 +352,7 @@ def _roster(stream: Stream) -> Roster | None:
 def _stored(stream: Stream, entry: Entry) -> Snapshot:
     assert entry.file is not None
     name = entry.time or str(entry.timestamp)
-    return stream.inbox.load(entry.file, _roster(stream), time=name)
+    return stream.inbox.load(entry.file, _roster(stream), time=name, kind=stream.kind)
 
 
 class Records:

@@ -85,7 +85,9 @@ def event_stream(
         bad_rows=reading.bad,
         unknown=nodes.unknown,
         nodes=nodes.count,
+        kind=nodes.kind,
     )
+    stream.dropped = reading.dropped(table)
     stream.column_words = describe_columns(table.names, source.columns)
     stream.remarks = span.remarks()
     return stream
@@ -151,7 +153,8 @@ class _Source:
         if reading.bad.skipping and not table.typed:
             type_ = pa.string()  # each row is read by itself; the first one decides nothing
         ids = nodes.id_columns(table, ends, fixed=reading.bad.skipping)
-        self.columns: Columns = {**ids, "time": (self._time, type_)}
+        weight = nodes.weight_column(table, reading.weight(table))
+        self.columns: Columns = {**ids, "time": (self._time, type_), **weight}
         self._sorted: bool | None = None
         self._first_event = NEVER
 
@@ -187,7 +190,7 @@ class _Source:
                 yield finished()
                 period, gathered = period + 1, None
             gathered = gathered or begin()
-            gathered.add(events.heads, events.tails)
+            gathered.add(events.heads, events.tails, events.weight)
         while period is not None and period <= span.last(
             period if last_event is None else last_event
         ):
@@ -228,7 +231,7 @@ class _Source:
             kept = self._in_time(batch)
             self._bad.counts["later"] += len(batch) - len(kept)
             if len(kept):
-                ends = kept.columns["u"], kept.columns["v"]
+                ends = kept.columns["u"], kept.columns["v"], kept.columns.get("weight")
                 times = _scaled(kept.columns["time"], self._span.every)[0]
                 self._first_event = min(times.min(initial=NEVER), self._first_event)
                 yield _Rows(self._span.every.numbers(times), *ends, kept.locate)
@@ -301,6 +304,7 @@ class _Rows(NamedTuple):
     periods: Integers
     heads: pa.Array
     tails: pa.Array
+    weight: pa.Array | None = None
     locate: Callable[[int], str] = lambda _: ""
 
     def pieces(self) -> Iterator[_Events]:
@@ -311,6 +315,7 @@ class _Rows(NamedTuple):
                 int(self.periods[start]),
                 self.heads[start:stop],
                 self.tails[start:stop],
+                None if self.weight is None else self.weight[start:stop],
                 partial(self.locate, start),
             )
 
@@ -321,6 +326,7 @@ class _Events(NamedTuple):
     period: int
     heads: pa.Array
     tails: pa.Array
+    weight: pa.Array | None = None
     place: Callable[[], str] = lambda: ""
     """Returns where in the table the first of them is."""
 
@@ -356,7 +362,8 @@ def _in_order(table: Iterable[_Rows]) -> Iterator[_Events]:
             for period in sorted(pieces):
                 for number in pieces[period]:
                     piece = file.get_batch(number)
-                    yield _Events(period, piece["u"], piece["v"])
+                    weight = piece["weight"] if "weight" in piece.schema.names else None
+                    yield _Events(period, piece["u"], piece["v"], weight)
 
 
 def _spool(runs: Iterable[_Rows], path: Path) -> dict[int, list[int]]:
@@ -368,7 +375,10 @@ def _spool(runs: Iterable[_Rows], path: Path) -> dict[int, list[int]]:
         for run in runs:
             check_space(path.parent, run.heads.nbytes + run.tails.nbytes)
             for each in run.pieces():
-                batch = pa.RecordBatch.from_arrays([each.heads, each.tails], names=["u", "v"])
+                columns = {"u": each.heads, "v": each.tails}
+                if each.weight is not None:
+                    columns["weight"] = each.weight
+                batch = pa.RecordBatch.from_pydict(columns)
                 if writer is None:
                     writer = pa.ipc.new_file(str(path), batch.schema)
                 writer.write_batch(batch)
@@ -399,8 +409,9 @@ def _sorted(gathered: list[_Rows]) -> _Rows:
         return gathered[0]
     periods = np.concatenate([rows.periods for rows in gathered])
     order = np.argsort(periods, kind="stable")
-    heads, tails = (
+    weighted = gathered[0].weight is not None
+    columns = (
         pa.concat_arrays([getattr(rows, side) for rows in gathered]).take(pa.array(order))
-        for side in ("heads", "tails")
+        for side in ("heads", "tails", *(["weight"] if weighted else []))
     )
-    return _Rows(periods[order], heads, tails)
+    return _Rows(periods[order], *columns)

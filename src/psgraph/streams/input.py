@@ -184,14 +184,22 @@ def nodes_of(options: InputOptions) -> Nodes:
         raise InvalidArgument(
             "roster_column and roster_header are for the path of a roster file\nLeave them out."
         )
+    kind, store = options.graph_kind(), None if options.cumulative else options.store
+    if store is not None:
+        store.kind = kind
+    sides = None
+    if options.left is not None and options.right is not None:
+        sides = options.left, options.right
     return Nodes.choose(
         roster,
         options.roster_from_edges,
         options.nodes_are_public,
+        sides=sides,
+        kind=kind,
         ids=options.ids,
         unknown=options.unknown_nodes,
         unknown_to=options.unknown_nodes_to,
-        store=None if options.cumulative else options.store,
+        store=store,
     )
 
 
@@ -267,6 +275,7 @@ def _stored(path: Place, nodes: Nodes) -> Stream:
         times=as_time_source(store.manifest.times),
         prepared=True,
         nodes=max((entry.nodes for entry in store.manifest.snapshots), default=None),
+        kind=store.manifest.kind,
     )
     stream.held_back = store.manifest.held_back
     return stream

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from psgraph.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from psgraph.graph.kind import Kind
     from psgraph.streams.nodes import RosterLike
     from psgraph.streams.overflow import SnapshotStore
     from psgraph.streams.times import Time
@@ -39,7 +40,7 @@ DROPPING = (
 )
 
 SourceKind = Literal["table", "events", "files", "graphs", "store", "inbox"]
-Form = Literal["text", "flag", "choice", "path", "times", "period", "curator file"]
+Form = Literal["text", "flag", "choice", "path", "times", "period", "number", "curator file"]
 
 _SOURCES: Mapping[SourceKind, str] = {
     "table": "a table t, u, v",
@@ -76,6 +77,10 @@ class InputOption:
         What ``psgraph watch --help`` says, where that differs. It `needs` no other option there.
     switches_to
         The value that a flag stands for.
+    switches
+        For a choice that is made by flags: what ``--help`` says about the flag of each value.
+    config_key
+        Its name in a configuration file, where that is not the name of its flag.
     """
 
     doc: str
@@ -91,13 +96,15 @@ class InputOption:
     excludes: Mapping[str, str] = field(default_factory=dict)
     watch_help: str = ""
     switches_to: bool = True
+    switches: Mapping[str, str] = field(default_factory=dict)
+    config_key: str = ""
     name: str = ""
     default: Any = None
 
     @property
     def key(self) -> str:
         """Its name in a configuration file."""
-        return self.flag.removeprefix("--").replace("-", "_")
+        return self.config_key or self.flag.removeprefix("--").replace("-", "_")
 
     def is_given(self, value: Any) -> bool:
         """Whether a value was chosen by the user."""
@@ -181,6 +188,64 @@ class InputOptions:
         comment="The public list of nodes, one id per row",
         example="nodes.csv",
     )
+    left: RosterLike | None = _option(
+        None,
+        "Instead of a roster, for two-sided graphs: the public nodes that ``u`` comes from, given "
+        "like a roster. Sides are name spaces of their own.",
+        flag="--left",
+        metavar="FILE",
+        form="path",
+        help="Two-sided graphs: the public list of the nodes that u comes from, such as users.",
+        comment="Two-sided graphs: the nodes that u comes from",
+        example="users.csv",
+        needs={"right": "Give the nodes of both sides, or {roster} for edges between alike nodes."},
+        excludes={"roster": "Two-sided graphs have {left} and {right}, others have {roster}."},
+    )
+    right: RosterLike | None = _option(
+        None,
+        "The public nodes that ``v`` comes from; see `left`.",
+        flag="--right",
+        metavar="FILE",
+        form="path",
+        help="Two-sided graphs: the public list of the nodes that v comes from, such as items.",
+        comment="Two-sided graphs: the nodes that v comes from",
+        example="items.csv",
+        needs={"left": "Give the nodes of both sides, or {roster} for edges between alike nodes."},
+        excludes={"roster": "Two-sided graphs have {left} and {right}, others have {roster}."},
+    )
+    kind: str | None = _option(
+        None,
+        '``"undirected"``, ``"directed"`` (u → v and v → u are different edges), or '
+        '``"two-sided"``, which goes without saying where `left` and `right` are given. Without '
+        "it edges are undirected, and if the input says more, certificates say that it is left "
+        "out.",
+        flag="--directed",
+        config_key="kind",
+        form="choice",
+        choices=("undirected", "directed", "two-sided"),
+        switches={
+            "directed": "u → v and v → u are different edges. Without it releases are undirected.",
+            "undirected": "Publish who is connected with whom although the input has a direction.",
+            "two-sided": "With --roster-from-edges: u and v come from two sides. Not needed with "
+            "--left and --right.",
+        },
+        help="Which pairs of nodes can be edges.",
+        comment="undirected, directed or two-sided",
+        example="directed",
+    )
+    weights: int | str | None = _option(
+        None,
+        "Publish weights from 1 to this integer; larger ones count as this one. The weight of an "
+        "edge is the sum of the column ``weight`` over its rows, or the number of its rows. "
+        '``"none"`` leaves weights out without a word about it in certificates.',
+        flag="--weights",
+        metavar="W",
+        form="number",
+        help="Publish weights up to W: the column 'weight', or the number of rows of an edge. "
+        "Without it releases are unweighted; 'none' says that this is meant.",
+        comment="Publish weights up to this",
+        example="64",
+    )
     roster_column: str | None = _option(
         None,
         "For the path of a roster: the column of ids.",
@@ -212,7 +277,10 @@ class InputOptions:
         "presence is then public: everyone learns who has an edge at each timestamp. It is what "
         "the paper does.",
         comment="Instead of a roster: makes node presence public",
-        excludes={"roster": "Keep {roster}, unless node presence is public."},
+        excludes={
+            "roster": "Keep {roster}, unless node presence is public.",
+            "left": "Keep {left} and {right}, unless node presence is public.",
+        },
     )
     nodes_are_public: bool = _option(
         False,
@@ -350,7 +418,7 @@ class InputOptions:
         metavar="u=NAME,v=NAME,…",
         help="Which columns hold the two ends and the time: u=caller,v=callee,time=start (or t=…). "
         "Numbers count columns from 1. Recognised without it: u and v, source and target, src and "
-        "dst, from and to; time, timestamp, date, datetime; t.",
+        "dst, from and to; time, timestamp, date, datetime; t; weight.",
         comment="Which columns hold what: u=caller,v=callee,time=start",
         example="u=caller,v=callee,time=start",
         sources=_ROWS,
@@ -403,7 +471,7 @@ class InputOptions:
         comment="Edges with an end outside the roster: refuse or drop",
         example="drop",
         sources=_ROWS,
-        needs={"roster": "It is about ids that are not on the roster. Give {roster} as well."},
+        excludes={"roster_from_edges": "Without a roster no id is unknown. Leave it out."},
     )
     unknown_nodes_to: str | PathLike[str] | None = _option(
         None,
@@ -415,13 +483,47 @@ class InputOptions:
         comment="Curator only: ids that are not on the roster",
         example="unknown-nodes.csv",
         sources=_ROWS,
-        needs={"roster": "It lists ids that are not on the roster. Give {roster} as well."},
+        excludes={"roster_from_edges": "Without a roster no id is unknown. Leave it out."},
     )
     store: SnapshotStore | None = _option(
         None,
         "Where the edges of snapshots are written while they are read; see `psgraph.prepare`. "
         "They stay in memory unless given. The source is then read once.",
     )
+
+    def graph_kind(self) -> Kind:
+        """Return the kind of the graphs, as the options say.
+
+        Raises
+        ------
+        InvalidArgument
+            The options contradict each other, or the largest weight is no integer.
+        """
+        from psgraph.graph.kind import DIRECTED, KINDS, TWO_SIDED, UNDIRECTED
+
+        sides = self.left is not None
+        if sides and self.kind not in (None, "two-sided"):
+            raise InvalidArgument(
+                f"left and right (--left, --right) were given, and kind={self.kind!r}\n"
+                "Two rosters are for two-sided graphs. Leave one of them out."
+            )
+        if self.kind == "two-sided" and self.roster is not None:
+            raise InvalidArgument(
+                "two-sided graphs have two rosters\nGive left and right (--left, --right)."
+            )
+        kind = TWO_SIDED if sides else KINDS.get(self.kind or "undirected", UNDIRECTED)
+        assert kind in (UNDIRECTED, DIRECTED, TWO_SIDED)
+        if self.weights is None or self.weights == "none":
+            return kind
+        text = str(self.weights)
+        largest = int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else text
+        return kind.with_weights(largest)  # type: ignore[arg-type]
+
+    def dropped(self, found: Collection[str]) -> tuple[str, ...]:
+        """Return what of the things an input says about edges is left out without a word."""
+        said = {"direction": self.kind is not None or self.left is not None}
+        said["weights"] = self.weights is not None
+        return tuple(each for each in ("direction", "weights") if each in found and not said[each])
 
     def keywords(self) -> dict[str, Any]:
         """Return all options as keywords of `psgraph.read_stream`."""

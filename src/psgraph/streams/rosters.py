@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError, RosterError
-from psgraph.graph import Roster
+from psgraph.graph import Roster, TwoSidedRoster
 from psgraph.graph.formats.columns import HEADER_WORDS
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.text import TextFile
 from psgraph.graph.roster import Ids, as_ids
 from psgraph.streams.times import Time, as_integer, instant
 
-__all__ = ["TimedRoster", "read_roster"]
+__all__ = ["TimedRoster", "TimedSides", "read_roster"]
 
 _BOUNDS = ("from", "until")
 
@@ -120,6 +120,36 @@ class TimedRoster:
                 self._ids, starts, _numbers(self._bounds[1], integers, _NEVER)
             )
         return self._scales[integers]
+
+
+class TimedSides(TimedRoster):
+    """The two sides of a two-sided graph, of which at least one changes publicly over time.
+
+    >>> staff = TimedRoster(["ann", "bob"], [None, "2004-03-01"], [None, None])
+    >>> TimedSides(staff, Roster([7, 8])).at("2004-02-29")
+    TwoSidedRoster(1 + 2 nodes)
+    """
+
+    def __init__(self, left: Roster | TimedRoster, right: Roster | TimedRoster) -> None:
+        self._sides = left, right
+        self._now: TwoSidedRoster | None = None
+
+    def __repr__(self) -> str:
+        return f"TimedSides({self._sides[0]!r}, {self._sides[1]!r})"
+
+    @property
+    def everyone(self) -> Roster:
+        return TwoSidedRoster(
+            *(each.everyone if isinstance(each, TimedRoster) else each for each in self._sides)
+        )
+
+    def at(self, time: Time | None) -> Roster:
+        left, right = (
+            each.at(time) if isinstance(each, TimedRoster) else each for each in self._sides
+        )
+        if self._now is None or self._now.left is not left or self._now.right is not right:
+            self._now = TwoSidedRoster(left, right)
+        return self._now
 
 
 def _incomparable() -> RosterError:

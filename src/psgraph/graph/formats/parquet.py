@@ -276,7 +276,9 @@ def edge_table(content: bytes | memoryview, path: Path) -> Any:
     return table.select(columns)
 
 
-def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs:
+def read_pairs(
+    content: bytes | memoryview, path: Path, roster: Roster, expected: Kind = UNDIRECTED
+) -> Pairs:
     """Decode edges that were written in ascending order, as a part of a release is.
 
     Raises
@@ -287,6 +289,8 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
     """
     table = edge_table(content, path)
     kind = kind_of_table(table)
+    if kind != expected:
+        raise DataError(f"{path} is a graph that is {kind}, not {expected}")
     try:
         u, v = column_positions(table.column("u"), table.column("v"), roster)
     except RosterError:
@@ -295,8 +299,6 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
         raise DataError(f"{path}: {error}") from None
     if u.size and min(int(u.min()), int(v.min())) < 0:
         raise _outside(path)
-    if kind.two_sided != (len(roster.sizes) == 2):
-        raise DataError(f"{path} is {kind}, and its node list is not")
     if not kind.is_normal(u, v):
         raise DataError(f"{path} lists its edges in a different order than a release does")
     return Pairs(u, v, _weights(table, kind, path))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psgraph.errors import LedgerError
-from psgraph.graph import Roster
+from psgraph.graph import Roster, TwoSidedRoster
 from psgraph.graph.roster import Declared
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
@@ -150,6 +150,10 @@ class Facts:
             raise ValueError("not facts")
         return facts
 
+    def restated(self, terms: Terms) -> Facts:
+        """The same key with other terms, before anything is sealed."""
+        return Facts(self.key, terms.to_bytes())
+
     def rows(self) -> dict[str, bytes]:
         """The rows of the table `facts`."""
         mark = hmac.digest(self.key, b"terms " + self.content, "sha256")
@@ -206,6 +210,9 @@ _DECLARED: dict[Declared, bytes] = {"given": b"g", "nodes": b"n", "edges": b"e"}
 
 def pack_roster(roster: Roster) -> bytes:
     """A roster as bytes: how it was obtained, the kind of ids, the ids."""
+    if isinstance(roster, TwoSidedRoster):
+        left, right = map(pack_roster, roster.sides)
+        return _DECLARED[roster.declared] + b"t" + len(left).to_bytes(8, "little") + left + right
     head = _DECLARED[roster.declared] + (b"s" if roster.strings else b"i")
     if roster.strings:
         return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
@@ -217,6 +224,13 @@ def unpack_roster(content: object) -> Roster:
     try:
         if not isinstance(content, bytes):
             raise ValueError
+        if content[1:2] == b"t":
+            cut = 10 + int.from_bytes(content[2:10], "little")
+            sides = unpack_roster(content[10:cut]), unpack_roster(content[cut:])
+            both = TwoSidedRoster(*sides)
+            if pack_roster(both) != content:
+                raise ValueError
+            return both
         ids: Any
         if content[1:2] == b"s":
             names = json.loads(content[2:])

@@ -46,6 +46,11 @@ class LedgerReader:
         self.guarantee = self.terms.guarantee
         self._growth = RosterGrowth(self.roster)
 
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What edges have in the input and not in the releases, as the terms say."""
+        return self.terms.dropped
+
     def close(self) -> None:
         """Close the file and release the lock."""
         self._database.close()
@@ -220,10 +225,15 @@ def fingerprint(key: bytes, snapshot: Snapshot) -> bytes:
     mark = hmac.new(key, digestmod="sha256")
     time = (snapshot.time or "").encode()
     mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
+    if stated := snapshot.kind.to_dict():
+        mark.update(repr(stated).encode() + b"\0")
     # All smaller ends, then all larger ones, whatever parts the edges are read in.
     for end in (0, 1):
         for part in mapped(snapshot.parts.edges(), threads=thread_count()):
             mark.update(np.ascontiguousarray(part[end]).data)
+    if snapshot.kind.weighted:
+        for part in mapped(snapshot.parts.edges(), threads=thread_count()):
+            mark.update(np.ascontiguousarray(part.weight, dtype=np.int64).data)
     return mark.digest()
 
 
@@ -263,7 +273,15 @@ class RosterGrowth:
         u, v = positions[snapshot.u], positions[snapshot.v]
         if u.size and min(u.min(), v.min()) < 0:
             return snapshot  # such an edge can't have been there
-        return Snapshot(published, u, v, time=snapshot.time, dropped=snapshot.dropped)
+        return Snapshot(
+            published,
+            u,
+            v,
+            time=snapshot.time,
+            dropped=snapshot.dropped,
+            kind=snapshot.kind,
+            weight=snapshot.weight,
+        )
 
     def _positions(self, roster: Roster, digest: str, timestamp: int) -> tuple[Roster, Positions]:
         """The published roster, and the positions in it of the nodes of `roster`, −1 if new."""
@@ -273,7 +291,7 @@ class RosterGrowth:
         if published is None:
             raise LedgerError(f"the roster of timestamp {timestamp} is missing")
         _refuse_change(published, roster, timestamp)
-        positions = published.positions(roster.ids)
+        positions = published.positions_of(roster)
         self._last = roster, published, positions
         return published, positions
 
@@ -281,15 +299,14 @@ class RosterGrowth:
 def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
     """Refuse a roster that lacks a node it was published with."""
     changed = f"the roster of timestamp {timestamp}, which is already published, was changed: "
-    if len(published) and len(roster) and published.strings != roster.strings:
-        before, now = ("text", "integers") if published.strings else ("integers", "text")
+    if len(published.sizes) != len(roster.sizes):
         raise RosterChanged(
-            f"{changed}its ids were {before} and are {now} now\n"
-            f"Keep the ids of the roster {before}. One id that is not an integer makes all of a "
-            "text file text.",
-            code="id_type",
+            f"{changed}the number of its sides differs\nGive the same rosters as before.",
+            code="sides",
         )
-    missing = int(np.count_nonzero(roster.positions(published.ids) < 0))
+    for old, new in zip(published.sides, roster.sides, strict=True):
+        _refuse_other_ids(old, new, changed)
+    missing = int(np.count_nonzero(roster.positions_of(published) < 0))
     if missing:
         raise RosterChanged(
             f"{changed}{missing} of its {len(published)} nodes are missing now\n"
@@ -297,4 +314,16 @@ def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
             "node that leaves gets the time in the column `until`; a node that joins gets it in "
             "`from`, or is appended to a plain list and counts from the next timestamp on.",
             code="nodes_missing",
+        )
+
+
+def _refuse_other_ids(published: Roster, roster: Roster, changed: str) -> None:
+    """Refuse ids of another type than those a roster was published with."""
+    if len(published) and len(roster) and published.strings != roster.strings:
+        before, now = ("text", "integers") if published.strings else ("integers", "text")
+        raise RosterChanged(
+            f"{changed}its ids were {before} and are {now} now\n"
+            f"Keep the ids of the roster {before}. One id that is not an integer makes all of a "
+            "text file text.",
+            code="id_type",
         )

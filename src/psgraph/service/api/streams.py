@@ -32,6 +32,7 @@ from psgraph.service.schemas import (
     Preview,
     ReleaseView,
     RosterView,
+    Side,
     StreamView,
     TimestampView,
 )
@@ -105,11 +106,18 @@ def catch_up(stream: OpenStream, service: TheService, caller: Caller) -> StreamV
 
 @router.put("/streams/{stream}/roster", **allowed("post", upload=True))
 async def put_roster(
-    stream: OpenStream, request: Request, service: TheService, caller: Caller
+    stream: OpenStream,
+    request: Request,
+    service: TheService,
+    caller: Caller,
+    side: Side | None = None,
 ) -> RosterView:
-    """Set the public list of nodes (CSV or Parquet, one id per row). It can only grow."""
+    """Set the public list of nodes (CSV or Parquet, one id per row). It can only grow.
+
+    A two-sided stream has two lists: give `side`.
+    """
     async with received(request, service, caller) as upload:
-        return await service.in_thread(replace_roster, service, stream, upload, caller)
+        return await service.in_thread(replace_roster, service, stream, upload, caller, side)
 
 
 @router.get("/streams/{stream}/timestamps/{timestamp}", **allowed("list"))
