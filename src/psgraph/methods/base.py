@@ -28,6 +28,7 @@ import numpy as np
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
 from psgraph.methods.private import PrivateSnapshot
@@ -295,12 +296,16 @@ class Method(ABC, Generic[Measurement, State]):
         return spending.guarantee.per_timestamp
 
     @abstractmethod
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
         """Say what `measure` would spend a guarantee on, without looking at data."""
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         """Return sentences that help to read the plan; by default none."""
-        del guarantee, nodes
+        del guarantee, nodes, kind
         return []
 
     @abstractmethod

@@ -39,7 +39,8 @@ class DegreeCurve:
     Attributes
     ----------
     nodes
-        The number of nodes it was fitted to, which defines the grid.
+        One more than the largest degree that a node can have, which defines the grid: the number of
+        nodes, unless edges lead to another side.
     log_density
         θ per cell, up to a constant.
     shares
@@ -65,6 +66,7 @@ def fit_curve(
     mean_degree: float,
     mean_variance: float,
     before: DegreeCurve | None,
+    largest: int | None = None,
 ) -> DegreeCurve:
     """Fit the degree distribution to noisy degrees, the filtered curve and the mean degree.
 
@@ -75,14 +77,16 @@ def fit_curve(
     curve, curve_variance
         The filtered shares of nodes at `thresholds`; an infinite variance means not measured.
     mean_degree, mean_variance
-        Twice the edges per node, as released.
+        The edge ends per node, as released.
     before
         The last fit, where the search begins.
+    largest
+        The largest degree that a node can have; by default that of a node joined to all others.
 
     Complexity: at most 16 Newton steps of O(U·G²) with U ≤ about a thousand groups of noisy
     degrees and G ≤ about 250 cells, whatever the number of nodes.
     """
-    nodes = noisy.size
+    nodes = noisy.size if largest is None else largest + 1
     grid = degree_grid(nodes)
     values, counts = _grouped(noisy, scale, nodes)
     problem = CurveProblem(

@@ -8,7 +8,7 @@ forgotten.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -23,17 +23,24 @@ from psgraph.methods.plus.communities import (
     decide,
     run_passes,
 )
-from psgraph.methods.plus.degrees import DegreeStep, kept_share, steadiness
+from psgraph.methods.plus.degrees import DegreeStep, SideStep, kept_share, steadiness
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
-from psgraph.methods.plus.mixing import CELLS, Mixing, class_mixing
+from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS, Mixing, class_mixing
 from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.schedule import KindShares
 from psgraph.methods.plus.state import (
+    AnyState,
     Jumps,
+    KindReadings,
     PlusMeasurement,
     PlusState,
     Purpose,
+    Side,
+    SidedState,
     SizeReadings,
     StructureReadings,
+    WeightedMeasurement,
+    WeightedState,
 )
 from psgraph.methods.plus.synthesis import target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
@@ -42,6 +49,7 @@ from psgraph.methods.plus.triangles import (
     second_largest_degree,
     wedge_count,
 )
+from psgraph.methods.plus.weights import Weights, next_weights
 
 __all__ = ["next_state"]
 
@@ -49,8 +57,76 @@ REHEARSALS = 4
 MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
 
 
-def next_state(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
+def next_state(state: AnyState | None, measurement: PlusMeasurement, step: DegreeStep) -> AnyState:
     """Return the state after a timestamp."""
+    weights = _next_weights(state, measurement, step)
+    if measurement.sizes.kind.sides == 2:
+        return _sided_state(measurement, step, weights)
+    after = _undirected_state(measurement, step)
+    if weights is None:
+        return after
+    plain = {field.name: getattr(after, field.name) for field in fields(PlusState)}
+    return WeightedState(**plain, weights=weights)
+
+
+def _next_weights(
+    state: AnyState | None, measurement: PlusMeasurement, step: DegreeStep
+) -> Weights | None:
+    """What is known of weights, where edges carry any."""
+    sizes, shares = measurement.sizes, measurement.sizes.shares
+    if not isinstance(measurement, WeightedMeasurement):
+        return None
+    assert isinstance(sizes, KindReadings)
+    assert isinstance(shares, KindShares)
+    assert sizes.largest_weight is not None
+    before = None if state is None else state.known_weights
+    return next_weights(
+        Weights.start(sizes.largest_weight) if before is None else before,
+        noisy_classes=measurement.noisy_weights,
+        noisy_same=sizes.noisy_kept_weights,
+        edges=step.edge_count,
+        edges_before=0 if state is None else state.edge_count,
+        epsilon=float(shares.weights),
+        epsilon_same=float(shares.kept_weights),
+    )
+
+
+def _sided_state(
+    measurement: PlusMeasurement, step: DegreeStep, weights: Weights | None
+) -> SidedState:
+    """Return the state of directed or two-sided graphs."""
+    state, sizes = step.prior, measurement.sizes
+    assert state is None or isinstance(state, SidedState)
+    one, other = (
+        Side(side.curve_track, side.curve, side.nodes, side.wanted, side.new_share)
+        for side in step.sides
+    )
+    return SidedState(
+        pairs=sizes.kind.name,
+        roster=sizes.roster,
+        edge_count=step.edge_count,
+        edges_per_node=step.edges_per_node,
+        persistence=step.persistence,
+        sides=(one, other),
+        mixing=_mixing_track(state, step.edge_count, sizes, measurement.structure),
+        active=step.active,
+        reciprocity=step.reciprocity,
+        block_seed=_block_seed(state, step, sizes),
+        mode=step.mode,
+        opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
+        jumps=Jumps() if state is None else state.jumps,
+        before_fall=None if state is None else state.before_fall,
+        weights=weights,
+    )
+
+
+def _block_seed(state: AnyState | None, step: DegreeStep, sizes: SizeReadings) -> int:
+    """How blocks are rounded: where edges stay, as at the timestamp before."""
+    stays = steadiness(kept_share(step.persistence)) > 0
+    return state.block_seed if state is not None and stays else sizes.seed
+
+
+def _undirected_state(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
     after = _without_clustering(measurement, step)
     if measurement.structure.noisy_triangles is None:
         return after
@@ -61,32 +137,31 @@ def next_state(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
 
 def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
     """Return the state after a timestamp, with what was known of clustering before it."""
-    state = step.prior
+    state, (side,) = step.prior, step.sides
+    assert state is None or isinstance(state, PlusState)
     sizes, structure = measurement.sizes, measurement.structure
     kept = kept_share(step.persistence)
-    # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
-    stays = state is not None and steadiness(kept) > 0
     with phase("mixing"):
         track = _mixing_track(state, step.edge_count, sizes, structure)
-        classes = step.classes if measurement.classes is None else measurement.classes
-        mixing = class_mixing(step.wanted, classes, track, step.edge_count)
-        rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
+        classes = side.classes if measurement.classes is None else measurement.classes
+        mixing = class_mixing(side.wanted, classes, track, step.edge_count)
+        rows = _hub_rows(state, sizes, structure, side, classes, mixing, kept)
     after = PlusState(
         roster=sizes.roster,
         edge_count=step.edge_count,
         edges_per_node=step.edges_per_node,
         persistence=step.persistence,
-        curve_track=step.curve_track,
-        curve=step.curve,
-        nodes=step.nodes,
+        curve_track=side.curve_track,
+        curve=side.curve,
+        nodes=side.nodes,
         mixing=track,
         hub_rows=rows,
-        block_seed=state.block_seed if state is not None and stays else sizes.seed,
+        block_seed=_block_seed(state, step, sizes),
         clustering=Clustering.start() if state is None else state.clustering,
         mode=step.mode,
-        new_share=step.new_share,
+        new_share=side.new_share,
         search=Search(),
-        degrees=step.wanted,
+        degrees=side.wanted,
         opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
         jumps=Jumps() if state is None else state.jumps,
         before_fall=None if state is None else state.before_fall,
@@ -96,14 +171,15 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         return target_of(after)
 
     with phase("communities"):
-        return replace(after, search=_next_search(state, measurement, step, plain))
+        return replace(after, search=_next_search(state, measurement, side, plain))
 
 
 def _mixing_track(
-    state: PlusState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
+    state: AnyState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
 ) -> Track:
     """The filtered share of edges in each pair of classes."""
-    track = Track.unseen(CELLS, drift=0.0025) if state is None else state.mixing
+    cells = CELLS if sizes.kind.sides == 1 else SIDE_CELLS
+    track = Track.unseen(cells, drift=0.0025) if state is None else state.mixing
     if structure.noisy_class_edges is None or edges == 0:
         return track
     noise = laplace_variance(float(1 / sizes.shares.mixing)) / edges**2
@@ -115,7 +191,7 @@ def _hub_rows(
     state: PlusState | None,
     sizes: SizeReadings,
     structure: StructureReadings,
-    step: DegreeStep,
+    step: SideStep,
     classes: Labels,
     mixing: Mixing,
     kept: float,
@@ -165,7 +241,7 @@ def _measured_clustering(
 def _next_search(
     state: PlusState | None,
     measurement: PlusMeasurement,
-    step: DegreeStep,
+    step: SideStep,
     plain: Callable[[], Target],
 ) -> Search:
     """Return where the search stands after this timestamp.

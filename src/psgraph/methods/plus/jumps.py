@@ -14,13 +14,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from psgraph.methods.plus.mixing import CELLS
-from psgraph.methods.plus.nodes import Nodes
 from psgraph.methods.plus.schedule import Shares
-from psgraph.methods.plus.state import Jumps, Movement, PlusState
-from psgraph.methods.plus.tracking import Track, laplace_variance
+from psgraph.methods.plus.state import AnyState, Jumps, Movement
+from psgraph.methods.plus.tracking import laplace_variance
 
 __all__ = ["Verdict", "judge", "prior_state"]
 
@@ -64,7 +60,7 @@ class Verdict:
         return self.kind in ("rise", "fall")
 
 
-def judge(state: PlusState | None, *, nodes: int, noisy_edges: int, shares: Shares) -> Verdict:
+def judge(state: AnyState | None, *, nodes: int, noisy_edges: int, shares: Shares) -> Verdict:
     """Compare the noisy edge count of a timestamp with what was known before it.
 
     Parameters
@@ -105,7 +101,7 @@ def judge(state: PlusState | None, *, nodes: int, noisy_edges: int, shares: Shar
     return Verdict("fall", size, factor, buys=at_once, waits=not at_once, restless=restless)
 
 
-def prior_state(state: PlusState | None, verdict: Verdict, shares: Shares) -> PlusState | None:
+def prior_state(state: AnyState | None, verdict: Verdict, shares: Shares) -> AnyState | None:
     """Return the state that the measurement of a timestamp is combined with.
 
     Where structure is bought after a jump, what was known of it is forgotten; where it is not,
@@ -127,22 +123,13 @@ def prior_state(state: PlusState | None, verdict: Verdict, shares: Shares) -> Pl
             opened=state.opened,
             jumps=_next_jumps(state.jumps, verdict, shares),
         )
-    prior = replace(
-        state,
-        nodes=_scaled(state.nodes, verdict.factor),
-        jumps=_next_jumps(state.jumps, verdict, shares),
-    )
+    jumps = _next_jumps(state.jumps, verdict, shares)
+    prior = replace(state.scaled(verdict.factor), jumps=jumps)
     if verdict.waits and state.before_fall is None:
         prior = replace(prior, before_fall=state)
     if verdict.size <= FORGET:
         return prior
-    return replace(
-        prior,
-        curve=None,
-        curve_track=Track.unseen(0, drift=1e-4) if shares.curve else state.curve_track,
-        mixing=Track.unseen(CELLS, drift=0.0025) if shares.mixing else state.mixing,
-        hub_rows=None,
-    )
+    return prior.forgetting(curve=bool(shares.curve), mixing=bool(shares.mixing))
 
 
 def _next_jumps(jumps: Jumps, verdict: Verdict, shares: Shares) -> Jumps:
@@ -153,18 +140,4 @@ def _next_jumps(jumps: Jumps, verdict: Verdict, shares: Shares) -> Jumps:
         last=shares.timestamp if verdict.jumps else jumps.last,
         waiting=verdict.waits,
         stale=0.0 if shares.nodes or verdict.kind == "back" else stale,
-    )
-
-
-def _scaled(nodes: Nodes, factor: float) -> Nodes:
-    """Multiply all degrees by a factor, and doubt them the more the further it is from 1."""
-    if factor == 1:
-        return nodes
-    mean = nodes.mean * np.float32(factor)
-    doubt = np.float32(min(abs(math.log(factor)), 1.0)) * mean
-    return replace(
-        nodes,
-        mean=mean,
-        variance=nodes.variance * np.float32(factor**2) + doubt**2,
-        fresh_mean=nodes.fresh_mean * factor,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -11,20 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from psgraph._runtime.arrays import Integers
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import SyntheticGraph
-from psgraph.methods.audit_cases import (
-    AuditCases,
-    Probabilities,
-    SamplerCase,
-    noisy_counts,
-    normalised,
-)
+from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
+from psgraph.methods.plus.audit_cases import CASES
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
     BLOCKS,
@@ -38,22 +33,20 @@ from psgraph.methods.plus.communities import (
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
-from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.jumps import judge
-from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.noisy_triangles import Ladder
 from psgraph.methods.plus.queries import (
     QUERIES,
-    TriangleCount,
     measure_communities,
     measure_sizes,
     measure_structure,
+    measure_weights,
 )
 from psgraph.methods.plus.schedule import (
     RESERVE,
     Components,
+    KindShares,
     Occasion,
     Shares,
     fixed_shares,
@@ -63,24 +56,30 @@ from psgraph.methods.plus.schedule import (
     with_search,
 )
 from psgraph.methods.plus.state import (
+    AnyState,
     Jumps,
+    KindReadings,
     PlusMeasurement,
     PlusState,
+    Side,
+    SidedState,
     SizeReadings,
     StructureReadings,
+    WeightedMeasurement,
+    WeightedState,
 )
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
-from psgraph.methods.plus.triangles import FEWEST_KEPT, Cap, best_cap
+from psgraph.methods.plus.triangles import Cap, best_cap
+from psgraph.methods.plus.weights import Weights
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.samplers import Sampler
 
 __all__ = ["PSGraphPlus"]
 
 
-class PSGraphPlus(Method[PlusMeasurement, PlusState]):
+class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     """Streaming graph synthesis that measures rarely, filters over time and keeps old edges.
 
     Parameters
@@ -132,15 +131,24 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         Drift,
         HubRows,
         Jumps,
+        KindReadings,
+        KindShares,
         Nodes,
         PlusMeasurement,
         PlusState,
         Search,
         Shares,
+        Side,
+        SidedState,
         SizeReadings,
         StructureReadings,
         Track,
+        WeightedMeasurement,
+        WeightedState,
+        Weights,
     )
+    kinds = frozenset(KINDS)
+    publishes_weights = True
     queries = tuple(query for queries in QUERIES.values() for query in queries)
     grows_from_release = True
     distribution_version = 2
@@ -168,7 +176,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     def _components(self) -> Components:
         return Components(self.curve, self.hubs, self.persistence, self.clustering)
 
-    def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
+    def request(self, state: AnyState | None, spending: Accountant) -> Fraction:
         """Request all that is free; `measure` gives back what it does not buy. See `schedule`.
 
         Privacy: from public spends. proofs/psgraph-plus.md.
@@ -179,7 +187,8 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     def _buy(
         self,
-        state: PlusState | None,
+        kind: Kind,
+        state: AnyState | None,
         nodes: int,
         free: Fraction,
         fixed: Shares,
@@ -197,34 +206,35 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 due=fixed.timestamp - state.opened >= fixed.window,
                 waits=verdict.waits,
                 jump=verdict.size if verdict.buys else 0.0,
-                searches=state.search.again,
+                searches=isinstance(state, PlusState) and state.search.again,
             )
-        return purchase(self._components, fixed, free, occasion)
+        return purchase(self._components.on(kind), fixed, free, occasion)
 
     def audit_cases(self) -> AuditCases:
-        return _CASES
+        return CASES
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
         rows = []
-        for case, shares in typical_shares(self._components, guarantee).items():
+        components = self._components.on(kind)
+        for case, shares in typical_shares(components, guarantee).items():
             for name, queries in QUERIES.items():
-                if epsilon := getattr(shares, name):
+                if epsilon := getattr(shares, name, None):
                     rows += [NoisePlan.of(case, query, epsilon) for query in queries]
-        return rows + self._least(guarantee)
-
-    def _least(self, guarantee: WEventPrivacy) -> list[NoisePlan]:
-        """The rows of a timestamp that comes soon after a jump and buys with what is left."""
-        rows = []
-        for name, epsilon in least_shares(self._components, guarantee).items():
+        for name, epsilon in least_shares(components, guarantee).items():
             for query in QUERIES[name]:
                 row = NoisePlan.of("a small jump, or a second one", query, epsilon)
-                rows.append(replace(row, at_least=name not in ("edges", "persistence")))
+                fixed = name in ("edges", "persistence", "kept_weights")
+                rows.append(replace(row, at_least=not fixed))
         return rows
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         del nodes
-        first = typical_shares(self._components, guarantee)["first timestamp"]
+        first = typical_shares(self._components.on(kind), guarantee)["first timestamp"]
         remarks = []
         if guarantee.window > 1:
             remarks.append(
@@ -237,7 +247,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 "count at least doubles or halves, less after a smaller jump. At the first "
                 "timestamp of a fall only edges are counted."
             )
-        if self.communities:
+        if self.communities and kind.sides == 1:
             remarks.append(
                 "Where released sizes say that communities can be found, a search for them takes "
                 f"up to {round(100 * OF_TIMESTAMP)} % of what a timestamp has for node degrees."
@@ -256,14 +266,15 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             )
         return remarks
 
-    def measure(self, private: PrivateSnapshot, state: PlusState | None) -> PlusMeasurement:
+    def measure(self, private: PrivateSnapshot, state: AnyState | None) -> PlusMeasurement:
         """Ask the queries that are scheduled for this timestamp.
 
         Privacy: the shares of this timestamp for one edge of its snapshot; for one edge of the
         snapshot before, what that timestamp has reserved. Classes and hubs are functions of
         released values. proofs/psgraph-plus.md.
         """
-        shares, free = fixed_shares(self._components, private.spending)
+        kind = private.kind
+        shares, free = fixed_shares(self._components.on(kind), private.spending)
         if shares.total + free > private.epsilon:
             raise MethodError(
                 f"method {self.name!r} was granted less than it requested for this timestamp"
@@ -274,36 +285,59 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 private,
                 shares,
                 free,
-                buy=partial(self._buy, state, nodes, free),
-                divide=partial(self._with_search, state, nodes),
+                buy=partial(self._buy, kind, state, nodes, free),
+                divide=partial(self._with_search, kind, state, nodes),
             )
             shares = sizes.shares
         if not shares.needs_degrees:
             none = StructureReadings(None, None, None, None, None)
-            return PlusMeasurement(sizes, None, none, None)
+            return self._measurement(private, sizes, None, none, None)
         with phase("degrees"):
             step = self._degree_step(state, sizes)
-        hubs = step.order[: hub_count(step.order.size)]
+        if kind.sides == 2:
+            with phase("structure"):
+                classes = np.concatenate([side.classes for side in step.sides])
+                nobody = np.zeros(0, dtype=np.int64)
+                structure = measure_structure(private, classes, nobody, shares)
+            return self._measurement(private, sizes, classes, structure, None)
+        (side,) = step.sides
+        hubs = side.order[: hub_count(side.order.size)]
         with phase("structure"):
             structure = measure_structure(
                 private,
-                step.classes,
+                side.classes,
                 hubs,
                 shares,
-                cap=best_cap(step.wanted, float(shares.triangles)),
-                numbers=step.numbers,
+                cap=best_cap(side.wanted, float(shares.triangles)),
+                numbers=side.numbers,
             )
         communities = None
         if shares.growth:
             with phase("communities"):
-                found = None if state is None else state.communities_on(sizes)
-                communities = measure_communities(private, found, step.order, step.wanted, shares)
-        classes = step.classes if shares.mixing or shares.hubs else None
-        return PlusMeasurement(sizes, classes, structure, communities)
+                found = state.communities_on(sizes) if isinstance(state, PlusState) else None
+                communities = measure_communities(private, found, side.order, side.wanted, shares)
+        used = side.classes if shares.mixing or shares.hubs else None
+        return self._measurement(private, sizes, used, structure, communities)
+
+    def _measurement(
+        self,
+        private: PrivateSnapshot,
+        sizes: SizeReadings,
+        classes: Labels | None,
+        structure: StructureReadings,
+        communities: CommunityReadings | None,
+    ) -> PlusMeasurement:
+        """Return the readings of a timestamp, after asking for those of weights."""
+        readings = sizes, classes, structure, communities
+        if not private.kind.weighted:
+            return PlusMeasurement(*readings)
+        with phase("weights"):
+            return WeightedMeasurement(*readings, measure_weights(private, sizes.shares))
 
     def _with_search(
         self,
-        state: PlusState | None,
+        kind: Kind,
+        state: AnyState | None,
         nodes: int,
         shares: Shares,
         noisy_edges: int,
@@ -313,9 +347,11 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
         Privacy: all arguments are public or released; the sum of the shares does not change.
         """
+        if not self.communities or isinstance(state, SidedState) or kind.sides == 2:
+            return shares
         again = state is not None and state.search.again
         steady = state is not None and state.mode == "steady"
-        if not self.communities or not (shares.opens or again) or steady:
+        if not (shares.opens or again) or steady:
             return shares
         connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
         share = community_share(
@@ -330,19 +366,19 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         blocks = BLOCKS * share
         return with_search(shares, growth=share - blocks, blocks=blocks, hubs=self.hubs)
 
-    def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
+    def _degree_step(self, state: AnyState | None, sizes: SizeReadings) -> DegreeStep:
         return degree_step(state, sizes, resets=self.resets, use_curve=self.curve)
 
-    def update(self, state: PlusState | None, measurement: PlusMeasurement) -> PlusState:
+    def update(self, state: AnyState | None, measurement: PlusMeasurement) -> AnyState:
         """Combine a measurement with the past."""
         with phase("degrees"):
             step = self._degree_step(state, measurement.sizes)
             degree_step.cache_clear()  # drawing needs the memory
-        return next_state(measurement, step)
+        return next_state(state, measurement, step)
 
     def synthesise(
         self,
-        state: PlusState,
+        state: AnyState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
         engine: Runner,
@@ -351,108 +387,14 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         del engine
         return draw(state, previous, rng)
 
-    def summary(self, state: PlusState) -> Mapping[str, Any]:
-        return {
+    def summary(self, state: AnyState) -> Mapping[str, Any]:
+        common = {
             "noisy_edges": state.edge_count,
             "edges_kept": round(kept_share(state.persistence), 4),
             "node_degrees": state.mode,
-            "hub_rows": state.hub_rows is not None,
-            "communities": state.search.used,
         }
-
-
-# ---- for `psgraph audit`: the ladder and the growth pass on a few nodes ----
-
-
-def _rung_weights(value: int, reach: int, widest: int, rate: float) -> Probabilities:
-    weights: dict[Hashable, float] = {value: 1.0}
-    offset, rung = 0, 1
-    while rung * rate < 30:
-        for _ in range(min(reach + rung - 1, widest)):
-            offset += 1
-            weights[value + offset] = weights[value - offset] = math.exp(-rate * rung)
-        rung += 1
-    return normalised(weights)
-
-
-def _growth_rows(sampler: Sampler) -> Hashable:
-    """A path of three nodes and one label: rows count edges to the nodes before."""
-    growth = GrowthPass(
-        np.array([0, 1, 3, 4], np.int64),
-        np.array([1, 0, 2, 1], np.int32),
-        Plan(np.arange(3), np.ones(3), np.zeros((3, 1), np.float32), 0),
-    )
-    return tuple(np.clip(growth.draw(sampler, Fraction(1)), -3, 4)[:, 0].tolist())
-
-
-_SWITCHES = ("curve", "hubs", "persistence", "clustering", "communities", "resets")
-
-_BRANCHES: dict[str, Callable[[PlusMeasurement, PlusState], bool]] = {
-    "a window opens": lambda measured, _: measured.sizes.shares.opens,
-    "everything is given back": lambda measured, _: not measured.sizes.shares.bought,
-    "degrees are bought, and no structure": lambda measured, _: (
-        measured.sizes.shares.nodes > 0 and not measured.sizes.shares.mixing
-    ),
-    "a rise of the edge count": lambda _, state: state.jumps.found == "rise",
-    "a fall waits": lambda _, state: state.jumps.waiting,
-    "a fall waits where a window is due": lambda measured, state: (
-        state.jumps.waiting
-        and measured.sizes.shares.timestamp - state.opened >= measured.sizes.shares.window
-    ),
-    "a fall that does not wait": lambda _, state: (
-        state.jumps.found == "fall" and not state.jumps.waiting
-    ),
-    "a fall lasts": lambda _, state: state.jumps.found == "confirmed",
-    "the edge count comes back": lambda _, state: state.jumps.found == "back",
-    "the reserve is spent": lambda measured, state: (
-        state.jumps.found in ("rise", "fall", "confirmed")
-        and measured.sizes.shares.mixing > 0
-        and not measured.sizes.shares.opens
-    ),
-    "the reserve is too small to be spent": lambda measured, state: (
-        state.jumps.found in ("rise", "confirmed") and not measured.sizes.shares.mixing
-    ),
-    "mode: undecided": lambda _, state: state.mode == "undecided",
-    "mode: degrees once per window": lambda _, state: state.mode == "periodic",
-    "mode: degrees at every timestamp": lambda _, state: state.mode == "steady",
-    "edges kept are counted": lambda measured, _: measured.sizes.noisy_kept_edges is not None,
-    "edges kept can't be counted after a restart": lambda measured, _: (
-        measured.sizes.shares.persistence > 0 and measured.sizes.noisy_kept_edges is None
-    ),
-    "hubs are measured": lambda measured, _: measured.structure.noisy_hub_edges is not None,
-    "triangles by the ladder": lambda measured, _: (
-        measured.structure.noisy_triangles is not None and measured.structure.cap is None
-    ),
-    "triangles of 3 edges per node": lambda measured, _: (
-        measured.structure.cap is not None and measured.structure.cap.edges == FEWEST_KEPT
-    ),
-    "triangles of more edges per node": lambda measured, _: (
-        measured.structure.cap is not None and measured.structure.cap.edges > FEWEST_KEPT
-    ),
-    "a first search for communities": lambda measured, _: (
-        measured.communities is not None and len(measured.communities.noisy_rows) == 1
-    ),
-    "a later search for communities": lambda measured, _: (
-        measured.communities is not None and len(measured.communities.noisy_rows) > 1
-    ),
-    "a search fails": lambda measured, state: (
-        measured.communities is not None and state.search.found is None
-    ),
-    "a search will be repeated at once": lambda _, state: state.search.again,
-    "communities are used": lambda _, state: state.search.used,
-}
-
-_CASES = AuditCases(
-    variants={f"without {name}": {name: False} for name in _SWITCHES},
-    branches=_BRANCHES,
-    phases={"triangles": TriangleCount()},
-    samplers={
-        "growth pass": SamplerCase(
-            _growth_rows, lambda: noisy_counts([0, 1, 1], 1.0, low=-3, high=4)
-        ),
-        "ladder": SamplerCase(
-            lambda sampler: Ladder(3, 1, 5).draw(sampler, Fraction(1)),
-            lambda: _rung_weights(3, 1, 3, 0.5),
-        ),
-    },
-)
+        if isinstance(state, PlusState):
+            common |= {"hub_rows": state.hub_rows is not None, "communities": state.search.used}
+        elif state.kind.directed:
+            common["reciprocity"] = round(float(state.reciprocity.level[0]), 4)
+        return common

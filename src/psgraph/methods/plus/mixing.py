@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph._runtime.kernels import sorting_order
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import TWO_SIDED, UNDIRECTED
 from psgraph.methods.plus.tracking import Track
 
 __all__ = [
     "CELLS",
     "CLASSES",
+    "SIDE_CELLS",
     "Divided",
     "Mixing",
     "affinity",
@@ -30,10 +31,13 @@ __all__ = [
     "divided",
     "integer_blocks",
     "rake",
+    "rake_sides",
+    "side_mixing",
 ]
 
 CLASSES = 12
 CELLS = UNDIRECTED.cell_count(CLASSES, inside=True)
+SIDE_CELLS = TWO_SIDED.cell_count(CLASSES, CLASSES, inside=True)  # out-class × in-class
 RANDOM = 5e-4  # what mixing at random contributes, so that no cell is impossible
 LEAST = 1e-300  # keeps a ratio defined
 TOLERANCE, ROUNDS = 1e-3, 60  # of raking
@@ -179,6 +183,63 @@ def _scale(matrix: Floats, factor: Floats, count: Floats, rows: Floats) -> None:
         line[i] = diagonal
         for j in range(count.size):
             rows[j] += line[j]
+
+
+# ---- edges with two sides
+
+
+def side_mixing(
+    degrees: tuple[Integers, Integers],
+    classes: tuple[Labels, Labels],
+    track: Track,
+    edges: int,
+    *,
+    directed: bool,
+) -> Floats:
+    """Return how many edges lead from each out-class to each in-class, as wanted degrees allow.
+
+    Parameters
+    ----------
+    degrees, classes
+        Of first ends and of second ends.
+    track
+        The filtered share of edges in each of the 144 cells.
+    directed
+        Whether both sides are the same nodes, which are not joined to themselves.
+    """
+    (rows, _, sizes), (columns, _, others) = (
+        _class_sums(*side) for side in zip(degrees, classes, strict=True)
+    )
+    pairs = np.outer(sizes, others).astype(np.float64)
+    if directed:
+        np.subtract.at(pairs, classes, 1.0)
+    matrix = np.outer(rows, columns) / max(float(columns.sum()), 1.0)
+    if track.seen.all():
+        neutral = rake_sides(matrix, rows, columns, pairs).ravel() / max(edges, 1)
+        measured = np.maximum(_shrunk(track, neutral), 0) * edges
+        matrix = measured.reshape(CLASSES, CLASSES) + RANDOM * matrix
+    return rake_sides(matrix, rows, columns, pairs)
+
+
+def rake_sides(matrix: Floats, rows: Floats, columns: Floats, pairs: Floats) -> Floats:
+    """Scale rows and columns of a matrix to their sums, without exceeding the pairs of a cell.
+
+    >>> one, nine = np.ones((2, 2)), np.full((2, 2), 9.0)
+    >>> rake_sides(one, np.array([1.0, 3.0]), np.array([2.0, 2.0]), nine)
+    array([[0.5, 0.5],
+           [1.5, 1.5]])
+    """
+    total = float(rows.sum())
+    least = 1e-9 * total / max(matrix.size, 1)
+    matrix = np.where(pairs > 0, np.clip(matrix, least, np.maximum(pairs, 0)), 0.0)
+    for _ in range(ROUNDS):
+        for axis, wanted in ((1, rows), (0, columns)):
+            sums = matrix.sum(axis=axis)
+            factor = np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
+            matrix = np.minimum(matrix * np.expand_dims(factor, axis), pairs)
+        if float(np.abs(matrix.sum(axis=1) - rows).sum()) <= TOLERANCE * total:
+            break
+    return matrix
 
 
 # ---- communities divide the classes

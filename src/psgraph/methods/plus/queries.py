@@ -30,20 +30,34 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
-from psgraph.graph.kind import Edges
+from psgraph.graph.kind import UNDIRECTED, Edges
 from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
+from psgraph.methods.plus.kind_queries import (
+    ActiveNodes,
+    KeptWeights,
+    ReciprocatedPairs,
+    WeightClassEdges,
+)
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
-from psgraph.methods.plus.schedule import Shares
-from psgraph.methods.plus.state import SizeReadings, StructureReadings
+from psgraph.methods.plus.schedule import KindShares, Shares
+from psgraph.methods.plus.state import KindReadings, SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
+from psgraph.methods.queries import (
+    EVERY_KIND,
+    BlockEdges,
+    Degrees,
+    EdgeCount,
+    QueryOfKind,
+    adjacency,
+    degrees,
+)
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import CountQuery, CountsQuery, Query
 
@@ -63,6 +77,7 @@ __all__ = [
     "measure_communities",
     "measure_sizes",
     "measure_structure",
+    "measure_weights",
 ]
 
 
@@ -78,22 +93,30 @@ class KeptEdges(CountQuery):
     sensitivity = 1
     proof = "proofs/psgraph-plus.md"
     subject = "the number of edges that were there before"
+    kinds = EVERY_KIND
     reads_previous = True
 
     def answer(self, edges: PrivateEdges) -> int:
         before = edges.previous
         where = None
         if before.roster is not edges.roster and before.roster != edges.roster:
-            where = edges.roster.positions(before.roster.ids)
+            where = edges.roster.positions_of(before.roster)
         return int(edges.engine.reduce(_common_job(edges.parts, before.parts, where), sum))
 
 
-@dataclass(frozen=True)
-class DegreeCurveCounts(CountsQuery):
-    """C: how many nodes have at least k neighbours, for a public grid of k.
+@dataclass(frozen=True, eq=False)
+class DegreeCurveCounts(CountsQuery, QueryOfKind[Integers]):
+    """C: how many nodes have at least k neighbours, for a public grid of k; on both sides, if two.
 
     Privacy: an edge adds 1 to two degrees, and each moves one node over at most one threshold.
+
+    Parameters
+    ----------
+    sizes
+        The number of nodes on each side, where edges have two.
     """
+
+    sizes: tuple[int, ...] = ()
 
     label = "degree curve"
     sensitivity = 2
@@ -101,12 +124,23 @@ class DegreeCurveCounts(CountsQuery):
     subject = "the number of nodes with at least k neighbours"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return thresholds(nodes).shape
+        return (sum(points.size for points in self._thresholds(nodes)),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
-        nodes = edges.nodes
-        tail = np.cumsum(np.bincount(degrees(edges), minlength=max(nodes, 1))[::-1])[::-1]
-        return tail[thresholds(nodes)]
+        counts, found = [], degrees(edges)
+        for side, points in enumerate(self._thresholds(edges.nodes)):
+            own = found[: len(edges.roster.sides[side])]
+            found = found[own.size :]
+            most = self._most(edges.nodes, side)
+            tail = np.cumsum(np.bincount(own, minlength=most + 1)[::-1])[::-1]
+            counts.append(tail[points])
+        return np.concatenate(counts)
+
+    def _thresholds(self, nodes: int) -> list[Integers]:
+        return [thresholds(self._most(nodes, side) + 1) for side in range(self.kind.sides)]
+
+    def _most(self, nodes: int, side: int) -> int:
+        return self.kind.largest_degree(*(self.sizes or (nodes,)), side=side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,13 +275,17 @@ class CappedTriangleCount(CountQuery):
 QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
     "edges": (EdgeCount,),
     "persistence": (KeptEdges,),
+    "kept_weights": (KeptWeights,),
     "curve": (DegreeCurveCounts,),
+    "active": (ActiveNodes,),
+    "reciprocity": (ReciprocatedPairs,),
     "nodes": (Degrees,),
     "mixing": (ClassEdges,),
     "hubs": (HubEdges,),
     "growth": (GrowthRows,),
     "blocks": (FoundCommunityEdges,),
     "triangles": (TriangleCount, CappedTriangleCount),
+    "weights": (WeightClassEdges,),
 }
 
 
@@ -259,7 +297,7 @@ def measure_sizes(
     buy: Callable[[Shares, int], Shares],
     divide: Callable[[Shares, int, Integers | None], Shares],
 ) -> SizeReadings:
-    """Ask M, K, C and D.
+    """Ask M, K, C and D; of directed graphs A and R as well.
 
     `buy` fixes what is bought of what is free, from the noisy edge count; the rest is given back.
     `divide` fixes what of it goes to a search for communities, from that and the noisy curve.
@@ -267,6 +305,7 @@ def measure_sizes(
     Privacy: each costs its share for one edge. K reads two snapshots, and the one before has
     paid for it; without that snapshot (after a restart) it is not asked. proofs/psgraph-plus.md.
     """
+    kind = private.kind
     seed = private.random_seed()
     noisy_edges = private.ask(EdgeCount(), epsilon=shares.edges)
     noisy_kept = noisy_curve = noisy_degrees = None
@@ -274,18 +313,45 @@ def measure_sizes(
         noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
     if shares.reserved:
         private.reserve(KeptEdges(), epsilon=shares.reserved)
+    more = _kept_weights(private, shares)
     shares = buy(shares, noisy_edges)
     if shares.bought < free:
         private.give_back(free - shares.bought)
     if shares.curve or shares.nodes:
         if shares.curve:
-            noisy_curve = private.ask(DegreeCurveCounts(), epsilon=shares.curve)
+            noisy_curve = private.ask(
+                DegreeCurveCounts(private.roster.sizes, kind=kind), epsilon=shares.curve
+            )
         shares = divide(shares, noisy_edges, noisy_curve)
+        more |= _dyads(private, shares)
         if shares.nodes:
-            noisy_degrees = private.ask(Degrees(), epsilon=shares.nodes)
-    return SizeReadings(
-        private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
-    )
+            noisy_degrees = private.ask(Degrees(kind=kind), epsilon=shares.nodes)
+    readings = private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
+    if kind == UNDIRECTED:
+        return SizeReadings(*readings)
+    return KindReadings(*readings, kind.name, kind.largest_weight, **more)
+
+
+def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
+    """Ask how many edges kept their weight class, and reserve for the next timestamp."""
+    found: dict[str, int] = {}
+    if isinstance(shares, KindShares) and private.kind.largest_weight is not None:
+        query = KeptWeights(private.kind.largest_weight)
+        if shares.kept_weights and private.has_previous:
+            found["noisy_kept_weights"] = private.ask(query, epsilon=shares.kept_weights)
+        if shares.reserved_weights:
+            private.reserve(query, epsilon=shares.reserved_weights)
+    return found
+
+
+def _dyads(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
+    """Ask A and R, of directed graphs."""
+    found: dict[str, int] = {}
+    if isinstance(shares, KindShares) and shares.active:
+        found["noisy_active_nodes"] = private.ask(ActiveNodes(), epsilon=shares.active)
+    if isinstance(shares, KindShares) and shares.reciprocity:
+        found["noisy_reciprocated"] = private.ask(ReciprocatedPairs(), epsilon=shares.reciprocity)
+    return found
 
 
 def measure_structure(
@@ -304,14 +370,16 @@ def measure_structure(
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
-        noisy_classes = private.ask(ClassEdges(classes, CLASSES), epsilon=shares.mixing)
+        noisy_classes = private.ask(_class_query(private, classes), epsilon=shares.mixing)
     if shares.hubs:
         noisy_hubs = private.ask(HubEdges(classes, hubs), epsilon=shares.hubs)
     if shares.triangles:
-        query = (
-            TriangleCount() if cap is None or numbers is None else CappedTriangleCount(cap, numbers)
+        noisy_triangles = private.ask(
+            TriangleCount()
+            if cap is None or numbers is None
+            else CappedTriangleCount(cap, numbers),
+            epsilon=shares.triangles,
         )
-        noisy_triangles = private.ask(query, epsilon=shares.triangles)
     return StructureReadings(
         noisy_classes,
         hubs if shares.hubs else None,
@@ -319,6 +387,28 @@ def measure_structure(
         noisy_triangles,
         cap if shares.triangles else None,
     )
+
+
+def _class_query(private: PrivateSnapshot, classes: Labels) -> ClassEdges:
+    """V. Where edges have two sides, `classes` are those of first ends, then of second ends."""
+    kind, first = private.kind, len(private.roster.sides[0])
+    if kind.sides == 1:
+        return ClassEdges(classes, CLASSES, kind=kind)
+    tails = np.concatenate([np.zeros(private.roster.offset, dtype=np.int32), classes[first:]])
+    heads = np.concatenate([classes[:first], np.zeros(tails.size - first, dtype=np.int32)])
+    return ClassEdges(heads, CLASSES, kind=kind, tail_labels=tails, tail_blocks=CLASSES)
+
+
+def measure_weights(private: PrivateSnapshot, shares: Shares) -> Integers | None:
+    """Ask H, where structure is bought.
+
+    Privacy: costs its share for one edge with its weight, and less than what was asked before for
+    another weight of an edge. proofs/weights.md.
+    """
+    largest = private.kind.largest_weight
+    if largest is None or not isinstance(shares, KindShares) or not shares.weights:
+        return None
+    return private.ask(WeightClassEdges(largest), epsilon=shares.weights)
 
 
 def measure_communities(

@@ -13,30 +13,26 @@ history of spends and released values. proofs/psgraph-plus.md.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
-import numpy as np
-
-from psgraph._runtime.arrays import Floats
-from psgraph.methods.plus.nodes import Drift
+from psgraph.graph.kind import Kind
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = [
+    "ENOUGH_FOR_HUBS",
     "Components",
+    "KindShares",
     "Mode",
     "Occasion",
     "Shares",
     "fixed_shares",
     "least_shares",
-    "next_mode",
     "purchase",
     "shares_of",
-    "top_count",
     "typical_shares",
     "with_search",
 ]
@@ -54,12 +50,10 @@ RESERVE = Fraction(20, 100)  # of the pool, left where a window opens
 LEAST = Fraction(4, 100)  # of the pool: less than this buys nothing but noise
 DOUBLING, LEAST_PART = 0.7, 0.3  # a jump by this (log scale) takes all that is free, none less
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-# Degrees are measured at every timestamp if measuring once per window has this multiple of the
-# error and, where hub rows would be lost, this relative squared error. The second pair ends it.
-SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
-KNOWN_SHARE = 0.0225  # the variance below which the share of edges that stay is known
-# It is enough for one measurement per window from the second on, and ends it below the first.
-MOSTLY_STAY, STAY_TO_SWITCH = 0.75, 0.8
+# Where edges have two sides there are no triangles; directed graphs share with two counts more.
+SIDE_MIXING, RECIPROCITY, ACTIVE = (Fraction(share, 100) for share in (40, 8, 12))
+WEIGHTS = Fraction(20, 100)  # of structure, where edges carry weights
+KEPT_WEIGHTS = Fraction(40, 100)  # of what edges kept have there
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows
 
 NONE = Fraction(0)
@@ -67,12 +61,31 @@ NONE = Fraction(0)
 
 @dataclass(frozen=True)
 class Components:
-    """Which optional queries are made."""
+    """Which optional queries are made.
+
+    `reciprocity` also counts active nodes; `two_sides` and `weights` say of which kind edges are.
+    """
 
     curve: bool = True
     hubs: bool = True
     persistence: bool = True
     clustering: bool = True
+    reciprocity: bool = False
+    two_sides: bool = False
+    weights: bool = False
+
+    def on(self, kind: Kind) -> Components:
+        """Return the components for graphs of a kind."""
+        if kind.sides == 1:
+            return replace(self, weights=kind.weighted)
+        return replace(
+            self,
+            hubs=False,
+            clustering=False,
+            reciprocity=kind.directed,
+            two_sides=True,
+            weights=kind.weighted,
+        )
 
 
 @dataclass(frozen=True)
@@ -136,6 +149,35 @@ class Shares:
     def needs_degrees(self) -> bool:
         """Whether any query depends on the degrees of this timestamp."""
         return bool(self.mixing or self.hubs or self.growth or self.triangles)
+
+
+@dataclass(frozen=True)
+class KindShares(Shares):
+    """Shares with those of queries that only some kinds of graphs have.
+
+    Attributes
+    ----------
+    active, reciprocity, weights, kept_weights
+        The ε of active nodes, reciprocated pairs, weight classes, and edges kept in their class.
+    reserved_weights
+        Booked here for edges kept in their weight class, at the next timestamp.
+    """
+
+    active: Fraction = NONE
+    reciprocity: Fraction = NONE
+    weights: Fraction = NONE
+    kept_weights: Fraction = NONE
+    reserved_weights: Fraction = NONE
+
+    @cached_property
+    def fixed(self) -> Fraction:
+        plain = self.edges + self.persistence + self.reserved
+        return plain + self.kept_weights + self.reserved_weights
+
+    @cached_property
+    def bought(self) -> Fraction:
+        structure = self.curve + self.mixing + self.triangles
+        return structure + self.active + self.reciprocity + self.weights + self.on_nodes
 
 
 @dataclass(frozen=True)
@@ -337,6 +379,8 @@ def least_shares(components: Components, guarantee: WEventPrivacy) -> dict[str, 
         "hubs": Fraction(ENOUGH_FOR_HUBS, 2) if components.hubs else NONE,
         "triangles": shares.triangles,
     }
+    for name in ("active", "reciprocity", "weights", "kept_weights"):
+        least[name] = getattr(shares, name, NONE)
     return {name: epsilon for name, epsilon in least.items() if epsilon}
 
 
@@ -355,10 +399,14 @@ def _fixed_kind(
     epsilon, window = guarantee.epsilon, guarantee.window
     persistence = PERSISTENCE * epsilon if components.persistence else NONE
     edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
-    return Shares(
+    plain = not (components.two_sides or components.weights)
+    make = Shares if plain else KindShares
+    kept_weights = KEPT_WEIGHTS * persistence if components.weights else NONE
+    pool, persistence = epsilon - edges - persistence, persistence - kept_weights
+    shares = make(
         timestamp=0,
         window=window,
-        pool=epsilon - edges - persistence,
+        pool=pool,
         opens=False,
         edges=edges / window,
         persistence=persistence / 2 if follows else NONE,
@@ -371,79 +419,31 @@ def _fixed_kind(
         blocks=NONE,
         triangles=NONE,
     )
+    if not isinstance(shares, KindShares):
+        return shares
+    return replace(
+        shares,
+        kept_weights=kept_weights / 2 if follows else NONE,
+        reserved_weights=kept_weights / 2 if reserves else NONE,
+    )
 
 
 def _with_structure(components: Components, shares: Shares, epsilon: Fraction) -> Shares:
-    curve = CURVE if components.curve else NONE
-    triangles = TRIANGLES if components.clustering else NONE
-    unit = epsilon / (curve + MIXING + triangles)
-    return replace(shares, curve=curve * unit, mixing=MIXING * unit, triangles=triangles * unit)
+    parts = {
+        "curve": CURVE if components.curve else NONE,
+        "mixing": MIXING,
+        "triangles": TRIANGLES if components.clustering else NONE,
+    }
+    if components.two_sides:
+        parts = dict(zip(parts, (parts["curve"], SIDE_MIXING, NONE), strict=True))
+    if components.reciprocity:
+        parts |= {"active": ACTIVE, "reciprocity": RECIPROCITY}
+    if components.weights:
+        parts["weights"] = WEIGHTS * sum(parts.values()) / (1 - WEIGHTS)
+    unit = epsilon / sum(parts.values())
+    return replace(shares, **{name: part * unit for name, part in parts.items()})
 
 
 def _with_nodes(shares: Shares, epsilon: Fraction, *, hubs: bool) -> Shares:
     for_hubs = epsilon / 2 if hubs and epsilon >= ENOUGH_FOR_HUBS else NONE
     return replace(shares, nodes=epsilon - for_hubs, hubs=for_hubs)
-
-
-def next_mode(
-    mode: Mode,
-    *,
-    top: Floats,
-    drift: Drift,
-    new_share: float,
-    node_window: Fraction,
-    window: int,
-    kept: tuple[float, float],
-) -> Mode:
-    """Choose between one good measurement per window and a poor one at every timestamp.
-
-    Where it is known how many edges stay, and measuring at every timestamp would tell the largest
-    nodes from noise, that decides. Otherwise both are compared by the expected relative squared
-    error of the largest nodes.
-
-    Parameters
-    ----------
-    top
-        The filtered degrees of the largest nodes.
-    drift
-        How degrees change.
-    new_share
-        The share of squared degrees among them that is new in each step.
-    kept
-        The share of edges that stay, and the variance of that estimate.
-    """
-    if not drift.known or not top.size or window == 1:
-        return mode
-    total = float(node_window)
-    steady_noise, periodic_noise = 8 * window**2 / total**2, 8 / total**2
-    share, doubt = kept
-    if doubt < KNOWN_SHARE and steady_noise < float((top**2).mean()):
-        return (
-            "periodic"
-            if share > (MOSTLY_STAY if mode == "periodic" else STAY_TO_SWITCH)
-            else "steady"
-        )
-    level = np.maximum(top, 1e-6)
-    rows = np.stack([level, level**2])
-    spread = np.sqrt((rows * np.linalg.solve(drift.information, rows)).sum(axis=0))
-    moved = np.maximum(drift.rates @ rows - spread, 0.02)
-    square = level**2
-    steady = float((_settled(moved, steady_noise) / square).mean())
-    steady += new_share * steady_noise / (steady_noise + float(square.mean()))
-    between = moved * (window - 1) / 2
-    periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
-    periodic += new_share * (window - 1) / 2
-    ratio, error = STAY if mode == "steady" else SWITCH
-    if node_window < ENOUGH_FOR_HUBS or node_window >= ENOUGH_FOR_HUBS * window:
-        error = 0.0  # both have hub rows, or neither has
-    return "steady" if periodic > max(ratio * steady, error) else "periodic"
-
-
-def _settled(drift: Floats, noise: float) -> Floats:
-    """Return the variance at which a random-walk filter settles."""
-    return (np.sqrt(drift**2 + 4 * drift * noise) - drift) / 2
-
-
-def top_count(nodes: int) -> int:
-    """Return how many nodes count as the largest: 1 %, and at least 5."""
-    return min(nodes, max(5, math.ceil(nodes / 100)))

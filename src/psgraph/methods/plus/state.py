@@ -7,32 +7,43 @@ from measurements, and no edges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, read_only
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import Communities, CommunityReadings, Search
 from psgraph.methods.plus.curve import DegreeCurve
+from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.hubs import HubRows
+from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS
 from psgraph.methods.plus.nodes import Nodes
 from psgraph.methods.plus.schedule import Mode, Shares
 from psgraph.methods.plus.tracking import Track
 from psgraph.methods.plus.triangles import Cap
+from psgraph.methods.plus.weights import Weights
 
 __all__ = [
+    "AnyState",
     "Jumps",
+    "KindReadings",
     "Movement",
     "PlusMeasurement",
     "PlusState",
     "Purpose",
+    "Side",
+    "SideReadings",
+    "SidedState",
     "SizeReadings",
     "StructureReadings",
+    "WeightedMeasurement",
+    "WeightedState",
 ]
 
 Movement = Literal["none", "rise", "fall", "confirmed", "back"]  # of the edge count
@@ -46,7 +57,26 @@ class Purpose(IntEnum):
     PLAIN_GRAPH = 2
     NEW_MEMBERS = 3
     REHEARSED_PASSES = 4
-    REHEARSED_GRAPHS = 5  # and one number for each graph
+    REHEARSED_GRAPHS = 5  # and one number for each graph, up to 15
+    # The second side of edges takes the numbers of the first, and 16.
+
+
+@dataclass(frozen=True)
+class SideReadings:
+    """What was measured of the degrees on one side of the edges.
+
+    Attributes
+    ----------
+    roster, largest
+        The nodes of the side, and the largest degree that one of them can have.
+    noisy_curve, noisy_degrees
+        None if not measured.
+    """
+
+    roster: Roster
+    largest: int
+    noisy_curve: Integers | None
+    noisy_degrees: Integers | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +107,66 @@ class SizeReadings:
     noisy_curve: Integers | None
     noisy_degrees: Integers | None
 
+    @property
+    def kind(self) -> Kind:
+        """Which pairs of nodes can be edges."""
+        return UNDIRECTED
+
+    @property
+    def sides(self) -> tuple[SideReadings, ...]:
+        """C and D of each side of the edges: one, if their ends are alike."""
+        kind, found = self.kind, []
+        curve, degrees = self.noisy_curve, self.noisy_degrees
+        for side in range(kind.sides):
+            roster = self.roster.sides[side]
+            largest = kind.largest_degree(*self.roster.sizes, side=side)
+            points = thresholds(largest + 1).size
+            found.append(
+                SideReadings(
+                    roster,
+                    largest,
+                    None if curve is None else curve[:points],
+                    None if degrees is None else degrees[: len(roster)],
+                )
+            )
+            curve = None if curve is None else curve[points:]
+            degrees = None if degrees is None else degrees[len(roster) :]
+        return tuple(found)
+
     def random(self, purpose: Purpose, number: int = 0) -> np.random.Generator:
         """Return the generator of one purpose."""
         return np.random.Generator(np.random.PCG64([self.seed, purpose + number]))
+
+
+@dataclass(frozen=True, eq=False)
+class KindReadings(SizeReadings):
+    """The first queries of a timestamp of directed, two-sided or weighted graphs.
+
+    Where edges have two sides, C and D hold those of first ends, then those of second ends.
+
+    Attributes
+    ----------
+    pairs
+        The name of the kind.
+    largest_weight
+        None if edges carry no weights.
+    noisy_active_nodes
+        A: nodes with any edge, of directed graphs. None if not measured.
+    noisy_reciprocated
+        R: pairs of nodes joined in both directions. None if not measured.
+    noisy_kept_weights
+        Edges that were also there at the timestamp before, with a weight of the same class.
+    """
+
+    pairs: str
+    largest_weight: int | None
+    noisy_active_nodes: int | None = None
+    noisy_reciprocated: int | None = None
+    noisy_kept_weights: int | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return find_kind(self.pairs, self.largest_weight)
 
 
 @dataclass(frozen=True)
@@ -124,6 +211,19 @@ class PlusMeasurement:
     classes: Labels | None
     structure: StructureReadings
     communities: CommunityReadings | None
+
+
+@dataclass(frozen=True)
+class WeightedMeasurement(PlusMeasurement):
+    """What PSGraph+ learned from one snapshot with weights.
+
+    Attributes
+    ----------
+    noisy_weights
+        The number of edges in each weight class. None if not measured.
+    """
+
+    noisy_weights: Integers | None
 
 
 @dataclass(frozen=True)
@@ -202,6 +302,37 @@ class PlusState:
         # As it comes out of a ledger, so that kernels are compiled for one type only.
         read_only(self.degrees)
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of the graphs that are drawn."""
+        if self.known_weights is None:
+            return UNDIRECTED
+        return UNDIRECTED.with_weights(self.known_weights.largest)
+
+    @property
+    def known_weights(self) -> Weights | None:
+        """What is known of weights; None if edges carry none."""
+        return None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """What is known of degrees, in the form that states of two sides have."""
+        return (Side(self.curve_track, self.curve, self.nodes, self.degrees, self.new_share),)
+
+    def scaled(self, factor: float) -> Self:
+        """Return the state with all degrees multiplied by a factor."""
+        return replace(self, nodes=self.nodes.scaled(factor))
+
+    def forgetting(self, *, curve: bool, mixing: bool) -> Self:
+        """Return the state without what was known of structure, as far as it is measured again."""
+        return replace(
+            self,
+            curve=None,
+            curve_track=Track.unseen(0, drift=1e-4) if curve else self.curve_track,
+            mixing=Track.unseen(CELLS, drift=0.0025) if mixing else self.mixing,
+            hub_rows=None,
+        )
+
     def communities_on(self, sizes: SizeReadings) -> Communities | None:
         """Return the communities that were found so far, on the roster of the next timestamp."""
         found = self.search.found
@@ -212,3 +343,114 @@ class PlusState:
         """A random number for every node of the roster that stays with it, below 2⁵²."""
         ties = self.nodes.ties[: len(self.roster)].astype(np.float64)
         return (ties * 2.0**52).astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedState(PlusState):
+    """The estimates for undirected graphs with weights."""
+
+    weights: Weights | None = None
+
+    @property
+    def known_weights(self) -> Weights | None:
+        return self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What is known of the degrees on one side of the edges: out or in, left or right.
+
+    Attributes
+    ----------
+    curve_track, curve, nodes, degrees, new_share
+        As in `PlusState`.
+    """
+
+    curve_track: Track
+    curve: DegreeCurve | None
+    nodes: Nodes
+    degrees: Integers
+    new_share: float
+
+    def __post_init__(self) -> None:
+        read_only(self.degrees)
+
+    def forgetting(self, *, curve: bool) -> Side:
+        """Return it without the fitted curve, and without the filtered one if that is measured."""
+        track = Track.unseen(0, drift=1e-4) if curve else self.curve_track
+        return replace(self, curve=None, curve_track=track)
+
+
+@dataclass(frozen=True, eq=False)
+class SidedState:
+    """The estimates for directed and two-sided graphs.
+
+    Attributes
+    ----------
+    pairs
+        The name of the kind.
+    sides
+        What is known of out- and in-degrees, or of degrees on the left and on the right.
+    mixing
+        The filtered share of edges for each pair of an out-class and an in-class.
+    active, reciprocity
+        Filtered shares of nodes that have an edge, and of edges whose reverse is there as well; of
+        directed graphs.
+    weights
+        None if edges carry no weights.
+
+    The others are as in `PlusState`.
+    """
+
+    pairs: str
+    roster: Roster
+    edge_count: int
+    edges_per_node: Track
+    persistence: Track
+    sides: tuple[Side, Side]
+    mixing: Track
+    active: Track
+    reciprocity: Track
+    block_seed: int
+    mode: Mode
+    opened: int
+    jumps: Jumps
+    before_fall: SidedState | None
+    weights: Weights | None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the graphs that are drawn."""
+        return find_kind(self.pairs, None if self.weights is None else self.weights.largest)
+
+    @property
+    def known_weights(self) -> Weights | None:
+        """What is known of weights; None if edges carry none."""
+        return self.weights
+
+    def scaled(self, factor: float) -> Self:
+        """Return the state with all degrees multiplied by a factor."""
+        one, other = (replace(side, nodes=side.nodes.scaled(factor)) for side in self.sides)
+        return replace(self, sides=(one, other))
+
+    def forgetting(self, *, curve: bool, mixing: bool) -> Self:
+        """Return the state without what was known of structure, as far as it is measured again."""
+        one, other = (side.forgetting(curve=curve) for side in self.sides)
+        unseen = Track.unseen(SIDE_CELLS, drift=0.0025)
+        return replace(
+            self,
+            sides=(one, other),
+            mixing=unseen if mixing else self.mixing,
+            active=Track.unseen(1, drift=0.0025) if mixing else self.active,
+            reciprocity=Track.unseen(1, drift=0.0025) if mixing else self.reciprocity,
+        )
+
+    @property
+    def numbers(self) -> NDArray[np.uint64]:
+        """A random number for every node of the roster that stays with it, below 2⁵²."""
+        first, second = (side.nodes.ties[: side.degrees.size] for side in self.sides)
+        ties = first if self.kind.directed else np.concatenate([first, second])
+        return (ties.astype(np.float64) * 2.0**52).astype(np.uint64)
+
+
+AnyState = PlusState | SidedState

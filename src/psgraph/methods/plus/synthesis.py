@@ -26,13 +26,16 @@ from psgraph.methods.plus.mixing import (
     degree_classes,
     divided,
     integer_blocks,
+    side_mixing,
 )
 from psgraph.methods.plus.realisation import Target, realise
-from psgraph.methods.plus.state import PlusState
+from psgraph.methods.plus.reciprocity import swap_heads
+from psgraph.methods.plus.state import AnyState, PlusState, SidedState
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
+from psgraph.methods.plus.weights import drawn_weights
 
-__all__ = ["draw", "old_edges", "swapped", "target_of"]
+__all__ = ["draw", "old_edges", "sided_target", "swapped", "target_of"]
 
 
 STRONG = 0.05  # transitivity from which on more work is spent on triangles
@@ -41,18 +44,88 @@ CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may
 
 
 def draw(
-    state: PlusState, previous: SyntheticGraph | None, rng: np.random.Generator
+    state: AnyState, previous: SyntheticGraph | None, rng: np.random.Generator
 ) -> SyntheticGraph:
-    """Draw a graph with the wanted degrees, mixing and triangles, grown from the release before."""
+    """Draw a graph with the wanted degrees, mixing and triangles, grown from the release before.
+
+    Directed graphs get reciprocated edges instead of triangles.
+    """
     kept = kept_share(state.persistence)
     with phase("mixing"):
-        target = target_of(state)
+        target = target_of(state) if isinstance(state, PlusState) else sided_target(state)
     with phase("realisation"):
         candidates, most = old_edges(previous, state.roster, state.numbers, kept)
-        edges = realise(target, kept=candidates, most_kept=most, rng=rng)
-    with phase("clustering"):
-        edges = swapped(edges, state.clustering, target, kept, candidates, rng)
-    return SyntheticGraph(state.roster, edges.u, edges.v)
+        shift = np.int32(target.left if target.directed else 0)
+        ends = candidates[0], candidates[1] + shift
+        edges = realise(target, kept=ends, most_kept=most, rng=rng)
+        edges = Edges(edges.u, edges.v - shift)
+    if isinstance(state, PlusState):
+        with phase("clustering"):
+            edges = swapped(edges, state.clustering, target, kept, candidates, rng)
+    elif state.kind.directed:
+        with phase("reciprocity"):
+            edges = _with_reciprocity(edges, state, target, candidates, rng)
+    weight = None
+    if state.known_weights is not None:
+        with phase("weights"):
+            weight = _weights(edges, state, previous, kept, rng)
+    return SyntheticGraph(state.roster, edges.u, edges.v, kind=state.kind, weight=weight)
+
+
+def _with_reciprocity(
+    edges: Edges,
+    state: SidedState,
+    target: Target,
+    old: tuple[Labels, Labels],
+    rng: np.random.Generator,
+) -> Edges:
+    """Swap heads towards the wanted share of reciprocated edges, if anything is known of it."""
+    if not state.reciprocity.seen.all():
+        return edges
+    labels = target.labels[: target.left], target.labels[target.left :]
+    pairs = round(float(state.reciprocity.level[0]) * edges.u.size / 2)
+    return swap_heads(edges, nodes=target.left, labels=labels, pairs=pairs, rng=rng, spared=old)
+
+
+def _weights(
+    edges: Edges,
+    state: AnyState,
+    previous: SyntheticGraph | None,
+    kept: float,
+    rng: np.random.Generator,
+) -> Integers:
+    """Draw weights; edges of the release before may keep theirs."""
+    assert state.known_weights is not None
+    before = None
+    if previous is not None and previous.weight is not None:
+        u, v, weight = previous.u, previous.v, previous.weight
+        if previous.roster is not state.roster and previous.roster != state.roster:
+            where = state.roster.positions_of(previous.roster)
+            u, v = where[u], where[v]
+            there = (u >= 0) & (v >= 0)
+            u, v, weight = u[there], v[there], weight[there]
+        before = u, v, weight
+    return drawn_weights(state.known_weights, edges.u, edges.v, before, kept, rng)
+
+
+def sided_target(state: SidedState) -> Target:
+    """Return degrees, labels and integer blocks of a graph with two sides."""
+    one, other = (side.degrees for side in state.sides)
+    classes = degree_classes(one), degree_classes(other)
+    directed = state.kind.directed
+    mixing = side_mixing((one, other), classes, state.mixing, state.edge_count, directed=directed)
+    matrix = np.zeros((2 * CLASSES, 2 * CLASSES))
+    matrix[:CLASSES, CLASSES:], matrix[CLASSES:, :CLASSES] = mixing, mixing.T
+    identities = np.arange(2 * CLASSES, dtype=np.uint64)
+    blocks = integer_blocks(matrix, identities, state.block_seed, classes=2 * CLASSES)
+    return Target(
+        np.concatenate([one, other]),
+        np.concatenate([classes[0], classes[1] + np.int32(CLASSES)]),
+        *blocks,
+        state.edge_count,
+        left=one.size,
+        directed=directed,
+    )
 
 
 def target_of(state: PlusState) -> Target:
@@ -131,7 +204,7 @@ def old_edges(
     u, v = previous.u, previous.v
     most = round(share * u.size)
     if previous.roster is not roster and previous.roster != roster:
-        u, v = _moved(u, v, roster.positions(previous.roster.ids))
+        u, v = _moved(u, v, roster.positions_of(previous.roster))
     order = sorting_order(_ranks(u, v, numbers))[: OFFERED * most]
     return (u[order], v[order]), most
 
