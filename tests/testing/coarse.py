@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.graph import Kind, Roster, SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.graph.kind import find_kind
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.queries import EdgeCount
@@ -73,13 +73,14 @@ class Coarse(Method):
     def __init__(self) -> None:
         pass
 
-    def plan(self, guarantee, *, nodes):
+    def plan(self, guarantee, *, nodes, kind=UNDIRECTED):
         epsilon = guarantee.per_timestamp
         weights = epsilon * self.weight_share
+        if not kind.weighted:
+            return [NoisePlan.of("always", AllEdges, epsilon)]
         return [
-            NoisePlan.of("without weights", AllEdges, epsilon),
-            NoisePlan.of("with weights", AllEdges, epsilon - weights),
-            NoisePlan.of("with weights", WeightCounts, weights),
+            NoisePlan.of("always", AllEdges, epsilon - weights),
+            NoisePlan.of("always", WeightCounts, weights),
         ]
 
     def measure(self, private, state):

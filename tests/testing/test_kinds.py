@@ -109,8 +109,8 @@ class KindFromTheEdges(Coarse):
 
 
 class PlansWithoutWeights(Coarse):
-    def plan(self, guarantee, *, nodes):
-        return super().plan(guarantee, nodes=nodes)[:1]
+    def plan(self, guarantee, *, nodes, kind=UNDIRECTED):
+        return super().plan(guarantee, nodes=nodes, kind=kind)[:1]
 
 
 class KeepsWeightsInMemory(Coarse):

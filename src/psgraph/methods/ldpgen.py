@@ -18,7 +18,7 @@ from psgraph.engines import counting
 from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import sample
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.graph.parts import Pairs
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
@@ -185,8 +185,10 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
             },
         )
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         case, nobody = "every timestamp", np.empty(0, dtype=np.int32)
         first, second = _split(guarantee.per_timestamp)
         groups = self.first_groups

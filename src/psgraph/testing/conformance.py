@@ -196,7 +196,9 @@ def _charges_what_it_plans(method: AnyMethod) -> None:
                 if charge.mechanism not in (RESERVED, GIVEN_BACK)
             ]
             planned: dict[str, list[NoisePlan]] = {}
-            for row in method.plan(guarantee, nodes=len(step.timestamp.snapshot.roster)):
+            snapshot = step.timestamp.snapshot
+            of_kind = {} if snapshot.kind == UNDIRECTED else {"kind": snapshot.kind}
+            for row in method.plan(guarantee, nodes=len(snapshot.roster), **of_kind):
                 planned.setdefault(row.case, []).append(row)
             assert not drawn or any(
                 all(any(_is_planned(charge, row) for row in rows) for charge in drawn)

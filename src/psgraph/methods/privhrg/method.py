@@ -14,7 +14,7 @@ from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.graph.kind import triangle, triangle_row
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
@@ -186,8 +186,10 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     def audit_cases(self) -> AuditCases:
         return AuditCases(variants={"a random dendrogram": {"mcmc": False}})
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes  # the noise does not depend on it
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind  # the noise does not depend on it
         case = "every timestamp"
         tree_epsilon, count_epsilon = self._split(guarantee.per_timestamp)
         rows = [NoisePlan.of(case, LikelyDendrogram, tree_epsilon)] if self.mcmc else []

@@ -192,8 +192,10 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     def audit_cases(self) -> AuditCases:
         return _CASES
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         epsilon = guarantee.per_timestamp
         found = _split(epsilon, found=True).plan(FOUND)
         found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
