@@ -55,10 +55,11 @@ def _remember_louvain(monkeypatch):
     known: dict[object, np.ndarray] = {}
     louvain = communities._louvain
 
-    def remembered(noisy, groups, *, seed):
-        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups, seed)
+    def remembered(noisy, groups, **options):
+        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups)
+        key += tuple(options.values())
         if key not in known:
-            known[key] = louvain(noisy, groups, seed=seed)
+            known[key] = louvain(noisy, groups, **options)
         return known[key]
 
     monkeypatch.setattr(communities, "_louvain", remembered)
