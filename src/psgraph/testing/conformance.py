@@ -415,7 +415,7 @@ def _file(graph: SyntheticGraph) -> bytes:
 
 
 def _read_back(content: bytes, graph: SyntheticGraph) -> SyntheticGraph:
-    pairs = read_pairs(content, Path("release"), graph.roster)
+    pairs = read_pairs(content, Path("release"), graph.roster, graph.kind)
     return SyntheticGraph(graph.roster, *pairs, kind=graph.kind, weight=pairs.weight)
 
 
