@@ -21,6 +21,12 @@ from psgraph.methods.der.areas import (
     WholeMatrix,
 )
 from psgraph.methods.ldpgen import GroupDegrees
+from psgraph.methods.plus.kind_queries import (
+    ActiveNodes,
+    KeptWeights,
+    ReciprocatedPairs,
+    WeightClassEdges,
+)
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (
@@ -92,6 +98,17 @@ def filtered(query: Any) -> Any:
     return lambda sizes, kind: query(2 if sum(sizes) > 2 else 0, sizes, kind=kind)
 
 
+def classes(sizes: Sizes, kind: Kind) -> ClassEdges:
+    """V, with classes of their own for second ends if edges have two sides."""
+    nodes = sum(sizes)
+    if kind.sides == 1:
+        return ClassEdges(labels(nodes, 3), CLASSES, kind=kind)
+    tails = labels(nodes, 2)[::-1].copy()
+    return ClassEdges(labels(nodes, 3), 3, kind=kind, tail_labels=tails, tail_blocks=2)
+
+
+LARGEST_WEIGHT = 2
+
 #: Makes each query for rosters of some sizes, and graphs of a kind.
 QUERIES: dict[type[Query[Any]], Callable[[Sizes, Kind], Any]] = {
     EdgeCount: lambda _, __: EdgeCount(),
@@ -106,10 +123,13 @@ QUERIES: dict[type[Query[Any]], Callable[[Sizes, Kind], Any]] = {
     ],
     LargestPairs: filtered(LargestPairs),
     FilteredPairs: filtered(FilteredPairs),
-    ClassEdges: lambda sizes, kind: ClassEdges(labels(sum(sizes), 3), CLASSES, kind=kind),
-    FoundCommunityEdges: lambda sizes, kind: FoundCommunityEdges(
-        labels(sum(sizes), 2), 2, kind=kind
-    ),
+    KeptEdges: lambda _, __: KeptEdges(),
+    DegreeCurveCounts: lambda sizes, kind: DegreeCurveCounts(sizes, kind=kind),
+    ClassEdges: classes,
+    ActiveNodes: lambda _, __: ActiveNodes(),
+    ReciprocatedPairs: lambda _, __: ReciprocatedPairs(),
+    WeightClassEdges: lambda _, __: WeightClassEdges(LARGEST_WEIGHT),
+    KeptWeights: lambda _, __: KeptWeights(LARGEST_WEIGHT),
 }
 
 UNDIRECTED_QUERIES: dict[type[Query[Any]], Any] = {
@@ -122,10 +142,9 @@ UNDIRECTED_QUERIES: dict[type[Query[Any]], Any] = {
         DendrogramEdges(find_blocks(tree(nodes), epsilon))
         for epsilon in (Fraction(1), Fraction(99))
     ],
-    KeptEdges: lambda _: KeptEdges(),
-    DegreeCurveCounts: lambda _: DegreeCurveCounts(),
     HubEdges: lambda nodes: HubEdges(labels(nodes, 3), np.arange(min(nodes, 2))),
     GrowthRows: growth,
+    FoundCommunityEdges: lambda nodes: FoundCommunityEdges(labels(nodes, 2), 2),
     TriangleCount: lambda _: TriangleCount(),
 }
 
@@ -192,7 +211,7 @@ class TwiceTheEdges(EdgeCount):
 
 
 @dataclass(frozen=True)
-class ActiveNodes(CountsQuery):
+class DegreesOfActiveNodes(CountsQuery):
     """Its shape depends on the edges."""
 
     label = "degrees of active nodes"
@@ -246,7 +265,15 @@ class NotFrozen(CountQuery):
 
 @pytest.mark.parametrize(
     "broken",
-    [HalfTheDegrees, TwiceTheEdges, ActiveNodes, OneNoise, FirstPart, KeptTwice, NotFrozen],
+    [
+        HalfTheDegrees,
+        TwiceTheEdges,
+        DegreesOfActiveNodes,
+        OneNoise,
+        FirstPart,
+        KeptTwice,
+        NotFrozen,
+    ],
     ids=lambda broken: broken.__name__,
 )
 def test_a_broken_query_fails(broken: Any) -> None:
