@@ -23,7 +23,7 @@ from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED, unpack
+from psgraph.graph.kind import unpack
 from psgraph.methods.audit_cases import AuditCases, Probabilities, SamplerCase, normalised
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.areas import (
