@@ -69,6 +69,7 @@ class Coarse(Method):
     kinds = ALL_KINDS
     publishes_weights = True
     weight_share = Fraction(1, 4)
+    weight_query = WeightCounts
 
     def __init__(self) -> None:
         pass
@@ -88,7 +89,7 @@ class Coarse(Method):
         share = self.weight_share if kind.weighted else 0
         edges = private.ask(AllEdges(), epsilon=private.remaining * (1 - share))
         if kind.weighted:
-            weights = private.ask(WeightCounts(kind.largest_weight), epsilon=private.remaining)
+            weights = private.ask(self.weight_query(kind.largest_weight), epsilon=private.remaining)
         return CoarseMeasurement(
             private.roster, kind.name, kind.largest_weight or 0, edges, weights
         )
