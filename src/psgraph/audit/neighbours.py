@@ -9,7 +9,6 @@ that come and go, restarts, and answers that replace drawn ones.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -36,7 +35,6 @@ __all__ = [
     "Neighbours",
     "attaining_streams",
     "hard_streams",
-    "labellings",
     "neighbouring_streams",
     "unrelated_streams",
 ]
@@ -118,6 +116,8 @@ class Neighbours:
         still be the same, given the same answers; only the exact answers may be far apart.
     reweighted
         The differing timestamps at which both have the edge, with different weights.
+    own
+        Whether a method is replayed with its own parameters, never with those of a variant.
     """
 
     name: str
@@ -130,6 +130,7 @@ class Neighbours:
     roster: str = "same"
     unrelated: bool = False
     reweighted: frozenset[int] = frozenset()
+    own: bool = False
 
     def __str__(self) -> str:
         setting = f"w = {self.guarantee.window}, ε = {self.guarantee.epsilon}"
@@ -254,15 +255,18 @@ def attaining_streams() -> Iterator[Neighbours]:
     """Make the pairs that attain a stated sensitivity and are rare among random ones.
 
     In cliques of c + 1 nodes, whose released degrees are nearly exact at large ε, triangles are
-    counted among the first c edges of every node: see `cliques`. A query that reads two snapshots
-    moves where an edge is missing from one of them, also if the other is in another window.
+    counted among the first c edges of every node: see `cliques`. Which those are is drawn, and
+    about half of the draws attain the sensitivity, so there are several pairs. A query that reads
+    two snapshots moves where an edge is missing from one, also if the other is in another window.
     """
-    for size, window in itertools.product((4, 5, 6), (1, 2)):
-        place = partial(cliques, size=size)
-        yield _lasting(f"between two of many cliques of {size}", place, 8 * size, 20, window)
-    for nodes in (48, 48, 52, 52, 56, 56):
+    fours, fives = partial(cliques, size=4), partial(cliques, size=5)
+    for window in (1, 2):
+        yield _lasting("between two of many cliques of 4", fours, 32, 20, window)
+    for nodes in (40, 40, 45, 50, 55, 60):
+        yield _lasting("between two of many cliques of 5", fives, nodes, 10, window=1)
+    for nodes in (48, 48, 52, 56, 60, 60, 64, 64):
         name = "that closes more triangles than its ends have edges in the count"
-        yield _lasting(name, crowded, nodes, 12, window=1)
+        yield _lasting(name, crowded, nodes, 8, window=1)
 
 
 def _lasting(name: str, place: Place, nodes: int, epsilon: int, window: int) -> Neighbours:
@@ -275,7 +279,7 @@ def _lasting(name: str, place: Place, nodes: int, epsilon: int, window: int) -> 
     other[window - 1] = without
     guarantee = WEventPrivacy(epsilon, window=window)
     differing = frozenset({window - 1})
-    return Neighbours(f"an edge {name}", tuple(one), tuple(other), guarantee, differing)
+    return Neighbours(f"an edge {name}", tuple(one), tuple(other), guarantee, differing, own=True)
 
 
 def unrelated_streams(
@@ -445,16 +449,3 @@ def _presence(
     joins[always], leaves[always] = 0, timestamps
     now = np.arange(timestamps)[:, None]
     return np.asarray((joins <= now) & (now < leaves))
-
-
-def labellings(nodes: int) -> Iterator[list[int]]:
-    """Every way to put nodes into communities 0, …, H − 1, up to the names of these."""
-
-    def extend(prefix: list[int]) -> Iterator[list[int]]:
-        if len(prefix) == nodes:
-            yield prefix
-            return
-        for label in range(max(prefix, default=-1) + 2):
-            yield from extend([*prefix, label])
-
-    yield from extend([])

@@ -122,7 +122,8 @@ def replay_all(
     for pair in pairs:
         kind = kind_text(pair.kind)
         number = compared[kind]  # of its kind, so that others change nothing
-        variant = "" if number % 2 == 0 else variants[number // 2 % len(variants)]
+        own = pair.own or number % 2 == 0
+        variant = "" if own else variants[number // 2 % len(variants)]
         compared[kind] += 1
         try:
             loss = replay(
@@ -169,8 +170,8 @@ def _pairs_of(
             yield from hard_streams(kind)
             yield from boundary_pairs(method, settings, most=most, kind=kind)
         return
+    yield from hard_streams()  # find most bugs, soonest
     yield from attaining_streams()
-    yield from hard_streams()
     yield from unrelated_streams(max(pairs // 4, 10))
     yield from neighbouring_streams(pairs)
     yield from boundary_pairs(method, settings, most=most)

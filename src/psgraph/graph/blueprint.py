@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from psgraph.graph.graphs import Graph
 
 __all__ = [
+    "SIDES",
     "Blueprint",
     "ObjectOptions",
     "Options",
@@ -50,6 +51,9 @@ __all__ = [
 ]
 
 GraphType = TypeVar("GraphType", bound="Graph")
+
+SIDES = ("left", "right")
+"""The names of the sides of a two-sided graph in files and in other libraries."""
 
 
 class Options(TypedDict, total=False):

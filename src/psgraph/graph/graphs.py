@@ -234,10 +234,10 @@ class Graph(Frozen):
         """Return the ends of every edge as two arrays of original ids."""
         return self.roster.end_ids(self.u, self.v)
 
-    def to_edges(self) -> list[tuple[Any, ...]]:
-        """Return the edges as a list of pairs of original ids; with weights, of triples."""
-        columns: list[Any] = [*self.to_ids(), *([] if self.weight is None else [self.weight])]
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+    def to_edges(self) -> list[tuple[Any, Any]]:
+        """Return the edges as a list of pairs of original ids; `weight` has their weights."""
+        heads, tails = self.to_ids()
+        return list(zip(heads.tolist(), tails.tolist(), strict=True))
 
     def to_networkx(self) -> networkx.Graph:
         """Build a `networkx.Graph` with every node; a `DiGraph` of a directed graph.

@@ -18,7 +18,8 @@ from psgraph.engines import counting
 from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import sample
-from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import Pairs
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster
-from psgraph.graph.blueprint import Blueprint
+from psgraph.graph.blueprint import SIDES, Blueprint
 
 if TYPE_CHECKING:
     import networkx
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["from_networkx", "to_networkx"]
 
 GraphType = TypeVar("GraphType", bound=Graph)
-
-_SIDES = ("left", "right")
 
 
 def _library() -> Any:
@@ -65,7 +63,7 @@ def _keys(roster: Roster) -> list[list[Any]]:
     sides = [side.ids.tolist() for side in roster.sides]
     if {*sides[0]}.isdisjoint(sides[1]):
         return sides
-    return [[(name, key) for key in keys] for name, keys in zip(_SIDES, sides, strict=True)]
+    return [[(name, key) for key in keys] for name, keys in zip(SIDES, sides, strict=True)]
 
 
 def from_networkx(graph: networkx.Graph, blueprint: Blueprint[GraphType]) -> GraphType:
@@ -103,14 +101,14 @@ def _from_sides(
     right = _right(graph, nodes)
     if nodes and all(_is_pair(node) for node in nodes):  # as `to_networkx` names them
         if right is None:
-            right = np.array([node[0] == _SIDES[1] for node in nodes])
+            right = np.array([node[0] == SIDES[1] for node in nodes])
         nodes = [node[1] for node in nodes]
     ordered = graph.is_directed()
     return blueprint.from_sides(nodes, right, pairs[:, 0], pairs[:, 1], weight, ordered=ordered)
 
 
 def _is_pair(node: Any) -> bool:
-    return isinstance(node, tuple) and len(node) == 2 and node[0] in _SIDES
+    return isinstance(node, tuple) and len(node) == 2 and node[0] in SIDES
 
 
 def _right(graph: networkx.Graph, nodes: list[Any]) -> NDArray[np.bool_] | None:

@@ -9,7 +9,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph import Graph, Roster, TwoSidedRoster
-from psgraph.graph.blueprint import Blueprint
+from psgraph.graph.blueprint import SIDES, Blueprint
 from psgraph.graph.roster import Ids, as_ids
 
 __all__ = ["from_pyg", "to_pyg"]
@@ -18,7 +18,6 @@ GraphType = TypeVar("GraphType", bound=Graph)
 
 #: What PyTorch Geometric counts nodes by, if the number is not stored.
 _NODE_FEATURES = ("x", "pos", "batch", "node_id")
-_LEFT, _RIGHT = "left", "right"
 
 
 def _library() -> Any:
@@ -49,8 +48,8 @@ def to_pyg(graph: Graph) -> Any:
     ends[1] -= graph.roster.offset
     if graph.kind.two_sided:
         data = library.HeteroData()
-        stores = [data[_LEFT], data[_RIGHT]]
-        edges = data[_LEFT, "to", _RIGHT]
+        left, right = SIDES
+        stores, edges = [data[left], data[right]], data[left, "to", right]
     else:
         data = library.Data()
         stores, edges = [data], data

@@ -22,8 +22,8 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
-from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
-from psgraph.graph.kind import unpack
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind, unpack
 from psgraph.methods.audit_cases import AuditCases, Probabilities, SamplerCase, normalised
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.areas import (

@@ -14,8 +14,8 @@ from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
-from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
-from psgraph.graph.kind import triangle, triangle_row
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind, triangle, triangle_row
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
@@ -189,7 +189,8 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     def plan(
         self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
     ) -> list[NoisePlan]:
-        del nodes, kind  # the noise does not depend on it
+        del kind
+        del nodes  # the noise does not depend on it
         case = "every timestamp"
         tree_epsilon, count_epsilon = self._split(guarantee.per_timestamp)
         rows = [NoisePlan.of(case, LikelyDendrogram, tree_epsilon)] if self.mcmc else []

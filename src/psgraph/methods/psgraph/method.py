@@ -201,8 +201,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         """Say what the noise means for the decision to keep communities."""
+        del kind
         if self.always_repartition:
             return ["Communities are found again at every timestamp."]
         # The difference of two noise values is 1.5 scales on average.
