@@ -27,7 +27,7 @@ import numpy as np
 
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
 from psgraph.methods.private import PrivateSnapshot
@@ -290,6 +290,16 @@ class Method(ABC, Generic[Measurement, State]):
         """
         del state
         return spending.guarantee.per_timestamp
+
+    def check_roster(self, roster: Roster) -> None:
+        """Refuse a roster that the method can't use, before anything is measured; by default none.
+
+        Raises
+        ------
+        RosterError
+            For example labels that a parameter asks for and the roster lacks.
+        """
+        del roster
 
     @abstractmethod
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:

@@ -334,7 +334,7 @@ def _resolved(new: NewStream) -> NewStream:
 
 def _terms_of(name: str, ledger: Ledger) -> NewStream:
     """Return the terms of a stream to adopt."""
-    terms = ledger.terms
+    terms, nodes = ledger.terms, ledger.declared_nodes()
     try:
         return NewStream(
             name=name,
@@ -342,7 +342,7 @@ def _terms_of(name: str, ledger: Ledger) -> NewStream:
             window=terms.guarantee.window,
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
-            roster="edges" if ledger.roster_kind() == "edges" else "list",
+            roster="edges" if nodes is not None and nodes.declared == "edges" else "list",
             seed=terms.seed,
         )
     except ValidationError:

@@ -27,6 +27,7 @@ from psgraph.graph.formats.columns import (
 )
 from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
+from psgraph.graph.labels import stored_labels
 from psgraph.graph.parts import Pairs
 from psgraph.graph.roster import DECLARATIONS, Roster
 
@@ -160,8 +161,12 @@ def _row_text(first: int, row: int) -> str:
 
 
 def nodes_bytes(roster: Roster) -> memoryview:
-    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared."""
-    table = pa.table({"id": roster.arrow_ids})
+    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared.
+
+    Labels are columns of text beside it.
+    """
+    columns = {} if roster.labels is None else roster.labels.arrow_columns()
+    table = pa.table({"id": roster.arrow_ids, **columns})
     return encode_table(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
 
 
@@ -169,11 +174,12 @@ def read_nodes(content: bytes, path: object) -> Roster:
     """Decode a node list."""
     table = decode_table(content, path)
     declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
-    if table.column_names != ["id"]:
-        raise DataError(f"{path} is not a node list: it needs one column, id")
+    if table.column_names[:1] != ["id"]:
+        raise DataError(f"{path} is not a node list: its first column has to be id")
+    labels = None if table.num_columns == 1 else stored_labels(table.drop_columns("id"))
     for known in DECLARATIONS:
         if declared == known:
-            return Roster(as_numpy(table.column("id")), declared=known)
+            return Roster(as_numpy(table.column("id")), declared=known, labels=labels)
     raise DataError(f"{path} does not say how its nodes were declared")
 
 

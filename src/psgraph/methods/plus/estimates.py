@@ -25,6 +25,7 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.degrees import DegreeStep, kept_share, steadiness
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
+from psgraph.methods.plus.label_blocks import LabelBlocks, by_chance
 from psgraph.methods.plus.mixing import CELLS, Mixing, class_mixing
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.state import (
@@ -34,6 +35,7 @@ from psgraph.methods.plus.state import (
     Purpose,
     SizeReadings,
     StructureReadings,
+    label_book,
 )
 from psgraph.methods.plus.synthesis import target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
@@ -71,6 +73,8 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         classes = step.classes if measurement.classes is None else measurement.classes
         mixing = class_mixing(step.wanted, classes, track, step.edge_count)
         rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
+        labels = _labels(state, measurement, step, classes, mixing)
+    known = state is not None and _used(state.labels) == _used(labels)
     after = PlusState(
         roster=sizes.roster,
         edge_count=step.edge_count,
@@ -82,7 +86,8 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         mixing=track,
         hub_rows=rows,
         block_seed=state.block_seed if state is not None and stays else sizes.seed,
-        clustering=Clustering.start() if state is None else state.clustering,
+        # What is believed about triangles belongs to graphs with or without blocks of labels.
+        clustering=state.clustering if state is not None and known else Clustering.start(),
         mode=step.mode,
         new_share=step.new_share,
         search=Search(),
@@ -90,6 +95,7 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
         jumps=Jumps() if state is None else state.jumps,
         before_fall=None if state is None else state.before_fall,
+        labels=labels,
     )
 
     def plain() -> Target:
@@ -97,6 +103,39 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
 
     with phase("communities"):
         return replace(after, search=_next_search(state, measurement, step, plain))
+
+
+def _used(labels: LabelBlocks | None) -> bool:
+    return labels is not None and labels.used
+
+
+def _labels(
+    state: PlusState | None,
+    measurement: PlusMeasurement,
+    step: DegreeStep,
+    classes: Labels,
+    mixing: Mixing,
+) -> LabelBlocks | None:
+    """What is known about edges between public labels after this timestamp."""
+    sizes, readings = measurement.sizes, measurement.labels
+    book = label_book(state, sizes.roster)
+    if book is None:
+        return None
+    before = None if state is None else state.labels
+    known = LabelBlocks.start(book) if before is None else before
+    if readings is None:
+        return known
+    nodes = len(sizes.roster)
+    known = known.observed(
+        readings,
+        edges=step.edge_count,
+        edges_variance=float(step.edges_per_node.variance[0]) * nodes**2,
+        agreement=sizes.shares.agreement,
+        label_edges=sizes.shares.label_edges,
+    )
+    return known.decided(
+        by_chance(mixing, step.wanted, classes, book.codes(sizes.roster), book.count)
+    )
 
 
 def _mixing_track(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.methods.audit_cases import (
     AuditCases,
     Probabilities,
@@ -41,6 +42,9 @@ from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.jumps import judge
+from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings, label_need
+from psgraph.methods.plus.label_book import LabelBook
+from psgraph.methods.plus.label_queries import measure_labels
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.noisy_triangles import Ladder
@@ -60,6 +64,7 @@ from psgraph.methods.plus.schedule import (
     least_shares,
     purchase,
     typical_shares,
+    with_labels,
     with_search,
 )
 from psgraph.methods.plus.state import (
@@ -68,6 +73,7 @@ from psgraph.methods.plus.state import (
     PlusState,
     SizeReadings,
     StructureReadings,
+    label_book,
 )
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
@@ -78,6 +84,8 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.samplers import Sampler
 
 __all__ = ["PSGraphPlus"]
+
+WINDOWS_TO_TRY = 2  # in which more is spent on labels that were not found useful yet
 
 
 class PSGraphPlus(Method[PlusMeasurement, PlusState]):
@@ -111,6 +119,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     synthetic graphs without communities. Where released sizes say that a search can't succeed, it
     is not made and costs nothing.
 
+    If the roster has public labels, edges between labels are counted instead of a search, with 5 %
+    of what is bought, more where edges are few. Graphs then have these blocks, unless the released
+    counts show that labels explain nothing.
+
     O(n + m) time per timestamp and, once per window, the time to count triangles and common
     neighbours. O(n + m) memory.
 
@@ -132,6 +144,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         Drift,
         HubRows,
         Jumps,
+        LabelBlocks,
+        LabelBook,
+        LabelReadings,
         Nodes,
         PlusMeasurement,
         PlusState,
@@ -168,6 +183,10 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     def _components(self) -> Components:
         return Components(self.curve, self.hubs, self.persistence, self.clustering)
 
+    def check_roster(self, roster: Roster) -> None:
+        """Refuse labels that can't be told apart."""
+        LabelBook.of(roster)
+
     def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
         """Request all that is free; `measure` gives back what it does not buy. See `schedule`.
 
@@ -180,7 +199,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     def _buy(
         self,
         state: PlusState | None,
-        nodes: int,
+        roster: Roster,
         free: Fraction,
         fixed: Shares,
         noisy_edges: int,
@@ -191,7 +210,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         """
         occasion = Occasion()
         if state is not None:
-            verdict = judge(state, nodes=nodes, noisy_edges=noisy_edges, shares=fixed)
+            verdict = judge(state, nodes=len(roster), noisy_edges=noisy_edges, shares=fixed)
             occasion = Occasion(
                 mode=state.mode,
                 due=fixed.timestamp - state.opened >= fixed.window,
@@ -199,7 +218,16 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 jump=verdict.size if verdict.buys else 0.0,
                 searches=state.search.again,
             )
-        return purchase(self._components, fixed, free, occasion)
+        book = label_book(state, roster)
+        if book is None:
+            return purchase(self._components, fixed, free, occasion)
+        components = replace(self._components, labels=True)
+        shares = purchase(components, fixed, free, occasion)
+        useful = state is None or state.labels_in_use is not None
+        if not useful and fixed.timestamp // fixed.window >= WINDOWS_TO_TRY:
+            return shares
+        edges = float(noisy_edges if state is None else state.edge_count)
+        return with_labels(shares, need=label_need(edges), edges=edges, hubs=self.hubs)
 
     def audit_cases(self) -> AuditCases:
         return _CASES
@@ -269,13 +297,12 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
         with phase("sizes"):
-            nodes = len(private.roster)
             sizes = measure_sizes(
                 private,
                 shares,
                 free,
-                buy=partial(self._buy, state, nodes, free),
-                divide=partial(self._with_search, state, nodes),
+                buy=partial(self._buy, state, private.roster, free),
+                divide=partial(self._with_search, state, private.roster),
             )
             shares = sizes.shares
         if not shares.needs_degrees:
@@ -298,13 +325,18 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             with phase("communities"):
                 found = None if state is None else state.communities_on(sizes)
                 communities = measure_communities(private, found, step.order, step.wanted, shares)
+        book, labels = label_book(state, private.roster), None
+        if book is not None:
+            with phase("labels"):
+                _warn_of_new(book, private.roster)
+                labels = measure_labels(private, book, shares)
         classes = step.classes if shares.mixing or shares.hubs else None
-        return PlusMeasurement(sizes, classes, structure, communities)
+        return PlusMeasurement(sizes, classes, structure, communities, labels)
 
     def _with_search(
         self,
         state: PlusState | None,
-        nodes: int,
+        roster: Roster,
         shares: Shares,
         noisy_edges: int,
         noisy_curve: Integers | None,
@@ -317,6 +349,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         steady = state is not None and state.mode == "steady"
         if not self.communities or not (shares.opens or again) or steady:
             return shares
+        if label_book(state, roster) is not None:
+            return shares  # public labels take the place of communities
+        nodes = len(roster)
         connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
         share = community_share(
             Search() if state is None else state.search,
@@ -358,7 +393,34 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
             "node_degrees": state.mode,
             "hub_rows": state.hub_rows is not None,
             "communities": state.search.used,
+            **_label_summary(state),
         }
+
+
+def _label_summary(state: PlusState) -> dict[str, Any]:
+    """Say whether graphs follow the public labels, and how many there are after pooling."""
+    known = state.labels
+    if known is None:
+        return {}
+    combinations, nodes = known.book.pooled
+    return {
+        "labels_used": known.used,
+        "labels": len(known.book.combinations),
+        "labels_pooled": combinations,
+        "nodes_of_pooled_labels": nodes,
+    }
+
+
+def _warn_of_new(book: LabelBook, roster: Roster) -> None:
+    """Warn about values that are not in the code book. They are public, like the roster."""
+    new = book.new_values(roster)
+    if book.pooled[0] < len(new):
+        shown = ", ".join("/".join(value or "none" for value in each) for each in new[:5])
+        warnings.warn(
+            f"{len(new)} labels are not told apart, because they are rare or new since the first "
+            f"timestamp: {shown}{', …' if len(new) > 5 else ''}",
+            stacklevel=2,
+        )
 
 
 # ---- for `psgraph audit`: the ladder and the growth pass on a few nodes ----

@@ -10,6 +10,8 @@
 | H | edges of hubs | 1 | with D, where the budget allows |
 | N | edges to labelled nodes (growth pass) | 1 | where communities are searched for |
 | B | edges between communities | 1 | with N |
+| P | edges by agreement of public labels | 1 | with C, where nodes have labels |
+| B | edges between public labels | 1 | with P, in place of communities |
 | T | triangles (ladder mechanism) | – | with C |
 | | or those among the edges that a cap keeps | 2(cap − 1) | |
 
@@ -36,6 +38,7 @@ from psgraph.methods.plus.communities import Communities, CommunityReadings, run
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
+from psgraph.methods.plus.label_queries import AgreeingEdges, LabelEdges
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
@@ -248,6 +251,8 @@ QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
     "growth": (GrowthRows,),
     "blocks": (FoundCommunityEdges,),
     "triangles": (TriangleCount, CappedTriangleCount),
+    "agreement": (AgreeingEdges,),
+    "label_edges": (LabelEdges,),
 }
 
 

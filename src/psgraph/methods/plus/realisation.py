@@ -8,8 +8,8 @@ edges and each bounded in work:
 2. Blocks are filled in the given order with random pairs of free stubs. A pair that cannot be
    joined is inserted by a switch inside the block, which leaves every other degree and every block
    count as it is.
-3. Stubs that are left over, because quotas and degrees do not agree, are matched regardless of
-   labels; a pair that cannot be joined takes the place of an existing edge p-r as x-p and y-r.
+3. Stubs that are left over, because quotas and degrees do not agree, are matched by coarser
+   labels if there are any, and then regardless of labels; a pair that cannot be joined takes the place of an existing edge p-r as x-p and y-r.
 4. Edges that are still missing are random pairs, drawn in proportion to the degrees.
 
 Above density ½ steps 2 to 4 build the complement instead: there, free pairs are scarce and random
@@ -37,7 +37,25 @@ from psgraph.methods.plus.stubs import (
     stub_pools,
 )
 
-__all__ = ["Target", "realise"]
+__all__ = ["Coarse", "Target", "realise"]
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """Coarser labels with quotas of their own, for stubs that the blocks leave over.
+
+    Attributes
+    ----------
+    labels
+        The coarse label of every node.
+    block_a, block_b, quotas
+        Pairs of coarse labels a ≤ b, and the number of edges wanted between them in all.
+    """
+
+    labels: Positions
+    block_a: Positions
+    block_b: Positions
+    quotas: Integers
 
 
 @dataclass(frozen=True)
@@ -58,6 +76,8 @@ class Target:
         Number of edges wanted between the labels of each pair.
     edge_count
         Exact number of edges, at most n(n - 1)/2. Degrees and quotas are met as far as they go.
+    coarse
+        Coarser labels; None if there are none.
     """
 
     degrees: Integers
@@ -66,6 +86,7 @@ class Target:
     block_b: Positions
     quotas: Integers
     edge_count: int
+    coarse: Coarse | None = None
 
 
 def realise(
@@ -214,10 +235,39 @@ def _complete(
         room_ahead(),
     )
     rest = leftovers(stubs, starts, sizes)
+    if target.coarse is not None:
+        done, rest = _fill_coarse(target.coarse, nodes, rest, done, u, v, taken, rng)
     rng.shuffle(rest)
     done = match_leftovers(rest, kept, done, u, v, taken, bits, rng)
     pad(nodes, done, u, v, taken, bits, rng)
     return UNDIRECTED.keys(u, v, bits)
+
+
+def _fill_coarse(
+    coarse: Coarse,
+    nodes: int,
+    rest: Positions,
+    done: int,
+    u: Positions,
+    v: Positions,
+    taken: KeySet,
+    rng: np.random.Generator,
+) -> tuple[int, Positions]:
+    """Join stubs that are left over where coarse blocks lack edges; what is still left then."""
+    count = int(max(coarse.labels.max(initial=-1), coarse.block_b.max(initial=-1))) + 1
+    lacking = np.zeros((count, count), dtype=np.int64)
+    lacking[coarse.block_a, coarse.block_b] = coarse.quotas
+    x, y = coarse.labels[u[:done]], coarse.labels[v[:done]]
+    np.subtract.at(lacking, (np.minimum(x, y), np.maximum(x, y)), 1)
+    a, b = np.nonzero(lacking > 0)
+    order = np.argsort(-lacking[a, b], kind="stable")
+    a, b = a[order].astype(np.int32), b[order].astype(np.int32)
+    wanted = np.bincount(rest, minlength=nodes)
+    stubs, starts = stub_pools(wanted, coarse.labels, count)
+    sizes = np.diff(starts)
+    bits, ahead = key_bits(nodes), room_ahead()
+    done = fill_blocks(a, b, lacking, stubs, starts, sizes, done, u, v, taken, bits, rng, ahead)
+    return done, leftovers(stubs, starts, sizes)
 
 
 def _edge_arrays(edge_count: int, capacity: int) -> tuple[Positions, Positions, KeySet]:

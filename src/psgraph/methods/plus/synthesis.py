@@ -7,6 +7,8 @@ of it is post-processing of sealed values and of the release before.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ from psgraph.graph.kind import Edges
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.degrees import kept_share, steadiness
 from psgraph.methods.plus.hubs import with_hubs
+from psgraph.methods.plus.label_blocks import by_chance
 from psgraph.methods.plus.mixing import (
     CLASSES,
     affinity,
@@ -27,7 +30,7 @@ from psgraph.methods.plus.mixing import (
     divided,
     integer_blocks,
 )
-from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.realisation import Coarse, Target, realise
 from psgraph.methods.plus.state import PlusState
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
@@ -37,6 +40,8 @@ __all__ = ["draw", "old_edges", "swapped", "target_of"]
 
 STRONG = 0.05  # transitivity from which on more work is spent on triangles
 OFFERED = 2  # old edges are offered for each that is kept
+# One wedge in so many begins at a small node: the triangles of large ones come with the blocks.
+SMALL_IN, SMALL_IN_WITH_LABELS = 4, 2
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
@@ -58,31 +63,43 @@ def draw(
 def target_of(state: PlusState) -> Target:
     """Return degrees, labels and integer blocks.
 
-    Labels are the classes, divided by community if any are in use, and one for each hub with a
-    row.
+    Labels are the classes, divided by public label or by community if any are in use, and one for
+    each hub with a row.
     """
     degrees, rows = state.degrees, state.hub_rows
     labels = classes = degree_classes(degrees)
-    mixing = class_mixing(degrees, classes, state.mixing, state.edge_count)
+    mixing = between_classes = class_mixing(degrees, classes, state.mixing, state.edge_count)
     identities = np.arange(CLASSES, dtype=np.uint64)
     if rows is not None:
         mixing = with_hubs(rows, mixing, degrees, classes)
         labels = classes.copy()
         labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
         identities = np.concatenate([identities, state.numbers[rows.hubs]])
-    found = state.search.in_use
-    if found is None:
+    found, known, wanted = state.search.in_use, state.labels_in_use, None
+    if known is not None:
+        codes = known.book.codes(state.roster)
+        chance = by_chance(between_classes, degrees, classes, codes, known.book.count)
+        wanted = known.blocks(chance)
+        ratios = np.divide(wanted, chance.matrix, out=np.ones_like(wanted), where=chance.matrix > 0)
+        smaller = divided(mixing.matrix, labels, codes, ratios, degrees, blocks=wanted)
+    elif found is not None:
+        ratios = affinity(found.blocks, found.labels, degrees, found.count)
+        smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
+    else:
         blocks = integer_blocks(mixing.matrix, identities, state.block_seed, classes=CLASSES)
         return Target(degrees, labels, *blocks, state.edge_count)
-    ratios = affinity(found.blocks, found.labels, degrees, found.count)
-    smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
     identities = np.where(
         smaller.parents < CLASSES,
         identities[smaller.parents] + np.uint64(CLASSES) * smaller.communities.astype(np.uint64),
         identities[smaller.parents],
     )
     blocks = integer_blocks(smaller.matrix, identities, state.block_seed, classes=smaller.classes)
-    return Target(degrees, smaller.labels, *blocks, state.edge_count)
+    target = Target(degrees, smaller.labels, *blocks, state.edge_count)
+    if wanted is None:
+        return target
+    numbers = np.arange(len(wanted), dtype=np.uint64)
+    coarse = integer_blocks(wanted, numbers, state.block_seed, classes=len(wanted))
+    return replace(target, coarse=Coarse(codes, *coarse))
 
 
 def swapped(
@@ -112,6 +129,7 @@ def swapped(
         tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
         rng=rng,
         strong=wanted >= STRONG,
+        small_in=SMALL_IN if target.coarse is None else SMALL_IN_WITH_LABELS,
         current=triangles,
         spared=old,
     )
