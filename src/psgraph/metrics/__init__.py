@@ -32,6 +32,7 @@ from psgraph.metrics.degrees import (
 )
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
 from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, find_metric, metric_groups
+from psgraph.metrics.labels import block_matrix, label_assortativity, label_modularity
 from psgraph.metrics.metric import GAMMA, GraphFacts, Group, Limits, Metric, Pair, relative_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
@@ -57,6 +58,7 @@ __all__ = [
     "assortativity",
     "assortativity_error",
     "average_clustering_error",
+    "block_matrix",
     "clustering_coefficients",
     "clustering_error",
     "compare",
@@ -74,6 +76,8 @@ __all__ = [
     "eigenvector_overlap",
     "find_communities",
     "find_metric",
+    "label_assortativity",
+    "label_modularity",
     "largest_component",
     "length_distance",
     "metric_groups",

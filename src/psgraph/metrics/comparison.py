@@ -218,7 +218,8 @@ def compare(
         refused.
     groups
         Optional metrics to compute as well, by the names of `psgraph.metrics.metric_groups`:
-        structure, paths, spreading, communities, stream, and those of installed packages.
+        structure, paths, spreading, communities, stream, labels, and those of installed packages.
+        Those of labels are computed wherever the roster has labels.
 
     Raises
     ------
@@ -261,6 +262,8 @@ def compare(
             )
         graph = release if isinstance(release, SyntheticGraph) else release.graph
         pair = GraphFacts(original), GraphFacts(graph)
+        if not ordinal and original.roster.labels is not None:
+            more = MoreMetrics((*more.groups, "labels"))
         fidelity = compute_fidelity(*pair)
         rows.append(Row(ordinal, original.time, fidelity, more.compute(*pair)))
     if not rows:

@@ -22,6 +22,7 @@ from psgraph.metrics.degrees import (
     density_error,
     smoothed_degree_divergence,
 )
+from psgraph.metrics.labels import LABELS
 from psgraph.metrics.metric import Group, Metric
 from psgraph.metrics.paths import PATHS
 from psgraph.metrics.spectral import eigenvector_overlap
@@ -59,6 +60,7 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
         "spreading": SPREADING,
         "communities": COMMUNITIES,
         "stream": CHANGE,
+        "labels": LABELS,
     }
 )
 

@@ -20,6 +20,7 @@ _NODES = 6
 _UNITS = ("%", "nats", "steps", "")
 _TOLERANCE = 1e-9  # of sums in a different order
 _ORDERS = 3
+_LABELS = ("a", "a", "b", "b", "b", "c")  # by node: for metrics of public labels
 #: Edge lists over six nodes, by name.
 _GRAPHS: dict[str, list[tuple[int, int]]] = {
     "a graph without edges": [],
@@ -132,7 +133,10 @@ def _values(
     metric: Metric, *, part_nodes: int = _NODES, order: Integers | None = None
 ) -> Iterator[tuple[str, float | None, Pair]]:
     """Compute the metric for every pair, at the first timestamp and after every other one."""
-    roster = Roster.range(_NODES)
+    groups = np.array(_LABELS)
+    roster = Roster(
+        range(_NODES), labels={"group": groups if order is None else groups[np.argsort(order)]}
+    )
     originals = {
         name: _graph(Snapshot, roster, edges, part_nodes, order) for name, edges in _GRAPHS.items()
     }
