@@ -217,6 +217,9 @@ class Method(ABC, Generic[Measurement, State]):
     rehearsal_epsilons
         The ε of a window of 2 under which `rehearsals` are run: enough of them to reach every
         kernel.
+    added_parameters
+        Parameters that a later version added. At their defaults they are not written, so that
+        ledgers of earlier versions continue.
     distribution_version
         Incremented when ledgers started with an earlier version of the method must not be
         continued, because what they hold would be read as something else; they are refused. A
@@ -232,6 +235,7 @@ class Method(ABC, Generic[Measurement, State]):
     summary_chart: ClassVar[SummaryChart | None] = None
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
+    added_parameters: ClassVar[frozenset[str]] = frozenset()
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
@@ -258,7 +262,11 @@ class Method(ABC, Generic[Measurement, State]):
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the public parameters, as they are written in the certificate."""
-        return {name: _plain(getattr(self, name)) for name in _parameter_names(type(self))}
+        return {
+            name: _plain(getattr(self, name))
+            for name, default in _parameter_names(type(self))
+            if name not in self.added_parameters or getattr(self, name) != default
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> Self:
@@ -304,6 +312,10 @@ class Method(ABC, Generic[Measurement, State]):
     @abstractmethod
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         """Say what `measure` would spend a guarantee on, without looking at data."""
+
+    def plan_with_labels(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        """Say the same for a roster with public labels; by default they change nothing."""
+        return self.plan(guarantee, nodes=nodes)
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
         """Return sentences that help to read the plan; by default none."""
@@ -364,8 +376,11 @@ def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _parameter_names(kind: type) -> tuple[str, ...]:
-    return tuple(inspect.signature(kind).parameters)
+def _parameter_names(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a method, each with its default."""
+    return tuple(
+        (name, parameter.default) for name, parameter in inspect.signature(kind).parameters.items()
+    )
 
 
 def _plain(value: Any) -> Parameter:

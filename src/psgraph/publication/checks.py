@@ -104,7 +104,8 @@ def check_snapshot(
             if before.declared != found.declared
             else {"labels": (", ".join(before.labels), ", ".join(found.labels))},
         )
-    method.check_roster(snapshot.roster)
+    if before is None:
+        method.check_roster(snapshot.roster)
 
 
 def check_times(stated: TimeSource | None, before: TimeSource | None) -> None:

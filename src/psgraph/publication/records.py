@@ -14,7 +14,8 @@ ten million nodes take a fifth of the space, and half of the time to commit.
 
 Rosters are public and shared by many timestamps, so they are stored once, apart, and referred to
 by their digest. A field that a later version added is left out at its default
-(`psgraph._runtime.records`), so that records without it keep their bytes. Only record classes the reader names are built; nothing else is ever called.
+(`psgraph._runtime.records`), so that records without it keep their bytes. Only record classes the
+reader names are built; nothing else is ever called.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def _not_default(
     """Drop parameters that equal their default, so that equal cells compare equal."""
     usual = find_method(method)().parameters()
     wanted = find_method(method)(**dict(parameters)).parameters()
-    return tuple((name, value) for name, value in parameters if wanted[name] != usual[name])
+    return tuple((name, value) for name, value in parameters if wanted.get(name) != usual.get(name))
 
 
 def experiment_names() -> tuple[str, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,15 +16,10 @@ from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.methods.audit_cases import (
-    AuditCases,
-    Probabilities,
-    SamplerCase,
-    noisy_counts,
-    normalised,
-)
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
+from psgraph.methods.plus.cases import CASES
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
     BLOCKS,
@@ -39,18 +33,14 @@ from psgraph.methods.plus.communities import (
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
-from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.jumps import judge
 from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings, label_need
 from psgraph.methods.plus.label_book import LabelBook
 from psgraph.methods.plus.label_queries import measure_labels
-from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.noisy_triangles import Ladder
 from psgraph.methods.plus.queries import (
     QUERIES,
-    TriangleCount,
     measure_communities,
     measure_sizes,
     measure_structure,
@@ -77,11 +67,10 @@ from psgraph.methods.plus.state import (
 )
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
-from psgraph.methods.plus.triangles import FEWEST_KEPT, Cap, best_cap
+from psgraph.methods.plus.triangles import Cap, best_cap
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.samplers import Sampler
 
 __all__ = ["PSGraphPlus"]
 
@@ -230,7 +219,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         return with_labels(shares, need=label_need(edges), edges=edges, hubs=self.hubs)
 
     def audit_cases(self) -> AuditCases:
-        return _CASES
+        return CASES
 
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
@@ -421,100 +410,3 @@ def _warn_of_new(book: LabelBook, roster: Roster) -> None:
             f"timestamp: {shown}{', …' if len(new) > 5 else ''}",
             stacklevel=2,
         )
-
-
-# ---- for `psgraph audit`: the ladder and the growth pass on a few nodes ----
-
-
-def _rung_weights(value: int, reach: int, widest: int, rate: float) -> Probabilities:
-    weights: dict[Hashable, float] = {value: 1.0}
-    offset, rung = 0, 1
-    while rung * rate < 30:
-        for _ in range(min(reach + rung - 1, widest)):
-            offset += 1
-            weights[value + offset] = weights[value - offset] = math.exp(-rate * rung)
-        rung += 1
-    return normalised(weights)
-
-
-def _growth_rows(sampler: Sampler) -> Hashable:
-    """A path of three nodes and one label: rows count edges to the nodes before."""
-    growth = GrowthPass(
-        np.array([0, 1, 3, 4], np.int64),
-        np.array([1, 0, 2, 1], np.int32),
-        Plan(np.arange(3), np.ones(3), np.zeros((3, 1), np.float32), 0),
-    )
-    return tuple(np.clip(growth.draw(sampler, Fraction(1)), -3, 4)[:, 0].tolist())
-
-
-_SWITCHES = ("curve", "hubs", "persistence", "clustering", "communities", "resets")
-
-_BRANCHES: dict[str, Callable[[PlusMeasurement, PlusState], bool]] = {
-    "a window opens": lambda measured, _: measured.sizes.shares.opens,
-    "everything is given back": lambda measured, _: not measured.sizes.shares.bought,
-    "degrees are bought, and no structure": lambda measured, _: (
-        measured.sizes.shares.nodes > 0 and not measured.sizes.shares.mixing
-    ),
-    "a rise of the edge count": lambda _, state: state.jumps.found == "rise",
-    "a fall waits": lambda _, state: state.jumps.waiting,
-    "a fall waits where a window is due": lambda measured, state: (
-        state.jumps.waiting
-        and measured.sizes.shares.timestamp - state.opened >= measured.sizes.shares.window
-    ),
-    "a fall that does not wait": lambda _, state: (
-        state.jumps.found == "fall" and not state.jumps.waiting
-    ),
-    "a fall lasts": lambda _, state: state.jumps.found == "confirmed",
-    "the edge count comes back": lambda _, state: state.jumps.found == "back",
-    "the reserve is spent": lambda measured, state: (
-        state.jumps.found in ("rise", "fall", "confirmed")
-        and measured.sizes.shares.mixing > 0
-        and not measured.sizes.shares.opens
-    ),
-    "the reserve is too small to be spent": lambda measured, state: (
-        state.jumps.found in ("rise", "confirmed") and not measured.sizes.shares.mixing
-    ),
-    "mode: undecided": lambda _, state: state.mode == "undecided",
-    "mode: degrees once per window": lambda _, state: state.mode == "periodic",
-    "mode: degrees at every timestamp": lambda _, state: state.mode == "steady",
-    "edges kept are counted": lambda measured, _: measured.sizes.noisy_kept_edges is not None,
-    "edges kept can't be counted after a restart": lambda measured, _: (
-        measured.sizes.shares.persistence > 0 and measured.sizes.noisy_kept_edges is None
-    ),
-    "hubs are measured": lambda measured, _: measured.structure.noisy_hub_edges is not None,
-    "triangles by the ladder": lambda measured, _: (
-        measured.structure.noisy_triangles is not None and measured.structure.cap is None
-    ),
-    "triangles of 3 edges per node": lambda measured, _: (
-        measured.structure.cap is not None and measured.structure.cap.edges == FEWEST_KEPT
-    ),
-    "triangles of more edges per node": lambda measured, _: (
-        measured.structure.cap is not None and measured.structure.cap.edges > FEWEST_KEPT
-    ),
-    "a first search for communities": lambda measured, _: (
-        measured.communities is not None and len(measured.communities.noisy_rows) == 1
-    ),
-    "a later search for communities": lambda measured, _: (
-        measured.communities is not None and len(measured.communities.noisy_rows) > 1
-    ),
-    "a search fails": lambda measured, state: (
-        measured.communities is not None and state.search.found is None
-    ),
-    "a search will be repeated at once": lambda _, state: state.search.again,
-    "communities are used": lambda _, state: state.search.used,
-}
-
-_CASES = AuditCases(
-    variants={f"without {name}": {name: False} for name in _SWITCHES},
-    branches=_BRANCHES,
-    phases={"triangles": TriangleCount()},
-    samplers={
-        "growth pass": SamplerCase(
-            _growth_rows, lambda: noisy_counts([0, 1, 1], 1.0, low=-3, high=4)
-        ),
-        "ladder": SamplerCase(
-            lambda sampler: Ladder(3, 1, 5).draw(sampler, Fraction(1)),
-            lambda: _rung_weights(3, 1, 3, 0.5),
-        ),
-    },
-)

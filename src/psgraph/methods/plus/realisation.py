@@ -9,7 +9,8 @@ edges and each bounded in work:
    joined is inserted by a switch inside the block, which leaves every other degree and every block
    count as it is.
 3. Stubs that are left over, because quotas and degrees do not agree, are matched by coarser
-   labels if there are any, and then regardless of labels; a pair that cannot be joined takes the place of an existing edge p-r as x-p and y-r.
+   labels if there are any, and then regardless of labels; a pair that cannot be joined takes the
+   place of an existing edge p-r as x-p and y-r.
 4. Edges that are still missing are random pairs, drawn in proportion to the degrees.
 
 Above density ½ steps 2 to 4 build the complement instead: there, free pairs are scarce and random

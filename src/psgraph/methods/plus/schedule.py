@@ -2,9 +2,9 @@
 
 The edge count is measured at every timestamp; how many edges stayed since the timestamp before,
 once per window. Everything else is bought from a *pool* after looking at the noisy edge count.
-Structure (degree curve, mixing, triangles, and edges between public labels if nodes have any) is
-bought once per window, node degrees once per window (*periodic*) or at every timestamp (*steady*), whichever is better by released degrees. A fifth of
-the pool is a reserve for jumps of the edge count.
+Structure (degree curve, mixing, triangles, edges between public labels) is bought once per window,
+node degrees once per window (*periodic*) or at every timestamp (*steady*), whichever is better by
+released degrees. A fifth of the pool is a reserve for jumps of the edge count.
 
 Privacy: a timestamp requests its fixed shares and all that is free of the pool, and gives back what
 it does not buy. Shares depend on the public parameters, the number of the timestamp, the public

@@ -35,9 +35,12 @@ from psgraph.methods.steps.block_model import block_count, capped_community_edge
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
+    CommunitySource,
+    check_labels,
     division_plan,
     find_communities,
     keep_communities,
+    public_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
@@ -114,6 +117,9 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     between
         How edges between communities are drawn: ``"printed"`` (Equations 3 and 4) or
         ``"symmetric"``. See `reconstruct`.
+    communities
+        ``"found"``: by the private division. ``"labels"``: the public labels of the roster, which
+        cost nothing, so that all of ε goes to the edge count, the degrees and the edges between.
 
     Notes
     -----
@@ -142,6 +148,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         "noisy counts indicate that the graph has changed.",
     )
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
+    added_parameters = frozenset({"communities"})
     queries = (
         EdgeCount,
         SuperGraphEdges,
@@ -161,6 +168,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         supernode_size: int = 20,
         choice_constant: ChoiceConstant = "tight",
         between: Between = "printed",
+        communities: CommunitySource = "found",
     ) -> None:
         self.threshold = exact_epsilon(threshold, name="threshold")
         self.fusion = checked_flag("fusion", fusion)
@@ -169,6 +177,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
         self.between = checked_choice("between", between, Between)
+        self.communities = checked_choice("communities", communities, CommunitySource)
+
+    def check_roster(self, roster: Roster) -> None:
+        if self.communities == "labels":
+            check_labels(roster, method=self.name)
 
     def rehearsals(self) -> Sequence[PSGraph]:
         """Return a variant that finds communities first and then keeps them.
@@ -178,6 +191,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         _compile_repair()
         stable = copy.copy(self)
         stable.threshold, stable.always_repartition = Fraction(10**9), False
+        stable.communities = "found"
         return [stable]
 
     def audit_cases(self) -> AuditCases:
@@ -186,12 +200,16 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
         del nodes
         epsilon = guarantee.per_timestamp
+        if self.communities == "labels":
+            return _split(epsilon, found=False).plan("every timestamp")
         found = _split(epsilon, found=True).plan(FOUND)
         found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
     def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
         """Say what the noise means for the decision to keep communities."""
+        if self.communities == "labels":
+            return ["Communities are the public labels of the roster. They cost nothing."]
         if self.always_repartition:
             return ["Communities are found again at every timestamp."]
         # The difference of two noise values is 1.5 scales on average.
@@ -212,7 +230,10 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         roster, epsilon = private.roster, private.remaining
         with phase("communities"):
             noisy_edge_count = private.ask(EdgeCount(), epsilon=_edge_epsilon(epsilon))
-            if state is not None and self._keeps(state, noisy_edge_count, roster):
+            if self.communities == "labels":
+                split = _split(epsilon, found=False)
+                labels = public_communities(private, method=self.name)
+            elif state is not None and self._keeps(state, noisy_edge_count, roster):
                 split = _split(epsilon, found=False)
                 labels = keep_communities(state.roster, state.labels, private)
             else:
