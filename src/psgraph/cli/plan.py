@@ -58,6 +58,7 @@ _AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
     metavar="D",
     help="Mean degree of a snapshot, instead of --edges.",
 )
+@click.option("--labels", is_flag=True, help="The roster has public labels.")
 @epsilon_option()
 @window_option()
 @method_option
@@ -67,6 +68,7 @@ def command(
     nodes: int,
     edges: int | None,
     mean_degree: float | None,
+    labels: bool,
     epsilon: Fraction,
     window: int,
     method: str,
@@ -88,6 +90,7 @@ def command(
         nodes=nodes,
         edges=_edges(nodes, edges, mean_degree),
         method=build_method(method, settings, guarantee),
+        labels=labels,
     )
     if as_json:
         print_json(made.to_dict())

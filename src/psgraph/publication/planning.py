@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import hypot, log, sqrt
 from typing import Any
@@ -84,6 +84,7 @@ def plan(
     nodes: int,
     edges: int | None = None,
     method: MethodLike = DEFAULT_METHOD,
+    labels: bool = False,
 ) -> Plan:
     """Return the noise scales a method would work with. Spends nothing.
 
@@ -98,6 +99,8 @@ def plan(
         plan is for the curator then: an edge count from the data is private.
     method
         A method or its name.
+    labels
+        Whether the roster has public labels.
 
     Examples
     --------
@@ -115,7 +118,8 @@ def plan(
         )
     chosen = choose_method(method)
     check_unit(chosen, guarantee)
-    rows = tuple(chosen.plan(guarantee, nodes=nodes))
+    noise = chosen.plan_with_labels if labels else chosen.plan
+    rows = tuple(noise(guarantee, nodes=nodes))
     return Plan(
         guarantee,
         nodes,
@@ -125,15 +129,15 @@ def plan(
         caveat=chosen.caveat,
         even=type(chosen).request is Method.request,
         edges=edges,
-        effects=() if edges is None else _effects(chosen, guarantee, nodes=nodes, edges=edges),
+        effects=() if edges is None else _effects(noise, guarantee, nodes=nodes, edges=edges),
     )
 
 
 def _effects(
-    method: Method[Any, Any], guarantee: WEventPrivacy, *, nodes: int, edges: int
+    noise: Callable[..., list[NoisePlan]], guarantee: WEventPrivacy, *, nodes: int, edges: int
 ) -> tuple[Effects, ...]:
     return tuple(
-        effects_of(method.plan(each, nodes=nodes), each, nodes=nodes, edges=edges)
+        effects_of(noise(each, nodes=nodes), each, nodes=nodes, edges=edges)
         for each in (guarantee, *nearby(guarantee))
     )
 

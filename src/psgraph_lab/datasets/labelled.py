@@ -19,6 +19,8 @@ Keys = NDArray[np.int64]
 _NODES, _EDGES, _GROUPS = 20_000, 100_000, 30
 _INSIDE, _BESIDE = 0.5, 0.2  # shares of edges inside a group, and with a group next to it
 _CLOSED = 0.3  # share of edges that close a wedge
+_BATCHES = 20
+_SETTLING = 40  # timestamps before the first one: until the number of triangles is steady
 _CHURN = 0.05  # of the edges, from one timestamp to the next
 _TAIL, _LARGEST = 1.6, 500.0
 _SPREAD = 0.6  # of the logarithm of a group's size
@@ -46,11 +48,11 @@ def planted_stream(
     roster = Roster(np.arange(nodes), labels={"group": [f"g{group:02d}" for group in groups]})
     draw = _Draw(weights, groups, rng)
     keys = draw.more(np.empty(0, dtype=np.int64), edges)
-    stream = [Snapshot(roster, *unpack(keys), time="0")]
-    for timestamp in range(1, timestamps):
-        kept = keys[rng.random(keys.size) >= _CHURN]
-        keys = draw.more(kept, edges)
-        stream.append(Snapshot(roster, *unpack(keys), time=str(timestamp)))
+    stream = []
+    for timestamp in range(-_SETTLING, timestamps):
+        if timestamp >= 0:
+            stream.append(Snapshot(roster, *unpack(keys), time=str(timestamp)))
+        keys = draw.more(keys[rng.random(keys.size) >= _CHURN], edges)
     return stream
 
 
@@ -69,9 +71,10 @@ class _Draw:
         """Return sorted keys of `wanted` edges, with those that are given among them."""
         keys = np.unique(keys)
         while keys.size < wanted:
-            missing = wanted - keys.size
+            # In batches, so that the first graph has as many closed wedges as later ones.
+            missing = min(wanted - keys.size, max(wanted // _BATCHES, 1))
             count = max(missing, 100)
-            closed = round(_CLOSED * count) if keys.size > wanted / 4 else 0
+            closed = round(_CLOSED * count) if keys.size else 0
             new = np.concatenate([self._drawn(count - closed), self._wedges(keys, closed)])
             new = np.setdiff1d(new, keys)
             keys = np.union1d(keys, self._rng.permutation(new)[:missing])

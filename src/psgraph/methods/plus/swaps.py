@@ -37,6 +37,7 @@ State = NDArray[np.uint64]  # of the generator: one number, so that a draw takes
 
 _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
+_SMALL_IN = 4  # one wedge in four begins at a small node
 _PARTNERS = 4  # pairs of edges tried for one wedge
 _READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to sixteen times as many
 _PATIENCE = 5  # times as much work where a strongly clustered graph is wanted
@@ -62,7 +63,7 @@ def swap_triangles(
     strong: bool = False,
     current: int | None = None,
     spared: tuple[Positions, Positions] | None = None,
-    small_in: int = 4,
+    small_only: bool = False,
 ) -> Edges:
     """Move the number of triangles towards `triangles`; degrees and block counts stay.
 
@@ -87,8 +88,8 @@ def swap_triangles(
     spared
         Ends of edges to leave as they are, the most lasting first. Others are swapped first; if
         they do not suffice, all but the first two fifths of these.
-    small_in
-        Where triangles are added, one wedge in so many begins at a small node.
+    small_only
+        Whether all wedges that are closed begin at a small node, and not one in four.
 
     Returns the input itself if it is within 2 triangles or the tolerance, or has no two edges.
 
@@ -121,7 +122,7 @@ def swap_triangles(
         most = int(times * work)
         limits = (current, triangles, beyond, most)
         if adds:
-            current = _swap_in(lists, labels, sizes, keys, *limits, small_in, state)
+            current = _swap_in(lists, labels, sizes, keys, *limits, small_only, state)
         else:
             current = _swap_out(lists, labels, sizes, keys, *limits, state)
     return to_edges(lists)
@@ -153,7 +154,7 @@ def _swap_in(
     wanted: int,
     beyond: int,
     work: int,
-    small_in: int,
+    small_only: bool,
     state: State,
 ) -> int:
     """Close wedges x-v-b: join x and b, and join what each gives up for it.
@@ -164,7 +165,7 @@ def _swap_in(
     starts, neighbours = lists[0], lists[1]
     while current < wanted and work > 0:
         work -= _READS_PER_TRY
-        if below(state, small_in) == 0:
+        if below(state, _SMALL_IN) == 0 or small_only:
             swap = small_wedge(lists, labels, label_sizes, state)
             gain, reads = _try_swap(lists, swap, spared, -1, 1, wanted + beyond - current)
             work -= reads

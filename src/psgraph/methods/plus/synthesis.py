@@ -40,8 +40,6 @@ __all__ = ["draw", "old_edges", "swapped", "target_of"]
 
 STRONG = 0.05  # transitivity from which on more work is spent on triangles
 OFFERED = 2  # old edges are offered for each that is kept
-# One wedge in so many begins at a small node: the triangles of large ones come with the blocks.
-SMALL_IN, SMALL_IN_WITH_LABELS = 4, 2
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
@@ -121,15 +119,18 @@ def swapped(
     wanted = clustering.target(3 * triangles / max(wedges, 1), kept=kept, steady=steady)
     if wanted is None:
         return edges
+    by_label = target.coarse is not None
+    # Blocks of labels bring most triangles, so that few swaps are needed to be close.
+    stays = 0.0 if by_label else CLOSE_WHERE_EDGES_STAY
     return swap_triangles(
         edges,
         nodes=nodes,
         labels=target.labels,
         triangles=round(wanted * wedges / 3),
-        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
+        tolerance=max(CLOSE, stays * steady),
         rng=rng,
         strong=wanted >= STRONG,
-        small_in=SMALL_IN if target.coarse is None else SMALL_IN_WITH_LABELS,
+        small_only=by_label,  # the triangles of large nodes come with the blocks
         current=triangles,
         spared=old,
     )
