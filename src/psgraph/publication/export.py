@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from psgraph._runtime.durable import new_folder, write_checksums
 from psgraph._runtime.numbers import count
@@ -85,6 +86,7 @@ def write_folder(contents: Contents, to: Path) -> int:
             contents.format,
             report=contents.report is not None,
             listed_from=listed,
+            labelled=_labelled(contents),
         )
         (folder / "README.md").write_text(text, encoding="utf-8")
         write_checksums(folder)
@@ -123,9 +125,14 @@ def _write_nodes(contents: Contents, folder: Path) -> int | None:
         return None
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("id", "from", "until"))
+        writer.writerow(("id", "from", "until", *first[1].label_columns))
         writer.writerows(_stays(*first, rosters))
     return first[0]
+
+
+def _labelled(contents: Contents) -> bool:
+    first = next(_rosters(contents), None)
+    return first is not None and first[1].labels is not None
 
 
 def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
@@ -140,31 +147,55 @@ def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
 
 def _stays(
     first: int, before: Roster, later: Iterator[tuple[int, Roster]]
-) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield every node with the timestamps it is listed from and until, in ascending order."""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield every node with the timestamps it is listed from and until, in ascending order.
+
+    Then its labels: a node that changes one is listed twice.
+    """
     changed = next(later, None)
     if changed is None:  # there may be millions of nodes
         for begin in range(0, len(before), _NODES_AT_ONCE):
-            for node in before.ids[begin : begin + _NODES_AT_ONCE].tolist():
-                yield node, first, None
+            nodes = np.arange(begin, min(begin + _NODES_AT_ONCE, len(before)))
+            for node, labels in _listed(before, nodes):
+                yield node, first, None, *labels
         return
-    stays: list[tuple[Any, int, int | None]] = []
-    since: dict[Any, int] = dict.fromkeys(before.ids.tolist(), first)
+    stays: list[tuple[Any, ...]] = []
+    since = {node: (first, labels) for node, labels in _listed(before, np.arange(len(before)))}
     for timestamp, roster in chain([changed], later):
-        for left in _without(before, roster):
-            stays.append((left, since.pop(left), timestamp))
-        since |= dict.fromkeys(_without(roster, before), timestamp)
+        for left, _ in _listed(before, _without(before, roster)):
+            start, labels = since.pop(left)
+            stays.append((left, start, timestamp, *labels))
+        new = _listed(roster, _without(roster, before))
+        since |= {node: (timestamp, labels) for node, labels in new}
         before = roster
-    stays += [(node, start, None) for node, start in since.items()]
+    stays += [(node, start, None, *labels) for node, (start, labels) in since.items()]
     yield from sorted(stays, key=lambda stay: stay[:2])
 
 
-def _without(roster: Roster, other: Roster) -> list[Any]:
-    """The ids of a roster that are not in another one."""
+def _listed(roster: Roster, nodes: NDArray[Any]) -> Iterator[tuple[Any, tuple[str | None, ...]]]:
+    """Yield the ids and the labels of nodes, by their positions."""
+    ids = roster.ids[nodes].tolist()
+    if roster.labels is None:
+        yield from ((node, ()) for node in ids)
+    else:
+        labels = roster.labels.take(nodes).to_dict()
+        yield from zip(ids, zip(*labels.values(), strict=True), strict=True)
+
+
+def _without(roster: Roster, other: Roster) -> NDArray[Any]:
+    """The positions of nodes of a roster that are not in another one, or have other labels there."""
     if roster.strings != other.strings:
-        return roster.ids.tolist()
-    ids: list[Any] = roster.ids[other.positions(roster.ids) < 0].tolist()
-    return ids
+        return np.arange(len(roster))
+    there = other.positions(roster.ids)
+    if roster.labels is None or other.labels is None or roster.labels == other.labels:
+        return np.flatnonzero(there < 0)
+    now, then = (_label_rows(each) for each in (roster, other))
+    same = [index >= 0 and now[node] == then[index] for node, index in enumerate(there.tolist())]
+    return np.flatnonzero(~np.array(same, dtype=bool))
+
+
+def _label_rows(roster: Roster) -> list[tuple[str | None, ...]]:
+    return [labels for _, labels in _listed(roster, np.arange(len(roster)))]
 
 
 # ---- other forms of the graphs ----
@@ -219,11 +250,18 @@ def graphml_chunks(graph: SyntheticGraph) -> Iterator[bytes]:
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        f"{_label_keys(graph.roster)}"
         f'<graph edgedefault="{direction}">\n'
     ).encode()
+    labels = _label_data(graph.roster)
     for start in range(0, len(names), _ROWS_AT_ONCE):
         rows = names[start : start + _ROWS_AT_ONCE].tolist()
-        yield "".join([f"<node id={name}/>\n" for name in rows]).encode()
+        if labels is None:
+            yield "".join([f"<node id={name}/>\n" for name in rows]).encode()
+        else:
+            data = labels[start : start + _ROWS_AT_ONCE]
+            both = zip(rows, data, strict=True)
+            yield "".join([f"<node id={name}>{each}</node>\n" for name, each in both]).encode()
     for read in graph.parts.edges():
         ends = read()
         for start in range(0, len(ends[0]), _ROWS_AT_ONCE):
@@ -234,6 +272,30 @@ def graphml_chunks(graph: SyntheticGraph) -> Iterator[bytes]:
 
 
 _ROWS_AT_ONCE = 1 << 15
+
+
+def _label_keys(roster: Roster) -> str:
+    """Declare label columns as node attributes."""
+    return "".join(
+        f'<key id="label{index}" for="node" attr.name={_attribute(name)} attr.type="string"/>\n'
+        for index, name in enumerate(roster.label_columns)
+    )
+
+
+def _label_data(roster: Roster) -> list[str] | None:
+    """The labels of every node as GraphML; None if there are none."""
+    if roster.labels is None:
+        return None
+    columns = [
+        ["" if value is None else _label(index, value) for value in values]
+        for index, values in enumerate(roster.labels.to_dict().values())
+    ]
+    return ["".join(row) for row in zip(*columns, strict=True)]
+
+
+def _label(index: int, value: str) -> str:
+    _attribute(value)  # refuses what XML can't hold
+    return f'<data key="label{index}">{escape(value)}</data>'
 
 
 def _attribute(name: str) -> str:
@@ -301,11 +363,16 @@ _FILES = {"csv": "csv/", "graphml": "graphml/", "combined": "edges.parquet"}
 
 
 def readme(
-    certificates: Sequence[Certificate], format: str, *, report: bool, listed_from: int | None
+    certificates: Sequence[Certificate],
+    format: str,
+    *,
+    report: bool,
+    listed_from: int | None,
+    labelled: bool = False,
 ) -> str:
     """Describe the folder: what is promised, what the files are, how to check them."""
     last = certificates[-1]
-    more = _more_files(format, report=report, listed_from=listed_from)
+    more = _more_files(format, report=report, listed_from=listed_from, labelled=labelled)
     warning = "" if last.private else "**NOT PRIVATE: nothing is promised to anyone.**\n\n"
     return f"""# Synthetic graphs
 
@@ -360,7 +427,9 @@ def _graphs(certificates: Sequence[Certificate]) -> str:
     )
 
 
-def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:
+def _more_files(
+    format: str, *, report: bool, listed_from: int | None, labelled: bool = False
+) -> str:
     """The rows of the table for files that are not in every folder."""
     if listed_from is None:
         lines = "| (no node list) | version 0.1.0 published these releases without one |\n"
@@ -368,7 +437,7 @@ def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:
         lines = (
             "| `nodes/….parquet` | the node lists, named by their SHA-256 |\n"
             "| `nodes.csv` | every node: listed `from` a timestamp `until` (exclusive) another; "
-            "blank: to the end |\n"
+            f"blank: to the end{_and_labels(labelled)} |\n"
         )
     if listed_from:
         lines += f"| (no node list) | of timestamps before {listed_from}: version 0.1.0 |\n"
@@ -376,6 +445,10 @@ def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:
     if report:
         lines += "| `report.html` | the public report: open it in a browser |\n"
     return lines
+
+
+def _and_labels(labelled: bool) -> str:
+    return ". Further columns are public labels, as declared by the publisher" if labelled else ""
 
 
 def _canonical(format: str) -> str:

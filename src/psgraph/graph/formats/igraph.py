@@ -29,6 +29,8 @@ def _library() -> Any:
 def to_igraph(graph: Graph) -> igraph.Graph:
     """Build an `igraph.Graph`; vertex *i* is roster position *i*, its id is ``vs[i]["name"]``.
 
+    Public labels are vertex attributes, None where one is missing.
+
     >>> from psgraph.graph import SyntheticGraph
     >>> to_igraph(SyntheticGraph(Roster("abc"), [0], [1])).vs["name"]
     ['a', 'b', 'c']
@@ -40,6 +42,9 @@ def to_igraph(graph: Graph) -> igraph.Graph:
         directed=graph.kind.sides == 2,
     )
     built.vs["name"] = graph.roster.ids.tolist()
+    if graph.roster.labels is not None:
+        for name, values in graph.roster.labels.to_dict().items():
+            built.vs[name] = values
     return built
 
 

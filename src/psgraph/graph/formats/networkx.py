@@ -27,6 +27,8 @@ def _library() -> Any:
 def to_networkx(graph: Graph) -> networkx.Graph:
     """Build a `networkx.Graph`, or a `DiGraph` if an edge has two sides. O(n + m) Python objects.
 
+    Public labels are node attributes; a node without one lacks the attribute.
+
     >>> from psgraph.graph import SyntheticGraph
     >>> to_networkx(SyntheticGraph(Roster("abc"), [0], [1])).edges
     EdgeView([('a', 'b')])
@@ -34,6 +36,11 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     library = _library()
     built = library.Graph() if graph.kind.sides == 1 else library.DiGraph()
     built.add_nodes_from(graph.roster.ids.tolist())
+    if graph.roster.labels is not None:
+        ids = graph.roster.ids.tolist()
+        for name, values in graph.roster.labels.to_dict().items():
+            named = {node: value for node, value in zip(ids, values, strict=True) if value}
+            library.set_node_attributes(built, named, name)
     built.add_edges_from(graph.to_edges())
     return built
 

@@ -35,7 +35,9 @@ def to_pyg(graph: Graph) -> torch_geometric.data.Data:
 
     ``edge_index`` holds both directions of the edges of an undirected graph, as PyTorch Geometric
     expects. ``node_id`` holds the ids: a tensor of integers, or a list of strings. The
-    time, if there is one, is the text ``snapshot_time``.
+    time, if there is one, is the text ``snapshot_time``. A column of public labels is the tensor
+    ``label_NAME`` of numbers, −1 for a missing one, and the list ``label_NAME_values`` of what they
+    stand for.
     """
     data_type = _data_type()
     import torch
@@ -49,6 +51,11 @@ def to_pyg(graph: Graph) -> torch_geometric.data.Data:
         num_nodes=len(graph.roster),
         node_id=ids.tolist() if graph.roster.strings else torch.from_numpy(ids.copy()),
     )
+    labels = graph.roster.labels
+    for index, name in enumerate(graph.roster.label_columns):
+        assert labels is not None
+        data[f"label_{name}"] = torch.from_numpy(labels.codes[:, index].astype(np.int64))
+        data[f"label_{name}_values"] = list(labels.values[index])
     if graph.time is not None:
         data.snapshot_time = graph.time
     return data

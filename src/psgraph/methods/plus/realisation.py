@@ -260,9 +260,9 @@ def _fill_coarse(
     lacking[coarse.block_a, coarse.block_b] = coarse.quotas
     x, y = coarse.labels[u[:done]], coarse.labels[v[:done]]
     np.subtract.at(lacking, (np.minimum(x, y), np.maximum(x, y)), 1)
-    a, b = np.nonzero(lacking > 0)
-    order = np.argsort(-lacking[a, b], kind="stable")
-    a, b = a[order].astype(np.int32), b[order].astype(np.int32)
+    first, second = np.nonzero(lacking > 0)
+    order = np.argsort(-lacking[first, second], kind="stable")
+    a, b = first[order].astype(np.int32), second[order].astype(np.int32)
     wanted = np.bincount(rest, minlength=nodes)
     stubs, starts = stub_pools(wanted, coarse.labels, count)
     sizes = np.diff(starts)
