@@ -183,7 +183,7 @@ def _listed(roster: Roster, nodes: NDArray[Any]) -> Iterator[tuple[Any, tuple[st
 
 
 def _without(roster: Roster, other: Roster) -> NDArray[Any]:
-    """The positions of nodes of a roster that are not in another one, or have other labels there."""
+    """The positions of nodes that are not on another roster, or have other labels there."""
     if roster.strings != other.strings:
         return np.arange(len(roster))
     there = other.positions(roster.ids)
