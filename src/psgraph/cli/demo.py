@@ -227,7 +227,7 @@ def _rows(stream: list[Snapshot], shown: Sequence[_Shown]) -> list[tuple[str, ..
         )
         for number, snapshot in enumerate(stream)
     ]
-    means = [each.comparison.mean.to_dict() | dict(each.comparison.more_mean) for each in shown]
+    means = [{**each.comparison.mean.to_dict(), **each.comparison.more_mean} for each in shown]
     return [*rows, ("mean", "", *_metrics(means))]
 
 

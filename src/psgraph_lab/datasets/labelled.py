@@ -1,8 +1,7 @@
-"""Streams whose nodes have public labels: contacts at two schools, the demo, and a simulator."""
+"""Streams whose nodes have public labels, made here; and other labels for comparison."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import UNDIRECTED, unpack
-from psgraph.streams.demo import pareto_weights
+from psgraph.streams.demo import demo_stream, pareto_weights
 
-__all__ = ["planted_stream", "with_other_labels"]
+__all__ = ["made_stream", "planted_stream", "with_other_labels"]
 
 Keys = NDArray[np.int64]
 
@@ -118,11 +117,11 @@ def _keys(first: NDArray[Any], second: NDArray[Any]) -> Keys:
     return UNDIRECTED.keys(first[apart], second[apart])
 
 
-def school_stream(edges: Path, nodes: Path) -> list[Snapshot]:
-    """Read the contacts of pupils, labelled by class."""
-    from psgraph.streams import read_stream
-
-    return list(read_stream(edges, roster=nodes, labels="class"))
+def made_stream(name: str) -> list[Snapshot]:
+    """Make one of the streams that need no files, by the name of its data set."""
+    if name == "planted":
+        return planted_stream()
+    return demo_stream(labels=name == "demo-departments")
 
 
 def with_other_labels(stream: list[Snapshot], *, permuted: bool) -> list[Snapshot]:

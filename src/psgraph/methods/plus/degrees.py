@@ -24,8 +24,8 @@ from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.plus.curve import DegreeCurve, fit_curve
 from psgraph.methods.plus.jumps import Verdict, judge, prior_state
 from psgraph.methods.plus.mixing import degree_classes
+from psgraph.methods.plus.modes import Mode, next_mode, top_count
 from psgraph.methods.plus.nodes import Nodes, measured_nodes
-from psgraph.methods.plus.schedule import Mode, next_mode, top_count
 from psgraph.methods.plus.state import PlusState, Purpose, SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 

@@ -37,6 +37,8 @@ MOST_SPREAD = 9.0
 LEAST_OF_MODEL = 0.05
 KURTOSIS = 5.0  # of Laplace noise, less one: the variance of its square
 CLEAR, STILL_CLEAR = 3.0, 2.0  # standard deviations from labels that explain nothing
+# Measurements before shares are followed between windows, and how far one has to move for that.
+FEWEST_TO_FOLLOW, LEAST_SWING = 2, 0.02
 LARGE, STILL_LARGE = 0.03, 0.02  # the share of edges that labels have to move
 
 
@@ -68,12 +70,18 @@ class LabelBlocks:
         The filtered share of edges in each pair of labels.
     used
         Whether graphs follow them: only if they explain something.
+    asked
+        How often both were measured.
+    stale
+        Whether the shares were measured again since the cells were.
     """
 
     book: LabelBook
     shares: Track
     cells: Track
     used: bool = False
+    asked: int = 0
+    stale: bool = False
 
     @classmethod
     def start(cls, book: LabelBook) -> LabelBlocks:
@@ -116,7 +124,25 @@ class LabelBlocks:
             noise = laplace_variance(float(1 / label_edges)) / level**2
             scale = np.maximum(cells.level, LEAST_CELL) ** 2
             cells = cells.observe(readings.noisy_edges / level, noise, scale)
-        return replace(self, shares=shares, cells=cells)
+        stale = readings.noisy_edges is None
+        asked = self.asked + (not stale)
+        return replace(self, shares=shares, cells=cells, asked=asked, stale=stale)
+
+    def swings(self, *, edges: float, epsilon: Fraction) -> bool:
+        """Whether the share of agreeing edges moves enough that measuring it once more pays.
+
+        Privacy: all arguments are public or released.
+
+        Parameters
+        ----------
+        edges, epsilon
+            About how many edges there are, and the ε that one more measurement would have.
+        """
+        if not self.used or self.asked < FEWEST_TO_FOLLOW or not epsilon:
+            return False
+        noise = laplace_variance(float(1 / epsilon)) / (2 * max(edges, 1.0) ** 2)
+        moved = self.shares.drift * float((np.maximum(self.shares.level, LEAST_SHARE) ** 2).max())
+        return moved >= max(noise, LEAST_SWING**2)
 
     def decided(self, chance: Mixing) -> LabelBlocks:
         """Decide whether labels are used, after a measurement."""
@@ -178,12 +204,14 @@ class _Estimate:
         """The share of edges with each pattern, shrunk towards that by chance."""
         matrix, total = self._chance.matrix, max(float(self._chance.matrix.sum()), 1e-9)
         chance = np.bincount(self._patterns.ravel(), weights=matrix.ravel()) / total
-        level, variance = known.cells.level, known.cells.variance
-        summed = np.bincount(self._kind, weights=level, minlength=self._count)[1:]
-        doubt = np.bincount(self._kind, weights=variance, minlength=self._count)[1:]
-        own = known.shares.variance
-        share = (known.shares.level * doubt + summed * own) / (doubt + own)
-        variance = doubt * own / (doubt + own)
+        summed, doubt = (
+            np.bincount(self._kind, weights=values, minlength=self._count)[1:]
+            for values in (known.cells.level, known.cells.variance)
+        )
+        share, variance = known.shares.level, known.shares.variance
+        if not known.stale:
+            share = (share * doubt + summed * variance) / (doubt + variance)
+            variance = doubt * variance / (doubt + variance)
         apart = share - chance[1:]
         possible = chance[1:] > 0
         by_noise = variance + chance[1:] * (1 - chance[1:]) / max(edges, 1.0)

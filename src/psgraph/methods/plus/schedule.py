@@ -17,34 +17,26 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Literal
 
-import numpy as np
-
-from psgraph._runtime.arrays import Floats
 from psgraph._runtime.records import UNSTORED_DEFAULT
 from psgraph.methods.plus.mixing import CELLS
-from psgraph.methods.plus.nodes import Drift
+from psgraph.methods.plus.modes import ENOUGH_FOR_HUBS, Mode
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = [
     "Components",
-    "Mode",
     "Occasion",
     "Shares",
     "fixed_shares",
     "least_shares",
-    "next_mode",
     "purchase",
     "shares_of",
-    "top_count",
+    "to_follow",
     "typical_shares",
     "with_labels",
     "with_search",
 ]
-
-Mode = Literal["undecided", "periodic", "steady"]
 
 EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window
 EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between these two
@@ -57,16 +49,10 @@ RESERVE = Fraction(20, 100)  # of the pool, left where a window opens
 LEAST = Fraction(4, 100)  # of the pool: less than this buys nothing but noise
 DOUBLING, LEAST_PART = 0.7, 0.3  # a jump by this (log scale) takes all that is free, none less
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-# Degrees are measured at every timestamp if measuring once per window has this multiple of the
-# error and, where hub rows would be lost, this relative squared error. The second pair ends it.
-SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
-KNOWN_SHARE = 0.0225  # the variance below which the share of edges that stay is known
-# It is enough for one measurement per window from the second on, and ends it below the first.
-MOSTLY_STAY, STAY_TO_SWITCH = 0.75, 0.8
 LABELS = Fraction(5, 100)  # of what is bought with structure, where nodes have public labels
 MOST_LABELS = Fraction(10, 100)  # of the pool, on top of that where edges are few
+FOLLOWED = Fraction(1, 2)  # of the reserve, at most, where the agreement of labels swings
 DROWNED = 3.0  # mixing of classes is given up for labels if its noise is a third of all edges
-ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows
 
 NONE = Fraction(0)
 
@@ -278,6 +264,17 @@ def with_labels(shares: Shares, *, need: float, edges: float, hubs: bool) -> Sha
     return _with_labels(replace(rest, mixing=shares.mixing - of_mixing), shares.on_labels + extra)
 
 
+def to_follow(shares: Shares, free: Fraction) -> Fraction:
+    """Return what a timestamp may spend on following the agreement of labels between windows.
+
+    All timestamps of a window together take at most half of the reserve.
+    """
+    if shares.on_labels or shares.window == 1:
+        return NONE
+    most = FOLLOWED * RESERVE * shares.pool / (shares.window - 1)
+    return most if shares.bought + most <= free else NONE
+
+
 def _with_labels(shares: Shares, epsilon: Fraction) -> Shares:
     return replace(shares, agreement=epsilon / 2, label_edges=epsilon - epsilon / 2)
 
@@ -431,67 +428,3 @@ def _with_structure(components: Components, shares: Shares, epsilon: Fraction) -
 def _with_nodes(shares: Shares, epsilon: Fraction, *, hubs: bool) -> Shares:
     for_hubs = epsilon / 2 if hubs and epsilon >= ENOUGH_FOR_HUBS else NONE
     return replace(shares, nodes=epsilon - for_hubs, hubs=for_hubs)
-
-
-def next_mode(
-    mode: Mode,
-    *,
-    top: Floats,
-    drift: Drift,
-    new_share: float,
-    node_window: Fraction,
-    window: int,
-    kept: tuple[float, float],
-) -> Mode:
-    """Choose between one good measurement per window and a poor one at every timestamp.
-
-    Where it is known how many edges stay, and measuring at every timestamp would tell the largest
-    nodes from noise, that decides. Otherwise both are compared by the expected relative squared
-    error of the largest nodes.
-
-    Parameters
-    ----------
-    top
-        The filtered degrees of the largest nodes.
-    drift
-        How degrees change.
-    new_share
-        The share of squared degrees among them that is new in each step.
-    kept
-        The share of edges that stay, and the variance of that estimate.
-    """
-    if not drift.known or not top.size or window == 1:
-        return mode
-    total = float(node_window)
-    steady_noise, periodic_noise = 8 * window**2 / total**2, 8 / total**2
-    share, doubt = kept
-    if doubt < KNOWN_SHARE and steady_noise < float((top**2).mean()):
-        return (
-            "periodic"
-            if share > (MOSTLY_STAY if mode == "periodic" else STAY_TO_SWITCH)
-            else "steady"
-        )
-    level = np.maximum(top, 1e-6)
-    rows = np.stack([level, level**2])
-    spread = np.sqrt((rows * np.linalg.solve(drift.information, rows)).sum(axis=0))
-    moved = np.maximum(drift.rates @ rows - spread, 0.02)
-    square = level**2
-    steady = float((_settled(moved, steady_noise) / square).mean())
-    steady += new_share * steady_noise / (steady_noise + float(square.mean()))
-    between = moved * (window - 1) / 2
-    periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
-    periodic += new_share * (window - 1) / 2
-    ratio, error = STAY if mode == "steady" else SWITCH
-    if node_window < ENOUGH_FOR_HUBS or node_window >= ENOUGH_FOR_HUBS * window:
-        error = 0.0  # both have hub rows, or neither has
-    return "steady" if periodic > max(ratio * steady, error) else "periodic"
-
-
-def _settled(drift: Floats, noise: float) -> Floats:
-    """Return the variance at which a random-walk filter settles."""
-    return (np.sqrt(drift**2 + 4 * drift * noise) - drift) / 2
-
-
-def top_count(nodes: int) -> int:
-    """Return how many nodes count as the largest: 1 %, and at least 5."""
-    return min(nodes, max(5, math.ceil(nodes / 100)))

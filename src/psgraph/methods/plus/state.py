@@ -23,8 +23,9 @@ from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.hubs import HubRows
 from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings
 from psgraph.methods.plus.label_book import LabelBook
+from psgraph.methods.plus.modes import Mode
 from psgraph.methods.plus.nodes import Nodes
-from psgraph.methods.plus.schedule import Mode, Shares
+from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.tracking import Track
 from psgraph.methods.plus.triangles import Cap
 

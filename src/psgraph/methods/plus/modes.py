@@ -1,0 +1,88 @@
+"""How often node degrees are measured: once per window, or at every timestamp."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from psgraph._runtime.arrays import Floats
+from psgraph.methods.plus.nodes import Drift
+
+__all__ = ["ENOUGH_FOR_HUBS", "Mode", "next_mode", "top_count"]
+
+Mode = Literal["undecided", "periodic", "steady"]
+
+# Degrees are measured at every timestamp if measuring once per window has this multiple of the
+# error and, where hub rows would be lost, this relative squared error. The second pair ends it.
+SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
+KNOWN_SHARE = 0.0225  # the variance below which the share of edges that stay is known
+# It is enough for one measurement per window from the second on, and ends it below the first.
+MOSTLY_STAY, STAY_TO_SWITCH = 0.75, 0.8
+ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows
+
+
+def next_mode(
+    mode: Mode,
+    *,
+    top: Floats,
+    drift: Drift,
+    new_share: float,
+    node_window: Fraction,
+    window: int,
+    kept: tuple[float, float],
+) -> Mode:
+    """Choose between one good measurement per window and a poor one at every timestamp.
+
+    Where it is known how many edges stay, and measuring at every timestamp would tell the largest
+    nodes from noise, that decides. Otherwise both are compared by the expected relative squared
+    error of the largest nodes.
+
+    Parameters
+    ----------
+    top
+        The filtered degrees of the largest nodes.
+    drift
+        How degrees change.
+    new_share
+        The share of squared degrees among them that is new in each step.
+    kept
+        The share of edges that stay, and the variance of that estimate.
+    """
+    if not drift.known or not top.size or window == 1:
+        return mode
+    total = float(node_window)
+    steady_noise, periodic_noise = 8 * window**2 / total**2, 8 / total**2
+    share, doubt = kept
+    if doubt < KNOWN_SHARE and steady_noise < float((top**2).mean()):
+        return (
+            "periodic"
+            if share > (MOSTLY_STAY if mode == "periodic" else STAY_TO_SWITCH)
+            else "steady"
+        )
+    level = np.maximum(top, 1e-6)
+    rows = np.stack([level, level**2])
+    spread = np.sqrt((rows * np.linalg.solve(drift.information, rows)).sum(axis=0))
+    moved = np.maximum(drift.rates @ rows - spread, 0.02)
+    square = level**2
+    steady = float((_settled(moved, steady_noise) / square).mean())
+    steady += new_share * steady_noise / (steady_noise + float(square.mean()))
+    between = moved * (window - 1) / 2
+    periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
+    periodic += new_share * (window - 1) / 2
+    ratio, error = STAY if mode == "steady" else SWITCH
+    if node_window < ENOUGH_FOR_HUBS or node_window >= ENOUGH_FOR_HUBS * window:
+        error = 0.0  # both have hub rows, or neither has
+    return "steady" if periodic > max(ratio * steady, error) else "periodic"
+
+
+def _settled(drift: Floats, noise: float) -> Floats:
+    """Return the variance at which a random-walk filter settles."""
+    return (np.sqrt(drift**2 + 4 * drift * noise) - drift) / 2
+
+
+def top_count(nodes: int) -> int:
+    """Return how many nodes count as the largest: 1 %, and at least 5."""
+    return min(nodes, max(5, math.ceil(nodes / 100)))
