@@ -206,6 +206,8 @@ class Method(ABC, Generic[Measurement, State]):
     kinds
         Names of the kinds of graphs it publishes. A stream of another kind is refused before
         anything is read.
+    uses_labels
+        Whether public labels on the roster change what it does, perhaps with some parameters.
     units
         The units of privacy it can be run under; a guarantee with another one is refused.
     grows_from_release
@@ -238,6 +240,7 @@ class Method(ABC, Generic[Measurement, State]):
     added_parameters: ClassVar[frozenset[str]] = frozenset()
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
+    uses_labels: ClassVar[bool] = False
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
     grows_from_release: ClassVar[bool] = False
     rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)

@@ -119,6 +119,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     summary_chart = SummaryChart("communities", "community")
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
     added_parameters = frozenset({"communities"})
+    uses_labels = True
     queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 
     def __init__(
@@ -145,6 +146,7 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
             variants={
                 "small super-nodes": {"supernode_size": 2},
                 "half of ε for the choice": {"choice_constant": "reference"},
+                "labels as communities": {"communities": "labels"},
             }
         )
 

@@ -151,6 +151,7 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     )
     queries = tuple(query for queries in QUERIES.values() for query in queries)
     grows_from_release = True
+    uses_labels = True
     distribution_version = 2
     # The second is enough to search for communities; with the third, triangles are capped.
     rehearsal_epsilons = ("8", "128", "1/4")

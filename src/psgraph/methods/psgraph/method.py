@@ -149,6 +149,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     )
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
     added_parameters = frozenset({"communities"})
+    uses_labels = True
     queries = (
         EdgeCount,
         SuperGraphEdges,
@@ -456,6 +457,7 @@ _CASES = AuditCases(
         "no fusion": {"fusion": False},
         "a symmetric reconstruction": {"between": "symmetric"},
         "half of ε for the choice": {"choice_constant": "reference"},
+        "labels as communities": {"communities": "labels"},
     },
     branches={
         "communities are found": lambda measured, _: measured.found,
