@@ -35,6 +35,7 @@ def labelled_streams(pairs: int, *, seed: int = 2) -> Iterator[Neighbours]:
     yield labelled(hard[0])
     yield labelled(hard[0], columns=2)
     yield labelled(hard[3], changing=True)
+    yield labelled(hard[4])
     yield labelled(hard[-2])
     for number, pair in enumerate(neighbouring_streams(pairs, seed=seed, sizes=_SIZES)):
         yield labelled(pair, columns=1 + number % 2, changing=number % 3 == 2)
