@@ -20,6 +20,7 @@ from psgraph.errors import DataError
 from psgraph.graph import parts
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.releases import Releases, read_releases
+from psgraph.reports.labels import add_label_blocks
 from psgraph.reports.page import Page
 from psgraph.reports.sections import (
     add_spend,
@@ -210,6 +211,7 @@ def public_page(
     add_summary_chart(page, certificates)
     if expected is not None:
         add_trust(page, expected, folded=True)
+    _add_labels(page, releases, certificates)
     _add_releases(page, certificates)
     page.heading("What is not promised")
     page.bullets(_NOT_PROMISED)
@@ -302,6 +304,15 @@ def add_release_degrees(
         "Synthetic graphs only.",
     )
     page.paragraph(f"Degree: {'; '.join(said)}.")
+
+
+def _add_labels(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
+    """Draw the edges between public labels in the last release, if nodes have any."""
+    last = certificates[-1]
+    roster = None if last.nodes_sha256 is None else releases.roster(last.timestamp)
+    if roster is not None and roster.labels is not None:
+        graph = releases[last.timestamp].graph
+        add_label_blocks(page, {"release": graph}, when=moment(last.timestamp, last.time))
 
 
 def _degrees(releases: Releases, certificate: Certificate) -> Integers:

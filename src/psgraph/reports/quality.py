@@ -24,6 +24,7 @@ from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
 from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
 from psgraph.reports.curator import add_predicted
+from psgraph.reports.labels import add_label_blocks
 from psgraph.reports.page import TONES, Page
 from psgraph.reports.sections import (
     MOST_MARKERS,
@@ -108,6 +109,12 @@ def quality_page(
     if expected is not None:
         add_predicted(page, comparison, expected)
     _add_degrees(page, comparison, witness)
+    last = witness.chosen[-1]
+    add_label_blocks(
+        page,
+        {"original": witness.originals[last], "release": witness.synthetic[last]},
+        when=moment(last, comparison.rows[last].time),
+    )
     _add_twins(page, comparison, witness)
     if certificates:
         add_summary_chart(page, certificates)
