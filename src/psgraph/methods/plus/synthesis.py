@@ -130,7 +130,8 @@ def swapped(
         tolerance=max(CLOSE, stays * steady),
         rng=rng,
         strong=wanted >= STRONG,
-        small_only=by_label,  # the triangles of large nodes come with the blocks
+        # In a sparse graph the triangles of large nodes come with the blocks.
+        small_only=by_label and wanted < STRONG,
         current=triangles,
         spared=old,
     )
