@@ -197,7 +197,11 @@ def _measured_clustering(
     )
     epsilon = float(sizes.shares.triangles)
     return state.clustering.measured(
-        structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
+        structure.noisy_triangles,
+        counts,
+        epsilon=epsilon,
+        cap=structure.cap,
+        by_label=state.labels_in_use is not None,
     )
 
 
