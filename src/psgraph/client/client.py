@@ -50,6 +50,7 @@ class StreamInfo:
     method: str
     parameters: Mapping[str, Any]
     roster: str
+    labels: str | None
     source: str
     period: str | None
     public: bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from psgraph.methods import DEFAULT_METHOD
 
@@ -75,6 +75,12 @@ class NewStream(_Strict):
         default="list",
         description="'list': the public list sent to /roster. 'edges': node presence is public.",
     )
+    labels: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Columns of the list with public labels of the nodes, such as department,site. "
+        "They are published as they are and must not be computed from the edges.",
+    )
     source: Source = Field(
         default="snapshots", description="Whole snapshots, or events that are cut at ticks."
     )
@@ -105,6 +111,12 @@ class NewStream(_Strict):
         default=None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
     )
 
+    @model_validator(mode="after")
+    def _labels_need_a_list(self) -> NewStream:
+        if self.labels and self.roster == "edges":
+            raise ValueError("labels are columns of the public list of nodes")
+        return self
+
 
 class _Promised(_Strict):
     """The guarantee of a stream as it states itself, and what is promised of its releases."""
@@ -124,6 +136,7 @@ class StreamView(_Promised):
     method: str
     parameters: dict[str, Any]
     roster: RosterKind
+    labels: str | None = Field(description="Label columns of the roster: public, as declared.")
     source: Source
     period: str | None
     first_period: str | None

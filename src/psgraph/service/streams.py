@@ -343,6 +343,7 @@ def _terms_of(name: str, ledger: Ledger) -> NewStream:
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
             roster="edges" if nodes is not None and nodes.declared == "edges" else "list",
+            labels=",".join(nodes.labels) if nodes is not None and nodes.labels else None,
             seed=terms.seed,
         )
     except ValidationError:
