@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 from psgraph.audit.boundaries import SETTINGS, boundary_pairs
+from psgraph.audit.labelled import labelled_streams
 from psgraph.audit.neighbours import (
     SIZES,
     Neighbours,
@@ -47,7 +48,7 @@ from psgraph.audit.transcripts import (
     same_values,
 )
 from psgraph.engines.threads import LocalEngine
-from psgraph.errors import PsgraphError
+from psgraph.errors import PsgraphError, RosterError
 from psgraph.graph import UNDIRECTED, Kind, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.methods.timestamp import draw_graph
@@ -124,6 +125,8 @@ def replay_all(
         number = compared[kind]  # of its kind, so that others change nothing
         own = pair.own or number % 2 == 0
         variant = "" if own else variants[number // 2 % len(variants)]
+        if not _takes(variant_of(method, variant), pair):
+            variant = ""
         compared[kind] += 1
         try:
             loss = replay(
@@ -146,8 +149,9 @@ def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterat
     """Every kind of pair that a method is replayed on, one kind of graph after the other in turn.
 
     Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
-    and pairs at the boundaries of its decisions. Of kinds other than undirected graphs without
-    weights, a third as many: what they share with these is not tried again.
+    pairs with public labels if it uses them, and pairs at the boundaries of its decisions. Of
+    kinds other than undirected graphs without weights, a third as many: what they share with these
+    is not tried again.
     """
     turns = [_pairs_of(method, pairs, kind, thorough=thorough) for kind in kinds_of(method)]
     while turns:
@@ -174,7 +178,18 @@ def _pairs_of(
     yield from attaining_streams()
     yield from unrelated_streams(max(pairs // 4, 10))
     yield from neighbouring_streams(pairs)
+    if method.uses_labels:
+        yield from labelled_streams(max(pairs // 8, 6))
     yield from boundary_pairs(method, settings, most=most)
+
+
+def _takes(method: Method[Any, Any], pair: Neighbours) -> bool:
+    """Whether a method can publish the pair: it may need labels, and the roster may have none."""
+    try:
+        method.check_roster(pair.one[0].roster)
+    except RosterError:
+        return False
+    return True
 
 
 def _variants(method: Method[Any, Any]) -> list[str]:

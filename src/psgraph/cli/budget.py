@@ -62,13 +62,15 @@ def command(ledger: Path, as_json: bool) -> None:
 
 def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, Any]:
     guarantee, times = spending.guarantee, ledger.stated_times()
+    nodes = ledger.declared_nodes()
     since = spending.timestamps - len(spending.spends)
     return {
         "ledger": str(ledger.path),
         **promise.to_dict(),
         "method": ledger.terms.method,
         "noise": ledger.noise,
-        "roster": ledger.roster_kind(),
+        "roster": None if nodes is None else nodes.declared,
+        **({"labels": list(nodes.labels)} if nodes is not None and nodes.labels else {}),
         "times": None if times is None else str(times),
         **guarantee.to_dict(),
         "window_in_time": None if times is None else times.window(guarantee.window, ledger.times()),

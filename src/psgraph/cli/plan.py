@@ -67,6 +67,7 @@ _AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
     metavar="D",
     help="Mean degree of a snapshot, instead of --edges.",
 )
+@click.option("--labels", is_flag=True, help="The roster has public labels.")
 @epsilon_option()
 @window_option()
 @method_option
@@ -80,6 +81,7 @@ def command(
     weights: int | None,
     edges: int | None,
     mean_degree: float | None,
+    labels: bool,
     epsilon: Fraction,
     window: int,
     method: str,
@@ -112,6 +114,7 @@ def command(
         method=build_method(method, settings, guarantee),
         kind=kind.with_weights(weights),
         left=left,
+        labels=labels,
     )
     if as_json:
         print_json(made.to_dict())

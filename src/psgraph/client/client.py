@@ -52,6 +52,7 @@ class StreamInfo:
     roster: str
     kind: str
     weights: int | None
+    labels: str | None
     source: str
     period: str | None
     public: bool

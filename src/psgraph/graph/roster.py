@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -23,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psgraph._runtime.arrays import Frozen, Positions
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
+from psgraph.graph.labels import LabelsLike, NodeLabels, read_labels
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,6 +33,7 @@ __all__ = [
     "DECLARATIONS",
     "ID_TYPES",
     "Declared",
+    "DeclaredNodes",
     "IdType",
     "Ids",
     "Roster",
@@ -156,6 +159,29 @@ _STATEMENTS: dict[Declared, str] = {
 }
 
 
+_WORDS: dict[Declared, str] = {
+    "given": "a roster given from outside",
+    "edges": "rosters taken from the edges",
+    "nodes": "the nodes of its graphs, declared public",
+}
+
+
+@dataclass(frozen=True)
+class DeclaredNodes:
+    """What a publisher declared about the nodes of a stream: it can't change.
+
+    >>> str(DeclaredNodes("given", ("site",)))
+    'a roster given from outside with labels (site)'
+    """
+
+    declared: Declared
+    labels: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        labels = f" with labels ({', '.join(self.labels)})" if self.labels else ""
+        return f"{_WORDS[self.declared]}{labels}"
+
+
 class Roster(Frozen):
     """The public set of nodes, in a fixed order.
 
@@ -167,6 +193,10 @@ class Roster(Frozen):
     declared
         How the ids were obtained: ``"given"`` from outside, as the ``"nodes"`` of a graph object,
         or from the ``"edges"``, which makes node presence public.
+    labels
+        Public facts about the nodes, such as a department: a data frame or a mapping of columns,
+        with a column ``id``, or with rows in the order of `ids`. See `psgraph.graph.labels`. They
+        are published as they are, and must not be computed from the edges.
 
     Examples
     --------
@@ -177,14 +207,21 @@ class Roster(Frozen):
     array([ 1, -1], dtype=int32)
     """
 
-    __slots__ = ("__dict__", "declared", "ids")
+    __slots__ = ("__dict__", "declared", "ids", "labels")
 
-    _fields: tuple[str, ...] = ("ids", "declared")
+    _fields: tuple[str, ...] = ("ids", "declared", "labels")
 
     ids: Ids
     declared: Declared
+    labels: NodeLabels | None
 
-    def __init__(self, ids: ArrayLike, *, declared: Declared = "given") -> None:
+    def __init__(
+        self,
+        ids: ArrayLike,
+        *,
+        declared: Declared = "given",
+        labels: LabelsLike | None = None,
+    ) -> None:
         if declared not in DECLARATIONS:
             raise InvalidArgument(
                 f"declared={declared!r} is not a way to obtain a roster\n"
@@ -196,6 +233,7 @@ class Roster(Frozen):
             raise RosterError(f"roster: {error}") from None
         if array.size >= 2**31 - 1:
             raise RosterError("a roster can hold at most 2,147,483,646 nodes")
+        given = array
         if array.size > 1 and not (array[1:] > array[:-1]).all():
             array = np.sort(array)
             repeats = int((array[1:] == array[:-1]).sum())
@@ -207,7 +245,19 @@ class Roster(Frozen):
             raise RosterError("roster: an id is not plain Unicode text\nRemove such characters.")
         if hasattr(ids, "__array__"):  # it may be the caller's own memory
             array = array.copy()
-        self._fill(ids=array, declared=declared)
+        self._fill(ids=array, declared=declared, labels=None)
+        if labels is not None:
+            self._fill(labels=self._labels_of(labels, given))
+
+    def _labels_of(self, labels: LabelsLike, given: Ids) -> NodeLabels:
+        """Read labels of ids in the order in which they were given."""
+        if self.from_edges:
+            raise RosterError(
+                "a roster that is taken from the edges can't have labels\n"
+                "Give the public list of nodes with their labels instead.",
+                code="labels_without_list",
+            )
+        return read_labels(labels, self.positions(given), find=self.positions)
 
     @classmethod
     def range(cls, nodes: int) -> Self:
@@ -227,6 +277,7 @@ class Roster(Frozen):
             self.declared == other.declared
             and self.ids.dtype == other.ids.dtype
             and np.array_equal(self.ids, other.ids)
+            and self.labels == other.labels
         )
 
     def __hash__(self) -> int:
@@ -282,15 +333,28 @@ class Roster(Frozen):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the ids and of how they were obtained."""
+        """SHA-256 of the ids, of how they were obtained, and of the labels if there are any."""
         mark = f"{self.declared}\0".encode()
         body = "\0".join(self.ids).encode() if self.strings else self.ids.tobytes()
+        if self.labels is not None:
+            mark = b"labels\0" + self.labels.digest + mark
         return hashlib.sha256(mark + (b"s" if self.strings else b"i") + body).hexdigest()
 
     @property
     def statement(self) -> str:
-        """What the publisher declared about the nodes, in one sentence."""
-        return _STATEMENTS[self.declared]
+        """What the publisher declared about the nodes, in a sentence or two."""
+        said = _STATEMENTS[self.declared]
+        return said if self.labels is None else f"{said} {self.labels.statement}"
+
+    @property
+    def declaration(self) -> DeclaredNodes:
+        """What the publisher declared about the nodes, and can't change later."""
+        return DeclaredNodes(self.declared, self.label_columns)
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The names of the label columns."""
+        return () if self.labels is None else self.labels.columns
 
     @cached_property
     def arrow_ids(self) -> pyarrow.Array:
@@ -383,7 +447,7 @@ class TwoSidedRoster(Roster):
 
     __slots__ = ("left", "right")
 
-    _fields = ("left", "right", "ids", "declared")
+    _fields = ("left", "right", "ids", "declared", "labels")
 
     left: Roster
     right: Roster
@@ -401,7 +465,12 @@ class TwoSidedRoster(Roster):
             raise RosterError("a roster can hold at most 2,147,483,646 nodes")
         alike = one.strings == other.strings
         both = (one.ids, other.ids) if alike else (each.ids.astype(object) for each in (one, other))
-        self._fill(left=one, right=other, ids=np.concatenate([*both]), declared=one.declared)
+        if one.labels is not None or other.labels is not None:
+            raise InvalidArgument(
+                "the nodes of two-sided graphs can't have labels yet\nGive rosters without labels."
+            )
+        ids = np.concatenate([*both])
+        self._fill(left=one, right=other, ids=ids, declared=one.declared, labels=None)
 
     @classmethod
     def range(cls, nodes: int) -> Self:

@@ -27,7 +27,7 @@ import numpy as np
 
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
@@ -209,6 +209,8 @@ class Method(ABC, Generic[Measurement, State]):
         anything is read.
     publishes_weights
         Whether it publishes the weights of edges. Otherwise a stream with weights is refused.
+    uses_labels
+        Whether public labels on the roster change what it does, perhaps with some parameters.
     units
         The units of privacy it can be run under; a guarantee with another one is refused.
     grows_from_release
@@ -220,6 +222,9 @@ class Method(ABC, Generic[Measurement, State]):
     rehearsal_epsilons
         The ε of a window of 2 under which `rehearsals` are run: enough of them to reach every
         kernel.
+    added_parameters
+        Parameters that a later version added. At their defaults they are not written, so that
+        ledgers of earlier versions continue.
     distribution_version
         Incremented when ledgers started with an earlier version of the method must not be
         continued, because what they hold would be read as something else; they are refused. A
@@ -235,9 +240,11 @@ class Method(ABC, Generic[Measurement, State]):
     summary_chart: ClassVar[SummaryChart | None] = None
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
+    added_parameters: ClassVar[frozenset[str]] = frozenset()
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
     publishes_weights: ClassVar[bool] = False
+    uses_labels: ClassVar[bool] = False
     units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
     grows_from_release: ClassVar[bool] = False
     rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)
@@ -262,7 +269,11 @@ class Method(ABC, Generic[Measurement, State]):
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the public parameters, as they are written in the certificate."""
-        return {name: _plain(getattr(self, name)) for name in _parameter_names(type(self))}
+        return {
+            name: _plain(getattr(self, name))
+            for name, default in _parameter_names(type(self))
+            if name not in self.added_parameters or getattr(self, name) != default
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> Self:
@@ -295,11 +306,25 @@ class Method(ABC, Generic[Measurement, State]):
         del state
         return spending.guarantee.per_timestamp
 
+    def check_roster(self, roster: Roster) -> None:
+        """Refuse a roster that the method can't use, before anything is measured; by default none.
+
+        Raises
+        ------
+        RosterError
+            For example labels that a parameter asks for and the roster lacks.
+        """
+        del roster
+
     @abstractmethod
     def plan(
         self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
     ) -> list[NoisePlan]:
         """Say what `measure` would spend a guarantee on, without looking at data."""
+
+    def plan_with_labels(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        """Say the same for a roster with public labels; by default they change nothing."""
+        return self.plan(guarantee, nodes=nodes)
 
     def plan_remarks(
         self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
@@ -362,8 +387,11 @@ def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _parameter_names(kind: type) -> tuple[str, ...]:
-    return tuple(inspect.signature(kind).parameters)
+def _parameter_names(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a method, each with its default."""
+    return tuple(
+        (name, parameter.default) for name, parameter in inspect.signature(kind).parameters.items()
+    )
 
 
 def _plain(value: Any) -> Parameter:

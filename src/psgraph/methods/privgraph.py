@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -38,8 +38,11 @@ from psgraph.methods.steps.block_model import (
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
+    CommunitySource,
+    check_labels,
     division_plan,
     find_communities,
+    public_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub_within
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -86,6 +89,9 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     choice_constant
         ``"tight"`` spends all of its epsilon on the community choice; ``"reference"`` uses half
         of it, as the published code does.
+    communities
+        ``"found"``: by the private division. ``"labels"``: the public labels of the roster, which
+        cost nothing, so that all of ε goes to what is measured of them.
 
     Notes
     -----
@@ -119,6 +125,8 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     summary_chart = SummaryChart("communities", "community")
     kinds = EVERY_KIND
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
+    added_parameters = frozenset({"communities"})
+    uses_labels = True
     queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 
     def __init__(
@@ -126,15 +134,26 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         *,
         supernode_size: int = 20,
         choice_constant: ChoiceConstant = "tight",
+        communities: CommunitySource = "found",
     ) -> None:
         self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
+        self.communities = checked_choice("communities", communities, CommunitySource)
+
+    def check_roster(self, roster: Roster) -> None:
+        if self.communities == "labels":
+            check_labels(roster, method=self.name)
+
+    def rehearsals(self) -> Sequence[PrivGraph]:
+        """Return a variant that finds communities: a ring has no labels."""
+        return [PrivGraph(supernode_size=self.supernode_size, choice_constant=self.choice_constant)]
 
     def audit_cases(self) -> AuditCases:
         return AuditCases(
             variants={
                 "small super-nodes": {"supernode_size": 2},
                 "half of ε for the choice": {"choice_constant": "reference"},
+                "labels as communities": {"communities": "labels"},
             }
         )
 
@@ -142,9 +161,9 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
     ) -> list[NoisePlan]:
         del nodes, kind
-        case, split = "every timestamp", _split(guarantee.per_timestamp)
+        case, split = "every timestamp", self._split(guarantee.per_timestamp)
         return [
-            *division_plan(case, split.communities),
+            *(division_plan(case, split.communities) if split.communities else ()),
             # Outer degrees are not measured, so no row counts the degree of a node.
             replace(NoisePlan.of(case, InnerDegrees, split.structure), counts=""),
             NoisePlan.of(case, CommunityEdges, split.structure),
@@ -156,17 +175,21 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         """Communities, then degrees inside and edge counts between them.
 
         Privacy: all of the budget for one edge: two thirds for the communities; and a third for
-        the rest, where an edge moves two degrees by 1 or one count by 1. proofs/privgraph.md.
+        the rest, where an edge moves two degrees by 1 or one count by 1; all of it for the rest
+        if communities are public labels. proofs/privgraph.md.
         """
         del state  # timestamps are independent
-        split, kind = _split(private.remaining), private.kind
+        split, kind = self._split(private.remaining), private.kind
         with phase("communities"):
-            labels = find_communities(
-                private,
-                epsilon=split.communities,
-                supernode_size=self.supernode_size,
-                strength=STRENGTHS[self.choice_constant],
-            )
+            if split.communities:
+                labels = find_communities(
+                    private,
+                    epsilon=split.communities,
+                    supernode_size=self.supernode_size,
+                    strength=STRENGTHS[self.choice_constant],
+                )
+            else:
+                labels = public_communities(private, method=self.name)
         with phase("perturbation"):
             epsilon = split.structure
             inside, between = private.parallel(epsilon, "inside communities", "between communities")
@@ -177,6 +200,9 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         return PrivGraphMeasurement(
             private.roster, labels, noisy_inner_degrees, noisy_community_edges, kind
         )
+
+    def _split(self, epsilon: Fraction) -> _Split:
+        return _Split(Fraction(0), epsilon) if self.communities == "labels" else _split(epsilon)
 
     def update(
         self, state: PrivGraphState | None, measurement: PrivGraphMeasurement

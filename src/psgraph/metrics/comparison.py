@@ -222,8 +222,9 @@ def compare(
         refused.
     groups
         Optional metrics to compute as well, by the names of `psgraph.metrics.metric_groups`:
-        structure, paths, spreading, communities, stream, and those of installed packages. Metrics
-        of a group that are not defined for this kind of graph are left out.
+        structure, paths, spreading, communities, stream, labels, and those of installed packages.
+        Metrics of a group that are not defined for this kind of graph are left out; those of
+        labels are computed wherever the roster has labels.
 
     Raises
     ------
@@ -271,6 +272,8 @@ def compare(
         if more is None:  # neither side stated its kind
             more = MoreMetrics(groups, graph.kind)
         pair = GraphFacts(original), GraphFacts(graph)
+        if not ordinal and original.roster.labels is not None:
+            more = MoreMetrics((*more.groups, "labels"))
         fidelity = compute_fidelity(*pair)
         rows.append(Row(ordinal, original.time, fidelity, more.compute(*pair)))
     if not rows or more is None:

@@ -271,7 +271,7 @@ def _label(method: Method[Any, Any]) -> str:
     """The name, with the parameters that differ from their defaults."""
     usual = type(method)().parameters()
     other = [
-        f"{name}={value}" for name, value in method.parameters().items() if value != usual[name]
+        f"{name}={value}" for name, value in method.parameters().items() if value != usual.get(name)
     ]
     return f"{method.name}({', '.join(other)})" if other else method.name
 

@@ -25,6 +25,7 @@ from psgraph.metrics.degrees import (
     smoothed_degree_divergence,
 )
 from psgraph.metrics.direction import reciprocity_error, skeleton_clustering_error
+from psgraph.metrics.labels import LABELS
 from psgraph.metrics.metric import Group, Metric
 from psgraph.metrics.paths import PATHS
 from psgraph.metrics.sides import (
@@ -130,6 +131,7 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
         "spreading": SPREADING,
         "communities": COMMUNITIES,
         "stream": Group(CHANGE.title, (*CHANGE.metrics, weight_class_persistence_error)),
+        "labels": LABELS,
     }
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from psgraph.errors import DataError, InvalidArgument, KindMismatch, TermsChanged
 from psgraph.graph import Graph, Snapshot
 from psgraph.graph.kind import Kind
+from psgraph.graph.roster import DeclaredNodes
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method, method_names
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -23,12 +24,6 @@ __all__ = [
     "check_stream",
     "check_times",
 ]
-
-_ROSTERS = {
-    "given": "a roster given from outside",
-    "edges": "rosters taken from the edges",
-    "nodes": "the nodes of its graphs, declared public",
-}
 
 
 def check_arguments(
@@ -113,13 +108,15 @@ def _listed(words: Sequence[str], last: str) -> str:
     return f"{', '.join(others)} {last} {end}" if others else end
 
 
-def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str | None) -> None:
+def check_snapshot(
+    snapshot: Snapshot, method: Method[Any, Any], before: DeclaredNodes | None
+) -> None:
     """Refuse what is not a snapshot, a kind that does not fit, and a different sort of roster.
 
     Parameters
     ----------
-    declared
-        How the roster of the stream was obtained; None before the first timestamp.
+    before
+        What was declared about the nodes of the stream; None before the first timestamp.
     """
     if not isinstance(snapshot, Snapshot):
         raise InvalidArgument(
@@ -133,14 +130,18 @@ def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str |
             code="time_text",
         )
     check_kind(method, snapshot)
-    found = snapshot.roster.declared
-    if declared is not None and declared != found:
+    found = snapshot.roster.declaration
+    if before is not None and before != found:
         raise TermsChanged(
-            f"this stream was started with {_ROSTERS[declared]}, now it has {_ROSTERS[found]}\n"
+            f"this stream was started with {before}, now it has {found}\n"
             "That changes what is public about the nodes. Continue as before, or start a new "
             "ledger.",
-            changed={"roster": (declared, found)},
+            changed={"roster": (before.declared, found.declared)}
+            if before.declared != found.declared
+            else {"labels": (", ".join(before.labels), ", ".join(found.labels))},
         )
+    if before is None:
+        method.check_roster(snapshot.roster)
 
 
 def check_times(stated: TimeSource | None, before: TimeSource | None) -> None:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph._runtime.durable import new_folder, write_checksums
@@ -87,6 +88,7 @@ def write_folder(contents: Contents, to: Path) -> int:
             contents.format,
             report=contents.report is not None,
             listed_from=listed,
+            labelled=_labelled(contents),
         )
         (folder / "README.md").write_text(text, encoding="utf-8")
         write_checksums(folder)
@@ -126,12 +128,18 @@ def _write_nodes(contents: Contents, folder: Path) -> int | None:
     sides = len(roster.sizes) == 2
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("id", "side", "from", "until") if sides else ("id", "from", "until"))
+        named = roster.label_columns
+        writer.writerow((*(["id", "side"] if sides else ["id"]), "from", "until", *named))
         for number in range(2 if sides else 1):
             later = ((since, each.sides[number]) for since, each in _rosters(contents))
             for node, *stay in _stays(*next(later), later):
                 writer.writerow((node, SIDES[number], *stay) if sides else (node, *stay))
     return start
+
+
+def _labelled(contents: Contents) -> bool:
+    first = next(_rosters(contents), None)
+    return first is not None and first[1].labels is not None
 
 
 def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
@@ -146,29 +154,55 @@ def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
 
 def _stays(
     first: int, before: Roster, later: Iterator[tuple[int, Roster]]
-) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield every node with the timestamps it is listed from and until, in ascending order."""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield every node with the timestamps it is listed from and until, in ascending order.
+
+    Then its labels: a node that changes one is listed twice.
+    """
     changed = next(later, None)
     if changed is None:  # there may be millions of nodes
         for begin in range(0, len(before), _NODES_AT_ONCE):
-            for node in before.ids[begin : begin + _NODES_AT_ONCE].tolist():
-                yield node, first, None
+            nodes = np.arange(begin, min(begin + _NODES_AT_ONCE, len(before)))
+            for node, labels in _listed(before, nodes):
+                yield node, first, None, *labels
         return
-    stays: list[tuple[Any, int, int | None]] = []
-    since: dict[Any, int] = dict.fromkeys(before.ids.tolist(), first)
+    stays: list[tuple[Any, ...]] = []
+    since = {node: (first, labels) for node, labels in _listed(before, np.arange(len(before)))}
     for timestamp, roster in chain([changed], later):
-        for left in _without(before, roster):
-            stays.append((left, since.pop(left), timestamp))
-        since |= dict.fromkeys(_without(roster, before), timestamp)
+        for left, _ in _listed(before, _without(before, roster)):
+            start, labels = since.pop(left)
+            stays.append((left, start, timestamp, *labels))
+        new = _listed(roster, _without(roster, before))
+        since |= {node: (timestamp, labels) for node, labels in new}
         before = roster
-    stays += [(node, start, None) for node, start in since.items()]
+    stays += [(node, start, None, *labels) for node, (start, labels) in since.items()]
     yield from sorted(stays, key=lambda stay: stay[:2])
 
 
-def _without(roster: Roster, other: Roster) -> list[Any]:
-    """The ids of a roster that are not in another one."""
-    ids: list[Any] = roster.ids[other.positions_of(roster) < 0].tolist()
-    return ids
+def _listed(roster: Roster, nodes: NDArray[Any]) -> Iterator[tuple[Any, tuple[str | None, ...]]]:
+    """Yield the ids and the labels of nodes, by their positions."""
+    ids = roster.ids[nodes].tolist()
+    if roster.labels is None:
+        yield from ((node, ()) for node in ids)
+    else:
+        labels = roster.labels.take(nodes).to_dict()
+        yield from zip(ids, zip(*labels.values(), strict=True), strict=True)
+
+
+def _without(roster: Roster, other: Roster) -> NDArray[Any]:
+    """The positions of nodes that are not on another roster, or have other labels there."""
+    if roster.strings != other.strings:
+        return np.arange(len(roster))
+    there = other.positions(roster.ids)
+    if roster.labels is None or other.labels is None or roster.labels == other.labels:
+        return np.flatnonzero(there < 0)
+    now, then = (_label_rows(each) for each in (roster, other))
+    same = [index >= 0 and now[node] == then[index] for node, index in enumerate(there.tolist())]
+    return np.flatnonzero(~np.array(same, dtype=bool))
+
+
+def _label_rows(roster: Roster) -> list[tuple[str | None, ...]]:
+    return [labels for _, labels in _listed(roster, np.arange(len(roster)))]
 
 
 # ---- other forms of the graphs ----
@@ -235,13 +269,21 @@ def graphml_chunks(graph: SyntheticGraph) -> Iterator[bytes]:
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
         f"{_SIDE_KEY if kind.two_sided else ''}{_WEIGHT_KEY if kind.weighted else ''}"
+        f"{_label_keys(graph.roster)}"
         f'<graph edgedefault="{direction}">\n'
     ).encode()
-    cut = graph.roster.offset
+    labels, cut = _label_data(graph.roster), graph.roster.offset
     for start, stop in _cuts(len(names), cut):
-        side = SIDES[start >= cut]
-        ending = f'><data key="side">{side}</data></node>\n' if kind.two_sided else "/>\n"
-        yield "".join([f"<node id={name}{ending}" for name in names[start:stop].tolist()]).encode()
+        side = f'<data key="side">{SIDES[start >= cut]}</data>' if kind.two_sided else ""
+        rows = names[start:stop].tolist()
+        if labels is None:
+            ending = f">{side}</node>\n" if side else "/>\n"
+            yield "".join([f"<node id={name}{ending}" for name in rows]).encode()
+        else:
+            both = zip(rows, labels[start:stop], strict=True)
+            yield "".join(
+                [f"<node id={name}>{side}{each}</node>\n" for name, each in both]
+            ).encode()
     for read in graph.parts.edges():
         pairs = read()
         for start, stop in _cuts(len(pairs.u)):
@@ -269,6 +311,30 @@ def _edges_text(lines: list[str], weight: Integers | None) -> str:
 _ROWS_AT_ONCE = 1 << 15
 _SIDE_KEY = '<key id="side" for="node" attr.name="side" attr.type="string"/>\n'
 _WEIGHT_KEY = '<key id="weight" for="edge" attr.name="weight" attr.type="int"/>\n'
+
+
+def _label_keys(roster: Roster) -> str:
+    """Declare label columns as node attributes."""
+    return "".join(
+        f'<key id="label{index}" for="node" attr.name={_attribute(name)} attr.type="string"/>\n'
+        for index, name in enumerate(roster.label_columns)
+    )
+
+
+def _label_data(roster: Roster) -> list[str] | None:
+    """The labels of every node as GraphML; None if there are none."""
+    if roster.labels is None:
+        return None
+    columns = [
+        ["" if value is None else _label(index, value) for value in values]
+        for index, values in enumerate(roster.labels.to_dict().values())
+    ]
+    return ["".join(row) for row in zip(*columns, strict=True)]
+
+
+def _label(index: int, value: str) -> str:
+    _attribute(value)  # refuses what XML can't hold
+    return f'<data key="label{index}">{escape(value)}</data>'
 
 
 def _attribute(name: str) -> str:
@@ -336,12 +402,17 @@ _FILES = {"csv": "csv/", "graphml": "graphml/", "combined": "edges.parquet"}
 
 
 def readme(
-    certificates: Sequence[Certificate], format: str, *, report: bool, listed_from: int | None
+    certificates: Sequence[Certificate],
+    format: str,
+    *,
+    report: bool,
+    listed_from: int | None,
+    labelled: bool = False,
 ) -> str:
     """Describe the folder: what is promised, what the files are, how to check them."""
     last = certificates[-1]
     kind = last.kind
-    more = _more_files(format, kind, report=report, listed_from=listed_from)
+    more = _more_files(format, kind, report=report, listed_from=listed_from, labelled=labelled)
     warning = "" if last.private else "**NOT PRIVATE: nothing is promised to anyone.**\n\n"
     return f"""# Synthetic graphs
 
@@ -416,7 +487,9 @@ def _described(last: Certificate) -> str:
     return f"\n{text}\n" if text else ""
 
 
-def _more_files(format: str, kind: Kind, *, report: bool, listed_from: int | None) -> str:
+def _more_files(
+    format: str, kind: Kind, *, report: bool, listed_from: int | None, labelled: bool = False
+) -> str:
     """The rows of the table for files that are not in every folder."""
     if listed_from is None:
         lines = "| (no node list) | version 0.1.0 published these releases without one |\n"
@@ -424,7 +497,8 @@ def _more_files(format: str, kind: Kind, *, report: bool, listed_from: int | Non
         lines = (
             "| `nodes/….parquet` | the node lists, named by their SHA-256 |\n"
             f"| `nodes.csv` | every node{' with its `side`' if kind.two_sided else ''}: listed "
-            "`from` a timestamp `until` (exclusive) another; blank: to the end |\n"
+            "`from` a timestamp `until` (exclusive) another; blank: to the end"
+            f"{_and_labels(labelled)} |\n"
         )
     if listed_from:
         lines += f"| (no node list) | of timestamps before {listed_from}: version 0.1.0 |\n"
@@ -432,6 +506,10 @@ def _more_files(format: str, kind: Kind, *, report: bool, listed_from: int | Non
     if report:
         lines += "| `report.html` | the public report: open it in a browser |\n"
     return lines
+
+
+def _and_labels(labelled: bool) -> str:
+    return ". Further columns are public labels, as declared by the publisher" if labelled else ""
 
 
 def _canonical(format: str) -> str:

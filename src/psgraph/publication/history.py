@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol, Self
 from psgraph._runtime.durable import as_path
 from psgraph.errors import InvalidArgument, LedgerError, OutOfOrder, TermsChanged
 from psgraph.graph import Kind, Roster, Snapshot
+from psgraph.graph.roster import DeclaredNodes
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
@@ -51,8 +52,8 @@ class History(Protocol):
     def accountant(self) -> Accountant:
         """The spends of the current window."""
 
-    def roster_kind(self) -> str | None:
-        """The kind of roster the stream was started with; None before the first timestamp."""
+    def declared_nodes(self) -> DeclaredNodes | None:
+        """What was declared about the nodes at the start; None before the first timestamp."""
 
     def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
@@ -129,7 +130,7 @@ class MemoryHistory:
         self._key = os.urandom(32)
         self._accountant = Accountant(guarantee)
         self._state: Any = None
-        self._roster_kind: str | None = None
+        self._declared_nodes: DeclaredNodes | None = None
         self._stated_times: TimeSource | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
@@ -157,8 +158,8 @@ class MemoryHistory:
     def accountant(self) -> Accountant:
         return self._accountant
 
-    def roster_kind(self) -> str | None:
-        return self._roster_kind
+    def declared_nodes(self) -> DeclaredNodes | None:
+        return self._declared_nodes
 
     def stated_times(self) -> TimeSource | None:
         return self._stated_times
@@ -192,7 +193,7 @@ class MemoryHistory:
     def seal(self, measured: Measured) -> Seal:
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
-        self._roster_kind = measured.snapshot.roster.declared
+        self._declared_nodes = measured.snapshot.roster.declaration
         self._stated_times = measured.times or self._stated_times
         self._times.append(measured.snapshot.time)
         self._unfinished = seal_of(measured, self._accountant.window_spent)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import hypot, log, sqrt
 from typing import Any
 
@@ -89,6 +90,7 @@ def plan(
     method: MethodLike = DEFAULT_METHOD,
     kind: Kind = UNDIRECTED,
     left: int | None = None,
+    labels: bool = False,
 ) -> Plan:
     """Return the noise scales a method would work with. Spends nothing.
 
@@ -107,6 +109,8 @@ def plan(
         The kind of the graphs.
     left
         For two-sided graphs: how many of the nodes are on the left.
+    labels
+        Whether the roster has public labels.
 
     Examples
     --------
@@ -129,8 +133,11 @@ def plan(
     guarantee = guarantee.on(directed=kind.directed, weighted=kind.weighted)
     check_unit(chosen, guarantee)
     check_kind(chosen, kind)
-    of_kind = {} if kind == UNDIRECTED else {"kind": kind}
-    rows = tuple(chosen.plan(guarantee, nodes=nodes, **of_kind))
+    of_kind: dict[str, Any] = {} if kind == UNDIRECTED else {"kind": kind}
+    noise: Callable[..., list[NoisePlan]] = (
+        chosen.plan_with_labels if labels else partial(chosen.plan, **of_kind)
+    )
+    rows = tuple(noise(guarantee, nodes=nodes))
     return Plan(
         guarantee,
         nodes,
@@ -140,23 +147,16 @@ def plan(
         caveat=chosen.caveat,
         even=type(chosen).request is Method.request,
         edges=edges,
-        effects=()
-        if edges is None
-        else _effects(chosen, guarantee, nodes=nodes, edges=edges, of_kind=of_kind),
+        effects=() if edges is None else _effects(noise, guarantee, nodes=nodes, edges=edges),
         kind=kind,
     )
 
 
 def _effects(
-    method: Method[Any, Any],
-    guarantee: WEventPrivacy,
-    *,
-    nodes: int,
-    edges: int,
-    of_kind: dict[str, Kind],
+    noise: Callable[..., list[NoisePlan]], guarantee: WEventPrivacy, *, nodes: int, edges: int
 ) -> tuple[Effects, ...]:
     return tuple(
-        effects_of(method.plan(each, nodes=nodes, **of_kind), each, nodes=nodes, edges=edges)
+        effects_of(noise(each, nodes=nodes), each, nodes=nodes, edges=edges)
         for each in (guarantee, *nearby(guarantee))
     )
 

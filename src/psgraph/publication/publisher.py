@@ -155,7 +155,7 @@ class Publisher:
             self._accountant = self._history.accountant()
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
-            self._roster_kind = self._history.roster_kind()
+            self._declared_nodes = self._history.declared_nodes()
             self._stated_times = self._history.stated_times()
             if self._history.sealed != self._accountant.timestamps:
                 raise OutOfOrder(  # what was read may not fit together
@@ -338,7 +338,7 @@ class Publisher:
             the certificates: by the columns or the type of the input, never by its rows.
         """
         with self._lock:
-            checks.check_snapshot(snapshot, self.method, self._roster_kind)
+            checks.check_snapshot(snapshot, self.method, self._declared_nodes)
             self._take_kind(snapshot.kind, dropped)
             source = as_time_source(times)
             checks.check_times(source, self._stated_times)
@@ -373,7 +373,7 @@ class Publisher:
         with phase("seal"):
             seal = self._seal(measured)
         snapshot.parts.let_go()  # drawing needs the memory
-        self._roster_kind = measured.snapshot.roster.declared
+        self._declared_nodes = measured.snapshot.roster.declaration
         self._stated_times = measured.times or self._stated_times
         recorded = self._accountant.record(measured.spent)
         # No call in between, so that an interrupt finds the timestamp unsealed or unfinished.

@@ -22,6 +22,7 @@ from psgraph.metrics.sides import side_degrees, side_names, side_words
 from psgraph.metrics.weights import edge_weights
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.releases import Releases, read_releases
+from psgraph.reports.labels import add_label_blocks
 from psgraph.reports.page import Page
 from psgraph.reports.sections import (
     add_spend,
@@ -214,6 +215,7 @@ def public_page(
     add_summary_chart(page, certificates)
     if expected is not None:
         add_trust(page, expected, folded=True)
+    _add_labels(page, releases, certificates)
     _add_releases(page, certificates)
     page.heading("What is not promised")
     page.bullets(_NOT_PROMISED)
@@ -317,6 +319,15 @@ def add_release_degrees(
         page.paragraph(sentence)
     if kind.weighted:
         _add_release_weights(page, releases, chosen)
+
+
+def _add_labels(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
+    """Draw the edges between public labels in the last release, if nodes have any."""
+    last = certificates[-1]
+    roster = None if last.nodes_sha256 is None else releases.roster(last.timestamp)
+    if roster is not None and roster.labels is not None:
+        graph = releases[last.timestamp].graph
+        add_label_blocks(page, {"release": graph}, when=moment(last.timestamp, last.time))
 
 
 def _add_release_weights(

@@ -32,6 +32,7 @@ from psgraph.pictures.network import (
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
 from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
 from psgraph.reports.curator import add_predicted
+from psgraph.reports.labels import add_label_blocks
 from psgraph.reports.page import TONES, Page, Tone
 from psgraph.reports.sections import (
     MOST_MARKERS,
@@ -121,6 +122,12 @@ def quality_page(
     _add_degrees(page, comparison, witness)
     if comparison.kind.weighted:
         _add_weights(page, comparison, witness)
+    last = witness.chosen[-1]
+    add_label_blocks(
+        page,
+        {"original": witness.originals[last], "release": witness.synthetic[last]},
+        when=moment(last, comparison.rows[last].time),
+    )
     _add_twins(page, comparison, witness)
     if certificates:
         add_summary_chart(page, certificates)

@@ -120,7 +120,7 @@ def replace_roster(
             "Create a stream with roster 'list' to use a node list.",
         )
     try:
-        roster = read_roster(upload.path)
+        roster = read_roster(upload.path, labels=stream.terms.labels)
     except PsgraphError as error:  # the list is public, so the message may describe it
         message, _, remedy = str(error).replace(upload.path.name, "the file").partition("\n")
         raise Refusal(422, "bad_roster", message, remedy or "Send one id per row.") from None

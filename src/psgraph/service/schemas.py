@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from psgraph.methods import DEFAULT_METHOD
 
@@ -88,6 +88,12 @@ class NewStream(_Strict):
         le=2**31 - 1,
         description="Publish weights up to this: the column weight, or the number of rows.",
     )
+    labels: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Columns of the list with public labels of the nodes, such as department,site. "
+        "They are published as they are and must not be computed from the edges.",
+    )
     source: Source = Field(
         default="snapshots", description="Whole snapshots, or events that are cut at ticks."
     )
@@ -118,6 +124,12 @@ class NewStream(_Strict):
         default=None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
     )
 
+    @model_validator(mode="after")
+    def _labels_need_a_list(self) -> NewStream:
+        if self.labels and self.roster == "edges":
+            raise ValueError("labels are columns of the public list of nodes")
+        return self
+
 
 class _Promised(_Strict):
     """The guarantee of a stream as it states itself, and what is promised of its releases."""
@@ -139,6 +151,7 @@ class StreamView(_Promised):
     roster: RosterKind
     kind: GraphKind
     weights: int | None
+    labels: str | None = Field(description="Label columns of the roster: public, as declared.")
     source: Source
     period: str | None
     first_period: str | None

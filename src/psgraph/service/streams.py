@@ -352,7 +352,7 @@ def _guarantee(terms: NewStream) -> WEventPrivacy:
 
 def _terms_of(name: str, ledger: Ledger) -> NewStream:
     """Return the terms of a stream to adopt."""
-    terms = ledger.terms
+    terms, nodes = ledger.terms, ledger.declared_nodes()
     kind = terms.kind or UNDIRECTED
     try:
         return NewStream(
@@ -361,7 +361,8 @@ def _terms_of(name: str, ledger: Ledger) -> NewStream:
             window=terms.guarantee.window,
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
-            roster="edges" if ledger.roster_kind() == "edges" else "list",
+            roster="edges" if nodes is not None and nodes.declared == "edges" else "list",
+            labels=",".join(nodes.labels) if nodes is not None and nodes.labels else None,
             kind=kind.name,  # type: ignore[arg-type]
             weights=kind.largest_weight,
             seed=terms.seed,

@@ -183,11 +183,20 @@ def nodes_of(options: InputOptions) -> Nodes:
     roster = options.roster
     if isinstance(roster, str | PathLike):
         roster = read_roster(
-            roster, column=options.roster_column, header=options.roster_header, ids=options.ids
+            roster,
+            column=options.roster_column,
+            header=options.roster_header,
+            ids=options.ids,
+            labels=options.labels,
         )
     elif options.roster_column is not None or options.roster_header is not None:
         raise InvalidArgument(
             "roster_column and roster_header are for the path of a roster file\nLeave them out."
+        )
+    elif options.labels is not None:
+        raise InvalidArgument(
+            "labels names columns of a roster file\n"
+            "Give the labels with the ids: roster=psgraph.Roster(ids, labels=frame)."
         )
     kind, store = options.graph_kind(), None if options.cumulative else options.store
     if store is not None:

@@ -10,7 +10,7 @@ This module imports nothing heavy: ``psgraph publish --help`` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -266,6 +266,19 @@ class InputOptions:
         comment="The roster has no header",
         needs={"roster": "It says how to read a roster. Give {roster} as well."},
         excludes={"roster_column": "Keep one of them."},
+    )
+    labels: str | Sequence[str] | None = _option(
+        None,
+        "For the path of a roster: the columns with public labels of the nodes, such as "
+        '``"department,site"``. They are published as they are, and must not be computed from the '
+        "edges: communities, activity or degrees of the private graph would leak.",
+        flag="--labels",
+        metavar="NAME,…",
+        help="Columns of the roster with public labels of the nodes, such as department,site. They "
+        "are published as they are and must not be computed from the edges.",
+        comment="Columns of the roster with public labels, not computed from the edges",
+        example="department",
+        needs={"roster": "Labels are columns of the roster. Give {roster} as well."},
     )
     roster_from_edges: bool = _option(
         False,

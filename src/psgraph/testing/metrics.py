@@ -10,7 +10,7 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph, TwoSidedRoster
-from psgraph.graph.kind import KINDS, Kind
+from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts
 from psgraph.metrics.metric import Metric, Pair
 from psgraph.testing.conformance import Conformance
@@ -21,6 +21,7 @@ _NODES = 6
 _UNITS = ("%", "nats", "steps", "")
 _TOLERANCE = 1e-9  # of sums in a different order
 _ORDERS = 3
+_LABELS = ("a", "a", "b", "b", "b", "c")  # by node: for metrics of public labels
 #: Edge lists over six nodes, by name.
 _GRAPHS: dict[str, list[tuple[int, int]]] = {
     "a graph without edges": [],
@@ -150,10 +151,14 @@ def _values(
     metric: Metric, *, part_nodes: int = _NODES, order: Integers | None = None
 ) -> Iterator[tuple[str, float | None, Pair]]:
     """Compute the metric for every pair, at the first timestamp and after every other one."""
+    groups = np.array(_LABELS)
+    groups = groups if order is None else groups[np.argsort(order)]
     for name in sorted(metric.kinds):
         kind = KINDS[name].with_weights(_LARGEST_WEIGHT if metric.of_weights else None)
         graphs = _TWO_SIDED if kind.two_sided else _DIRECTED if kind.directed else _GRAPHS
-        roster = (TwoSidedRoster if kind.two_sided else Roster).range(_NODES)
+        roster: Roster = Roster(range(_NODES), labels={"group": groups})
+        if kind != UNDIRECTED:
+            roster = (TwoSidedRoster if kind.two_sided else Roster).range(_NODES)
         originals, made = (
             {
                 each: _graph(graph_type, roster, kind, edges, part_nodes, order)

@@ -261,6 +261,45 @@ FURTHER = (
 )
 
 
+# Streams whose nodes have public labels, for the experiment on them.
+LABELLED = (
+    _stream(
+        "high-school-classes",
+        "High school 2013, with classes",
+        "Contacts of pupils, each labelled with a class; all pupils are on the roster.",
+        "40 kB",
+        "41 hours; 329 nodes, 9 classes.",
+        "highschool2013_classes_hour",
+    ),
+    _stream(
+        "high-school-2012-classes",
+        "High school 2012, with classes",
+        "Contacts of pupils, each labelled with a class; very few at night.",
+        "20 kB",
+        "28 times 4 hours; 180 nodes, 5 classes.",
+        "highschool2012_classes_4hour",
+    ),
+    Dataset(
+        name="demo-departments",
+        title="Demo, with departments",
+        description="The demo, each person labelled with a department.",
+        source="psgraph.streams.demo",
+        licence="part of psgraph",
+        size="generated on demand",
+        selection="all of it",
+    ),
+    Dataset(
+        name="planted",
+        title="Planted groups",
+        description="A simulated graph of 20,000 nodes with 30 planted groups, hubs and triangles.",
+        source="psgraph_lab.datasets.labelled",
+        licence="part of psgraph",
+        size="generated on demand",
+        selection="10 timestamps, 100,000 edges each, 5 % of them replaced from one to the next.",
+    ),
+)
+
+
 _SNAP = "https://snap.stanford.edu/data"
 
 
@@ -376,6 +415,7 @@ _DATASETS = (
         discrepancy="a different network; only its size is similar to the paper's Reddit.",
     ),
     *FURTHER,
+    *LABELLED,
     Dataset(
         name="demo",
         title="Demo",

@@ -25,6 +25,7 @@ from psgraph.streams import read_stream
 from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset, own_dataset
 from psgraph_lab.datasets.counts import Counter
 from psgraph_lab.datasets.jumps import find_jump, jumped
+from psgraph_lab.datasets.labelled import made_stream
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
 from psgraph_lab.datasets.originals import Rows, graph_rows
 
@@ -138,7 +139,7 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     located = find_files(dataset, directory)
     # No counting here: the experiments wait for this.
     if located is None or located.form == "parquet":
-        return _ready_snapshots(located)
+        return _ready_snapshots(dataset, located)
     with _opened(dataset, located) as files:
         return [rows.snapshot() for rows in _rows(dataset, files, [])]
 
@@ -175,7 +176,7 @@ def load_located(
     if located is None or located.form == "parquet":
         origin = Origin() if located is None else read_origin(located.path)
         counter = Counter(loops_known=False)
-        for snapshot in _ready_snapshots(located):
+        for snapshot in _ready_snapshots(dataset, located):
             counter.add(snapshot)
             snapshots.append(snapshot)
             advance()
@@ -219,11 +220,12 @@ def _require_all(dataset: Dataset, where: Path, missing: Sequence[str]) -> None:
         )
 
 
-def _ready_snapshots(located: Located | None) -> list[Snapshot]:
+def _ready_snapshots(dataset: Dataset, located: Located | None) -> list[Snapshot]:
     if located is None:
-        from psgraph.streams.demo import demo_stream
-
-        return demo_stream()
+        return made_stream(dataset.name)
+    nodes = located.path.with_name(f"{located.path.stem}_nodes.csv")
+    if nodes.exists():
+        return list(read_stream(located.path, roster=nodes, labels="class"))
     label = "label" if "label" in (open_table(located.path).names or []) else None
     return list(read_stream(located.path, roster_from_edges=True, time_label=label))
 

@@ -19,6 +19,7 @@ from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph_lab.datasets.jumps import judged_timestamps, on_one_roster
+from psgraph_lab.datasets.labelled import with_other_labels
 
 __all__ = [
     "Cell",
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 Parameter = str | int | bool
-RosterKind = Literal["snapshot", "union"]
+RosterKind = Literal["snapshot", "union", "without labels", "permuted labels"]
+_OTHER_LABELS = ("without labels", "permuted labels")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Cell:
     roster
         ``"snapshot"``: the nodes of a timestamp are those with an edge in it, as in the paper.
         ``"union"``: one fixed roster for all timestamps, of all nodes that occur.
+        ``"without labels"``, ``"permuted labels"``: of a data set with public labels, what is
+        published has none, or some that say nothing. The noise has the same seed in all three.
     """
 
     dataset: str
@@ -80,7 +84,7 @@ class Cell:
             list(self.parameters),
             self.timestamps,
             self.share,
-            *([] if self.roster == "snapshot" else [self.roster]),
+            *([self.roster] if self.roster == "union" else []),
         ]
         digest = hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).digest()
         return int.from_bytes(digest[:8]) >> 1
@@ -101,6 +105,12 @@ class Cell:
                 Snapshot(snapshot.roster, snapshot.u[edges], snapshot.v[edges], time=snapshot.time)
             )
         return thinned
+
+    def published(self, snapshots: list[Snapshot]) -> list[Snapshot]:
+        """What is published of these snapshots: all of it, but perhaps with other labels."""
+        if self.roster not in _OTHER_LABELS:
+            return snapshots
+        return with_other_labels(snapshots, permuted=self.roster == "permuted labels")
 
 
 @dataclass(frozen=True)
@@ -180,7 +190,8 @@ def publish_cell(
     more = MoreMetrics(groups)
     series: dict[str, list[float]] = {}
     found = []
-    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(originals.snapshots)
+    publisher = Publisher(method, guarantee, seed=cell.seed)
+    releases = publisher.publish_all(cell.published(originals.snapshots))
     for original, release in zip(originals.facts, releases, strict=True):
         made = GraphFacts(release.graph)
         fidelity = compute_fidelity(original, made).to_dict()

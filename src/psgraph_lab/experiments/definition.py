@@ -42,6 +42,7 @@ _ORDER = (
     "plus-roster",
     "plus-jumps",
     "plus-ablation",
+    "labels",
     "calibration",
     "claims",
 )
@@ -60,6 +61,8 @@ class Line:
         changed, and results of two versions must not be mixed.
     without_jump
         Whether it is run on the streams as they were before their jumps.
+    roster
+        Which roster it gets, if not that of the experiment.
     """
 
     label: str
@@ -68,6 +71,7 @@ class Line:
     repetitions: int | None = None
     fresh: bool = False
     without_jump: bool = False
+    roster: RosterKind | None = None
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ class Experiment:
                 parameters=_not_default(line.method, tuple(sorted(parameters.items()))),
                 timestamps=self._timestamps_of(dataset),
                 share=share,
-                roster=self.roster,
+                roster=line.roster or self.roster,
             )
             for repetition in range(min(few, self.repetitions))
         ]
@@ -215,7 +219,7 @@ def _not_default(
     """Drop parameters that equal their default, so that equal cells compare equal."""
     usual = find_method(method)().parameters()
     wanted = find_method(method)(**dict(parameters)).parameters()
-    return tuple((name, value) for name, value in parameters if wanted[name] != usual[name])
+    return tuple((name, value) for name, value in parameters if wanted.get(name) != usual.get(name))
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -284,6 +288,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             repetitions=line.get("repetitions"),
             fresh=line.get("fresh", False),
             without_jump=line.get("without_jump", False),
+            roster=line.get("roster"),
         )
         for line in content.get("lines", ())
     )

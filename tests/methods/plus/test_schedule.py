@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.methods.plus.method import PSGraphPlus
+from psgraph.methods.plus.modes import next_mode
 from psgraph.methods.plus.nodes import Drift
 from psgraph.methods.plus.schedule import (
     NONE,
     Components,
     Occasion,
     fixed_shares,
-    next_mode,
     purchase,
     typical_shares,
 )

@@ -31,7 +31,8 @@ def to_igraph(graph: Graph) -> igraph.Graph:
     """Build an `igraph.Graph`; vertex *i* is roster position *i*, its id is ``vs[i]["name"]``.
 
     Weights are in ``es["weight"]``. In a two-sided graph ``vs["type"]`` is False on the left and
-    True on the right, as igraph has it for bipartite graphs; a name may be on both sides.
+    True on the right, as igraph has it for bipartite graphs; a name may be on both sides. Public
+    labels are vertex attributes, None where one is missing.
 
     >>> from psgraph.graph import SyntheticGraph
     >>> to_igraph(SyntheticGraph(Roster("abc"), [0], [1])).vs["name"]
@@ -48,6 +49,9 @@ def to_igraph(graph: Graph) -> igraph.Graph:
         built.vs["type"] = (np.arange(len(graph.roster)) >= graph.roster.offset).tolist()
     if graph.weight is not None:
         built.es["weight"] = graph.weight.tolist()
+    if graph.roster.labels is not None:
+        for name, values in graph.roster.labels.to_dict().items():
+            built.vs[name] = values
     return built
 
 

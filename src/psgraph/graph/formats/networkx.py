@@ -32,7 +32,8 @@ def to_networkx(graph: Graph) -> networkx.Graph:
 
     Weights are the edge attribute ``weight``. The nodes of a two-sided graph have the attribute
     ``bipartite``: 0 on the left and 1 on the right. They are the ids, if no id is on both sides,
-    and otherwise pairs such as ``("left", 7)`` and ``("right", 7)``.
+    and otherwise pairs such as ``("left", 7)`` and ``("right", 7)``. Public labels are node
+    attributes; a node without one lacks the attribute.
 
     >>> from psgraph.graph import SyntheticGraph, TwoSidedRoster
     >>> to_networkx(SyntheticGraph(Roster("abc"), [0], [1])).edges
@@ -50,6 +51,10 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     else:
         nodes = graph.roster.ids.tolist()
         built.add_nodes_from(nodes)
+    if graph.roster.labels is not None:
+        for name, values in graph.roster.labels.to_dict().items():
+            named = {node: value for node, value in zip(nodes, values, strict=True) if value}
+            library.set_node_attributes(built, named, name)
     ends = ([nodes[position] for position in each.tolist()] for each in (graph.u, graph.v))
     if graph.weight is None:
         built.add_edges_from(zip(*ends, strict=True))

@@ -32,6 +32,7 @@ from psgraph.graph.formats.columns import (
 )
 from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
+from psgraph.graph.labels import stored_labels
 from psgraph.graph.parts import Pairs
 from psgraph.graph.roster import DECLARATIONS, Declared, Roster, TwoSidedRoster
 
@@ -169,7 +170,8 @@ def nodes_bytes(roster: Roster) -> memoryview:
     """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared.
 
     The node list of a two-sided roster has the left side first and a column ``side``. Its ids are
-    text if they are on either side; the metadata says on which side they are integers.
+    text if they are on either side; the metadata says on which side they are integers. Labels are
+    columns of text beside the ids.
     """
     if isinstance(roster, TwoSidedRoster):
         text = any(side.strings for side in roster.sides)
@@ -186,7 +188,8 @@ def nodes_bytes(roster: Roster) -> memoryview:
         return encode_table(
             table.replace_schema_metadata({_DECLARED: roster.declared.encode(), **integers})
         )
-    table = pa.table({"id": roster.arrow_ids})
+    columns = {} if roster.labels is None else roster.labels.arrow_columns()
+    table = pa.table({"id": roster.arrow_ids, **columns})
     return encode_table(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
 
 
@@ -194,13 +197,20 @@ def read_nodes(content: bytes, path: object) -> Roster:
     """Decode a node list."""
     table = decode_table(content, path)
     declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
-    if table.column_names not in (["id"], ["id", "side"]):
-        raise DataError(f"{path} is not a node list: it needs a column id, and side if it has two")
+    metadata = table.schema.metadata or {}
+    if table.column_names[:1] != ["id"]:
+        raise DataError(f"{path} is not a node list: its first column has to be id")
+    two_sided = all(side.encode() in metadata for side in SIDES)
+    if two_sided and table.column_names != ["id", "side"]:
+        raise DataError(f"{path} is not the node list of two sides: it needs columns id and side")
+    labels = None
+    if table.num_columns > 1 and not two_sided:
+        labels = stored_labels(table.drop_columns("id"))
     for known in DECLARATIONS:
         if declared == known:
-            if "side" in table.column_names:
+            if two_sided:
                 return TwoSidedRoster(*_side_rosters(table, known, path))
-            return Roster(as_numpy(table.column("id")), declared=known)
+            return Roster(as_numpy(table.column("id")), declared=known, labels=labels)
     raise DataError(f"{path} does not say how its nodes were declared")
 
 

@@ -33,7 +33,9 @@ def to_pyg(graph: Graph) -> Any:
 
     ``edge_index`` holds both directions of the edges of an undirected graph, as PyTorch Geometric
     expects, and ``edge_weight`` their weights. ``node_id`` holds the ids: a tensor of integers, or
-    a list of strings. The time, if there is one, is the text ``snapshot_time``.
+    a list of strings. The time, if there is one, is the text ``snapshot_time``. A column of public
+    labels is the tensor ``label_NAME`` of numbers, −1 for a missing one, and the list
+    ``label_NAME_values`` of what they stand for.
 
     A two-sided graph becomes a `HeteroData` with the node types ``left`` and ``right``, which are
     numbered from 0 each, and the edge type ``("left", "to", "right")``.
@@ -59,6 +61,11 @@ def to_pyg(graph: Graph) -> Any:
     for store, side in zip(stores, graph.roster.sides, strict=False):
         store.num_nodes = len(side)
         store.node_id = side.ids.tolist() if side.strings else torch.from_numpy(side.ids.copy())
+    labels = graph.roster.labels
+    for index, name in enumerate(graph.roster.label_columns):
+        assert labels is not None
+        data[f"label_{name}"] = torch.from_numpy(labels.codes[:, index].astype(np.int64))
+        data[f"label_{name}_values"] = list(labels.values[index])
     if graph.time is not None:
         data.snapshot_time = graph.time
     return data

@@ -17,6 +17,8 @@ from psgraph.methods.audit_cases import (
     normalised,
 )
 from psgraph.methods.plus.growth import GrowthPass
+from psgraph.methods.plus.label_book import LabelBook
+from psgraph.methods.plus.label_queries import AgreeingEdges, LabelEdges
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.noisy_triangles import Ladder
 from psgraph.methods.plus.queries import TriangleCount
@@ -110,6 +112,23 @@ _BRANCHES: dict[str, Callable[[PlusMeasurement, Any], bool]] = {
         isinstance(state, PlusState) and state.search.again
     ),
     "communities are used": lambda _, state: isinstance(state, PlusState) and state.search.used,
+    "edges between labels are counted": lambda measured, _: (
+        measured.labels is not None and measured.labels.noisy_edges is not None
+    ),
+    "labels take what class mixing would have": lambda measured, _: (
+        measured.labels is not None
+        and measured.sizes.shares.curve > 0
+        and not measured.sizes.shares.mixing
+    ),
+    "labels are used": lambda _, state: (
+        isinstance(state, PlusState) and state.labels_in_use is not None
+    ),
+    "labels are not used": lambda _, state: (
+        isinstance(state, PlusState) and state.labels is not None and not state.labels.used
+    ),
+    "labels are followed between windows": lambda measured, _: (
+        measured.labels is not None and measured.labels.noisy_edges is None
+    ),
     "weights are measured": lambda measured, _: (
         isinstance(measured, WeightedMeasurement) and measured.noisy_weights is not None
     ),
@@ -121,10 +140,18 @@ _BRANCHES: dict[str, Callable[[PlusMeasurement, Any], bool]] = {
     ),
 }
 
+# Two labels, all others, and one node of each kind: on graphs of four nodes.
+_BOOK = LabelBook(("team",), (("a",), ("b",)), (0, 0))
+_TEAMS = np.array([0, 0, 1, 2], dtype=np.int32)
+
 CASES = AuditCases(
     variants={f"without {name}": {name: False} for name in _SWITCHES},
     branches=_BRANCHES,
-    phases={"triangles": TriangleCount()},
+    phases={
+        "triangles": TriangleCount(),
+        "edges by agreement of labels": AgreeingEdges(_TEAMS, _BOOK),
+        "edges between labels": LabelEdges(_TEAMS, _BOOK.count),
+    },
     samplers={
         "growth pass": SamplerCase(
             _growth_rows, lambda: noisy_counts([0, 1, 1], 1.0, low=-3, high=4)

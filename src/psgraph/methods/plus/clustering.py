@@ -25,6 +25,7 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 LOG_EXCESS = np.linspace(math.log(1 / 32), math.log(1024), 150)
 # The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.
 USUAL, AROUND = 1.5, 0.8
+USUAL_BY_LABEL = 1.0  # blocks of public labels bring some of the triangles
 # Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
 DENSE, NARROW = 0.15, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
@@ -76,11 +77,11 @@ def _spread(width: float) -> Floats:
     return np.asarray(weights / weights.sum(axis=0))
 
 
-def _prior(transitivity: float) -> Floats:
+def _prior(transitivity: float, usual: float = USUAL) -> Floats:
     """Return the prior, given the transitivity of a graph without excess."""
     sparse = math.exp(-((transitivity / DENSE) ** 2))
     around = max(AROUND * sparse, NARROW)
-    density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
+    density = 1 / (1 + ((LOG_EXCESS - math.log1p(usual * sparse)) / around) ** 2)
     none = LOG_EXCESS < NEXT_TO_NONE
     return (1 - TRIANGLE_FREE) * density / density.sum() + TRIANGLE_FREE * none / none.sum()
 
@@ -123,7 +124,13 @@ class Clustering:
         return math.exp(LOG_EXCESS[min(index, LOG_EXCESS.size - 1)])
 
     def measured(
-        self, noisy: int, plain: Unclustered, *, epsilon: float, cap: Cap | None = None
+        self,
+        noisy: int,
+        plain: Unclustered,
+        *,
+        epsilon: float,
+        cap: Cap | None = None,
+        by_label: bool = False,
     ) -> Clustering:
         """Update with a noisy number of triangles.
 
@@ -135,12 +142,15 @@ class Clustering:
             What the count spent.
         cap
             What it was limited to. None: all triangles, by the ladder mechanism.
+        by_label
+            Whether the graph without excess has blocks of public labels, which bring most
+            triangles.
         """
         if plain.wedges == 0:
             return self
         expected = max(plain.triangles, 1 / 3)
         transitivity = min(3 * expected / plain.wedges, 1.0)
-        belief = prior = _prior(transitivity)
+        belief = prior = _prior(transitivity, USUAL_BY_LABEL if by_label else USUAL)
         if self.unclustered is not None:
             moved = REMEMBERED * math.log(transitivity / self.unclustered)
             shifted = np.interp(LOG_EXCESS + moved, LOG_EXCESS, self.belief)

@@ -25,6 +25,7 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.degrees import DegreeStep, SideStep, kept_share, steadiness
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
+from psgraph.methods.plus.label_blocks import LabelBlocks, by_chance
 from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS, Mixing, class_mixing
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import KindShares
@@ -41,6 +42,7 @@ from psgraph.methods.plus.state import (
     StructureReadings,
     WeightedMeasurement,
     WeightedState,
+    label_book,
 )
 from psgraph.methods.plus.synthesis import target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
@@ -153,6 +155,8 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         classes = side.classes if measurement.classes is None else measurement.classes
         mixing = class_mixing(side.wanted, classes, track, step.edge_count)
         rows = _hub_rows(state, sizes, structure, side, classes, mixing, kept)
+        labels = _labels(state, measurement, step, side, classes, mixing)
+    known = state is not None and _used(state.labels) == _used(labels)
     after = PlusState(
         roster=sizes.roster,
         edge_count=step.edge_count,
@@ -164,7 +168,8 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         mixing=track,
         hub_rows=rows,
         block_seed=_block_seed(state, step, sizes),
-        clustering=Clustering.start() if state is None else state.clustering,
+        # What is believed about triangles belongs to graphs with or without blocks of labels.
+        clustering=state.clustering if state is not None and known else Clustering.start(),
         mode=step.mode,
         new_share=side.new_share,
         search=Search(),
@@ -172,6 +177,7 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
         opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
         jumps=Jumps() if state is None else state.jumps,
         before_fall=None if state is None else state.before_fall,
+        labels=labels,
     )
 
     def plain() -> Target:
@@ -179,6 +185,40 @@ def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusS
 
     with phase("communities"):
         return replace(after, search=_next_search(state, measurement, side, plain))
+
+
+def _used(labels: LabelBlocks | None) -> bool:
+    return labels is not None and labels.used
+
+
+def _labels(
+    state: PlusState | None,
+    measurement: PlusMeasurement,
+    step: DegreeStep,
+    side: SideStep,
+    classes: Labels,
+    mixing: Mixing,
+) -> LabelBlocks | None:
+    """What is known about edges between public labels after this timestamp."""
+    sizes, readings = measurement.sizes, measurement.labels
+    book = label_book(state, sizes.roster)
+    if book is None:
+        return None
+    before = None if state is None else state.labels
+    known = LabelBlocks.start(book) if before is None else before
+    if readings is None:
+        return known
+    nodes = len(sizes.roster)
+    known = known.observed(
+        readings,
+        edges=step.edge_count,
+        edges_variance=float(step.edges_per_node.variance[0]) * nodes**2,
+        agreement=sizes.shares.agreement,
+        label_edges=sizes.shares.label_edges,
+    )
+    return known.decided(
+        by_chance(mixing, side.wanted, classes, book.codes(sizes.roster), book.count)
+    )
 
 
 def _mixing_track(
@@ -241,7 +281,11 @@ def _measured_clustering(
     )
     epsilon = float(sizes.shares.triangles)
     return state.clustering.measured(
-        structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
+        structure.noisy_triangles,
+        counts,
+        epsilon=epsilon,
+        cap=structure.cap,
+        by_label=state.labels_in_use is not None,
     )
 
 

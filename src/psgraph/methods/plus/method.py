@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
@@ -35,6 +36,9 @@ from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.hubs import HubRows, hub_count
 from psgraph.methods.plus.jumps import judge
+from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings, label_need
+from psgraph.methods.plus.label_book import LabelBook
+from psgraph.methods.plus.label_queries import measure_labels
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.queries import (
     QUERIES,
@@ -44,6 +48,8 @@ from psgraph.methods.plus.queries import (
     measure_weights,
 )
 from psgraph.methods.plus.schedule import (
+    LABELS,
+    NONE,
     RESERVE,
     Components,
     KindShares,
@@ -52,7 +58,9 @@ from psgraph.methods.plus.schedule import (
     fixed_shares,
     least_shares,
     purchase,
+    to_follow,
     typical_shares,
+    with_labels,
     with_search,
 )
 from psgraph.methods.plus.state import (
@@ -67,6 +75,7 @@ from psgraph.methods.plus.state import (
     StructureReadings,
     WeightedMeasurement,
     WeightedState,
+    label_book,
 )
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
@@ -77,6 +86,9 @@ from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = ["PSGraphPlus"]
+
+LABEL_SHARES = ("agreement", "label_edges")
+WINDOWS_TO_TRY = 2  # in which more is spent on labels that were not found useful yet
 
 
 class PSGraphPlus(Method[PlusMeasurement, AnyState]):
@@ -110,6 +122,10 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     synthetic graphs without communities. Where released sizes say that a search can't succeed, it
     is not made and costs nothing.
 
+    If the roster has public labels, edges between labels are counted instead of a search, with 5 %
+    of what is bought, more where edges are few. Graphs then have these blocks, unless the released
+    counts show that labels explain nothing.
+
     O(n + m) time per timestamp and, once per window, the time to count triangles and common
     neighbours. O(n + m) memory.
 
@@ -133,6 +149,9 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         Jumps,
         KindReadings,
         KindShares,
+        LabelBlocks,
+        LabelBook,
+        LabelReadings,
         Nodes,
         PlusMeasurement,
         PlusState,
@@ -151,6 +170,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     publishes_weights = True
     queries = tuple(query for queries in QUERIES.values() for query in queries)
     grows_from_release = True
+    uses_labels = True
     distribution_version = 2
     # The second is enough to search for communities; with the third, triangles are capped.
     rehearsal_epsilons = ("8", "128", "1/4")
@@ -176,6 +196,10 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     def _components(self) -> Components:
         return Components(self.curve, self.hubs, self.persistence, self.clustering)
 
+    def check_roster(self, roster: Roster) -> None:
+        """Refuse labels that can't be told apart."""
+        LabelBook.of(roster)
+
     def request(self, state: AnyState | None, spending: Accountant) -> Fraction:
         """Request all that is free; `measure` gives back what it does not buy. See `schedule`.
 
@@ -189,7 +213,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         self,
         kind: Kind,
         state: AnyState | None,
-        nodes: int,
+        roster: Roster,
         free: Fraction,
         fixed: Shares,
         noisy_edges: int,
@@ -200,7 +224,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         """
         occasion = Occasion()
         if state is not None:
-            verdict = judge(state, nodes=nodes, noisy_edges=noisy_edges, shares=fixed)
+            verdict = judge(state, nodes=len(roster), noisy_edges=noisy_edges, shares=fixed)
             occasion = Occasion(
                 mode=state.mode,
                 due=fixed.timestamp - state.opened >= fixed.window,
@@ -208,7 +232,20 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
                 jump=verdict.size if verdict.buys else 0.0,
                 searches=isinstance(state, PlusState) and state.search.again,
             )
-        return purchase(self._components.on(kind), fixed, free, occasion)
+        components = self._components.on(kind)
+        book = label_book(state, roster)
+        if book is None:
+            return purchase(components, fixed, free, occasion)
+        shares = purchase(replace(components, labels=True), fixed, free, occasion)
+        edges = float(noisy_edges if state is None else state.edge_count)
+        known = state.labels if isinstance(state, PlusState) else None
+        epsilon = NONE if occasion.waits else to_follow(shares, free)
+        if known is not None and known.swings(edges=edges, epsilon=epsilon):
+            return replace(shares, agreement=epsilon)
+        useful = known is None or known.used
+        if not useful and fixed.timestamp // fixed.window >= WINDOWS_TO_TRY:
+            return shares
+        return with_labels(shares, need=label_need(edges), edges=edges, hubs=self.hubs)
 
     def audit_cases(self) -> AuditCases:
         return CASES
@@ -217,12 +254,19 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
     ) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
+        return self._plan(guarantee, self._components.on(kind))
+
+    def plan_with_labels(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+        del nodes
+        return self._plan(guarantee, replace(self._components, labels=True))
+
+    def _plan(self, guarantee: WEventPrivacy, components: Components) -> list[NoisePlan]:
         rows = []
-        components = self._components.on(kind)
         for case, shares in typical_shares(components, guarantee).items():
             for name, queries in QUERIES.items():
                 if epsilon := getattr(shares, name, None):
-                    rows += [NoisePlan.of(case, query, epsilon) for query in queries]
+                    known = [NoisePlan.of(case, query, epsilon) for query in queries]
+                    rows += [replace(each, at_least=name in LABEL_SHARES) for each in known]
         for name, epsilon in least_shares(components, guarantee).items():
             for query in QUERIES[name]:
                 row = NoisePlan.of("a small jump, or a second one", query, epsilon)
@@ -252,6 +296,13 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
                 "Where released sizes say that communities can be found, a search for them takes "
                 f"up to {round(100 * OF_TIMESTAMP)} % of what a timestamp has for node degrees."
             )
+        remarks.append(
+            f"If nodes have public labels, {round(100 * LABELS)} % of what is bought with "
+            "structure counts edges between labels, and no search is made. Where released edge "
+            "counts are small, more of it does, taken from the mixing of classes and from degrees. "
+            "Where the released share of edges inside labels swings, up to half of what is kept "
+            "back for jumps measures it between windows."
+        )
         if first.triangles:
             remarks.append(
                 f"Triangles are counted once per window with ε = {exact_decimal(first.triangles)} "
@@ -280,13 +331,12 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
         with phase("sizes"):
-            nodes = len(private.roster)
             sizes = measure_sizes(
                 private,
                 shares,
                 free,
-                buy=partial(self._buy, kind, state, nodes, free),
-                divide=partial(self._with_search, kind, state, nodes),
+                buy=partial(self._buy, kind, state, private.roster, free),
+                divide=partial(self._with_search, kind, state, private.roster),
             )
             shares = sizes.shares
         if not shares.needs_degrees:
@@ -316,8 +366,13 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
             with phase("communities"):
                 found = state.communities_on(sizes) if isinstance(state, PlusState) else None
                 communities = measure_communities(private, found, side.order, side.wanted, shares)
+        book, labels = label_book(state, private.roster), None
+        if book is not None:
+            with phase("labels"):
+                _warn_of_new(book, private.roster)
+                labels = measure_labels(private, book, shares)
         used = side.classes if shares.mixing or shares.hubs else None
-        return self._measurement(private, sizes, used, structure, communities)
+        return self._measurement(private, sizes, used, structure, communities, labels)
 
     def _measurement(
         self,
@@ -326,9 +381,10 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         classes: Labels | None,
         structure: StructureReadings,
         communities: CommunityReadings | None,
+        labels: LabelReadings | None = None,
     ) -> PlusMeasurement:
         """Return the readings of a timestamp, after asking for those of weights."""
-        readings = sizes, classes, structure, communities
+        readings = sizes, classes, structure, communities, labels
         if not private.kind.weighted:
             return PlusMeasurement(*readings)
         with phase("weights"):
@@ -338,7 +394,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         self,
         kind: Kind,
         state: AnyState | None,
-        nodes: int,
+        roster: Roster,
         shares: Shares,
         noisy_edges: int,
         noisy_curve: Integers | None,
@@ -353,6 +409,9 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         steady = state is not None and state.mode == "steady"
         if not (shares.opens or again) or steady:
             return shares
+        if label_book(state, roster) is not None:
+            return shares  # public labels take the place of communities
+        nodes = len(roster)
         connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
         share = community_share(
             Search() if state is None else state.search,
@@ -395,6 +454,33 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         }
         if isinstance(state, PlusState):
             common |= {"hub_rows": state.hub_rows is not None, "communities": state.search.used}
+            common |= _label_summary(state)
         elif state.kind.directed:
             common["reciprocity"] = round(float(state.reciprocity.level[0]), 4)
         return common
+
+
+def _label_summary(state: PlusState) -> dict[str, Any]:
+    """Say whether graphs follow the public labels, and how many there are after pooling."""
+    known = state.labels
+    if known is None:
+        return {}
+    combinations, nodes = known.book.pooled
+    return {
+        "labels_used": known.used,
+        "labels": len(known.book.combinations),
+        "labels_pooled": combinations,
+        "nodes_of_pooled_labels": nodes,
+    }
+
+
+def _warn_of_new(book: LabelBook, roster: Roster) -> None:
+    """Warn about values that are not in the code book. They are public, like the roster."""
+    new = book.new_values(roster)
+    if book.pooled[0] < len(new):
+        shown = ", ".join("/".join(value or "none" for value in each) for each in new[:5])
+        warnings.warn(
+            f"{len(new)} labels are not told apart, because they are rare or new since the first "
+            f"timestamp: {shown}{', …' if len(new) > 5 else ''}",
+            stacklevel=2,
+        )

@@ -315,7 +315,13 @@ class Divided:
 
 
 def divided(
-    matrix: Floats, labels: Labels, communities: Labels, ratios: Floats, degrees: Integers
+    matrix: Floats,
+    labels: Labels,
+    communities: Labels,
+    ratios: Floats,
+    degrees: Integers,
+    *,
+    blocks: Floats | None = None,
 ) -> Divided:
     """Divide the classes of a mixing matrix by community.
 
@@ -325,6 +331,8 @@ def divided(
         The mixing matrix of classes and hubs, and the label of every node.
     communities, ratios
         The community of every node, and the affinity of each pair of them.
+    blocks
+        The edges that each pair of communities should have; only the classes decide unless given.
     """
     count = ratios.shape[0]
     hub = labels >= CLASSES
@@ -340,11 +348,24 @@ def divided(
     starts = np.flatnonzero(np.diff(parents, prepend=-1))
     index = np.cumsum(np.diff(parents, prepend=-1) != 0) - 1
     target = matrix[np.ix_(parents[starts], parents[starts])]
-    for _ in range(DIVISIONS):
+    for _ in range(DIVISIONS if blocks is None else DIVISIONS + 1):
         implied = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
         ratio = np.divide(target, implied, out=np.ones_like(implied), where=implied > 0)
-        cells = rake(cells * ratio[np.ix_(index, index)], stubs, sizes)
+        cells = cells * ratio[np.ix_(index, index)]
+        if blocks is not None:
+            cells *= _between_groups(cells, groups, blocks)[np.ix_(groups, groups)]
+        cells = rake(cells, stubs, sizes)
     return Divided(cells, new.astype(np.int32), parents, groups)
+
+
+def _between_groups(cells: Floats, groups: Integers, blocks: Floats) -> Floats:
+    """Return by how much the cells of each pair of groups have to be multiplied."""
+    order = np.argsort(groups, kind="stable")
+    present, starts = np.unique(groups[order], return_index=True)
+    sums = np.add.reduceat(cells[order], starts, axis=0)[:, order]
+    implied = np.zeros_like(blocks)
+    implied[np.ix_(present, present)] = np.add.reduceat(sums, starts, axis=1)
+    return np.divide(blocks, implied, out=np.ones_like(blocks), where=implied > 0)
 
 
 # ---- integer blocks

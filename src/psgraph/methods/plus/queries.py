@@ -10,6 +10,8 @@
 | H | edges of hubs | 1 | with D, where the budget allows |
 | N | edges to labelled nodes (growth pass) | 1 | where communities are searched for |
 | B | edges between communities | 1 | with N |
+| P | edges by agreement of public labels | 1 | with C, where nodes have labels |
+| B | edges between public labels | 1 | with P, in place of communities |
 | T | triangles (ladder mechanism) | – | with C |
 | | or those among the edges that a cap keeps | 2(cap − 1) | |
 
@@ -42,6 +44,7 @@ from psgraph.methods.plus.kind_queries import (
     ReciprocatedPairs,
     WeightClassEdges,
 )
+from psgraph.methods.plus.label_queries import AgreeingEdges, LabelEdges
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
@@ -287,6 +290,8 @@ QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
     "blocks": (FoundCommunityEdges,),
     "triangles": (TriangleCount, CappedTriangleCount),
     "weights": (WeightClassEdges,),
+    "agreement": (AgreeingEdges,),
+    "label_edges": (LabelEdges,),
 }
 
 

@@ -8,8 +8,9 @@ edges and each bounded in work:
 2. Blocks are filled in the given order with random pairs of free stubs. A pair that cannot be
    joined is inserted by a switch inside the block, which leaves every other degree and every block
    count as it is.
-3. Stubs that are left over, because quotas and degrees do not agree, are matched regardless of
-   labels; a pair that cannot be joined takes the place of an existing edge p-r as x-p and y-r.
+3. Stubs that are left over, because quotas and degrees do not agree, are matched by coarser
+   labels if there are any, and then regardless of labels; a pair that cannot be joined takes the
+   place of an existing edge p-r as x-p and y-r.
 4. Edges that are still missing are random pairs, drawn in proportion to the degrees.
 
 Above density ½ steps 2 to 4 build the complement instead: there, free pairs are scarce and random
@@ -50,7 +51,25 @@ from psgraph.methods.plus.stubs import (
     take,
 )
 
-__all__ = ["Target", "realise"]
+__all__ = ["Coarse", "Target", "realise"]
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """Coarser labels with quotas of their own, for stubs that the blocks leave over.
+
+    Attributes
+    ----------
+    labels
+        The coarse label of every node.
+    block_a, block_b, quotas
+        Pairs of coarse labels a ≤ b, and the number of edges wanted between them in all.
+    """
+
+    labels: Positions
+    block_a: Positions
+    block_b: Positions
+    quotas: Integers
 
 
 @dataclass(frozen=True)
@@ -76,6 +95,8 @@ class Target:
         an edge are alike.
     directed
         Whether the nodes on the right are those on the left once more.
+    coarse
+        Coarser labels; None if there are none.
     """
 
     degrees: Integers
@@ -86,6 +107,7 @@ class Target:
     edge_count: int
     left: int = 0
     directed: bool = False
+    coarse: Coarse | None = None
 
     @property
     def pairs(self) -> int:
@@ -272,6 +294,8 @@ def _complete(
         room_ahead(),
     )
     rest = leftovers(stubs, starts, sizes)
+    if target.coarse is not None:
+        done, rest = _fill_coarse(target.coarse, nodes, rest, done, u, v, taken, rng)
     rng.shuffle(rest)
     if target.left:
         rest = _across(rest, target.left)
@@ -285,6 +309,33 @@ def _across(rest: Positions, left: int) -> Positions:
     first, second = rest[rest < left], rest[rest >= left]
     count = min(first.size, second.size)
     return np.stack([first[:count], second[:count]], axis=1).ravel()
+
+
+def _fill_coarse(
+    coarse: Coarse,
+    nodes: int,
+    rest: Positions,
+    done: int,
+    u: Positions,
+    v: Positions,
+    taken: KeySet,
+    rng: np.random.Generator,
+) -> tuple[int, Positions]:
+    """Join stubs that are left over where coarse blocks lack edges; what is still left then."""
+    count = int(max(coarse.labels.max(initial=-1), coarse.block_b.max(initial=-1))) + 1
+    lacking = np.zeros((count, count), dtype=np.int64)
+    lacking[coarse.block_a, coarse.block_b] = coarse.quotas
+    x, y = coarse.labels[u[:done]], coarse.labels[v[:done]]
+    np.subtract.at(lacking, (np.minimum(x, y), np.maximum(x, y)), 1)
+    first, second = np.nonzero(lacking > 0)
+    order = np.argsort(-lacking[first, second], kind="stable")
+    a, b = first[order].astype(np.int32), second[order].astype(np.int32)
+    wanted = np.bincount(rest, minlength=nodes)
+    stubs, starts = stub_pools(wanted, coarse.labels, count)
+    sizes = np.diff(starts)
+    bits, ahead = key_bits(nodes), room_ahead()
+    done = fill_blocks(a, b, lacking, stubs, starts, sizes, done, u, v, taken, bits, rng, ahead)
+    return done, leftovers(stubs, starts, sizes)
 
 
 def _edge_arrays(target: Target, capacity: int) -> tuple[Positions, Positions, KeySet]:

@@ -2,9 +2,9 @@
 
 The edge count is measured at every timestamp; how many edges stayed since the timestamp before,
 once per window. Everything else is bought from a *pool* after looking at the noisy edge count.
-Structure (degree curve, mixing, triangles) is bought once per window, node degrees once per window
-(*periodic*) or at every timestamp (*steady*), whichever is better by released degrees. A fifth of
-the pool is a reserve for jumps of the edge count.
+Structure (degree curve, mixing, triangles, edges between public labels) is bought once per window,
+node degrees once per window (*periodic*) or at every timestamp (*steady*), whichever is better by
+released degrees. A fifth of the pool is a reserve for jumps of the edge count.
 
 Privacy: a timestamp requests its fixed shares and all that is free of the pool, and gives back what
 it does not buy. Shares depend on the public parameters, the number of the timestamp, the public
@@ -13,12 +13,15 @@ history of spends and released values. proofs/psgraph-plus.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
+from psgraph._runtime.records import UNSTORED_DEFAULT
 from psgraph.graph.kind import Kind
+from psgraph.methods.plus.mixing import CELLS
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -33,7 +36,9 @@ __all__ = [
     "least_shares",
     "purchase",
     "shares_of",
+    "to_follow",
     "typical_shares",
+    "with_labels",
     "with_search",
 ]
 
@@ -55,6 +60,10 @@ SIDE_MIXING, RECIPROCITY, ACTIVE = (Fraction(share, 100) for share in (40, 8, 12
 WEIGHTS = Fraction(20, 100)  # of structure, where edges carry weights
 KEPT_WEIGHTS = Fraction(40, 100)  # of what edges kept have there
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows
+LABELS = Fraction(5, 100)  # of what is bought with structure, where nodes have public labels
+MOST_LABELS = Fraction(10, 100)  # of the pool, on top of that where edges are few
+FOLLOWED = Fraction(1, 2)  # of the reserve, at most, where the agreement of labels swings
+DROWNED = 3.0  # mixing of classes is given up for labels if its noise is a third of all edges
 
 NONE = Fraction(0)
 
@@ -73,6 +82,7 @@ class Components:
     reciprocity: bool = False
     two_sides: bool = False
     weights: bool = False
+    labels: bool = False
 
     def on(self, kind: Kind) -> Components:
         """Return the components for graphs of a kind."""
@@ -102,6 +112,8 @@ class Shares:
         Whether structure and nodes are bought for a window from here on.
     edges, persistence, curve, nodes, mixing, hubs, growth, blocks, triangles
         The ε of each query.
+    agreement, label_edges
+        The ε of the two queries about public labels.
     reserved
         Booked here for the persistence query of the next timestamp, which reads this snapshot.
     """
@@ -120,6 +132,8 @@ class Shares:
     growth: Fraction
     blocks: Fraction
     triangles: Fraction
+    agreement: Fraction = field(default=NONE, metadata=UNSTORED_DEFAULT)
+    label_edges: Fraction = field(default=NONE, metadata=UNSTORED_DEFAULT)
 
     @cached_property
     def fixed(self) -> Fraction:
@@ -129,7 +143,7 @@ class Shares:
     @cached_property
     def bought(self) -> Fraction:
         """What is spent on structure and nodes."""
-        return self.curve + self.mixing + self.triangles + self.on_nodes
+        return self.curve + self.mixing + self.triangles + self.on_labels + self.on_nodes
 
     @cached_property
     def total(self) -> Fraction:
@@ -140,6 +154,11 @@ class Shares:
         """What is spent on node degrees, hub rows and communities."""
         return self.nodes + self.hubs + self.growth + self.blocks
 
+    @cached_property
+    def on_labels(self) -> Fraction:
+        """What is spent on public labels."""
+        return self.agreement + self.label_edges
+
     @property
     def node_window(self) -> Fraction:
         """What a whole window spends on nodes."""
@@ -148,7 +167,7 @@ class Shares:
     @property
     def needs_degrees(self) -> bool:
         """Whether any query depends on the degrees of this timestamp."""
-        return bool(self.mixing or self.hubs or self.growth or self.triangles)
+        return bool(self.mixing or self.hubs or self.growth or self.triangles or self.agreement)
 
 
 @dataclass(frozen=True)
@@ -176,7 +195,7 @@ class KindShares(Shares):
 
     @cached_property
     def bought(self) -> Fraction:
-        structure = self.curve + self.mixing + self.triangles
+        structure = self.curve + self.mixing + self.triangles + self.on_labels
         return structure + self.active + self.reciprocity + self.weights + self.on_nodes
 
 
@@ -230,8 +249,11 @@ def purchase(components: Components, fixed: Shares, free: Fraction, occasion: Oc
     """
     structure, nodes = _amounts(fixed, free, occasion)
     opens = occasion.due and bool(structure)
-    shares = replace(_with_structure(components, fixed, structure), opens=opens)
-    return _with_nodes(shares, nodes, hubs=components.hubs)
+    labels = LABELS * (structure + nodes) if components.labels and structure else NONE
+    rest = 1 - LABELS if labels else 1
+    shares = replace(_with_structure(components, fixed, rest * structure), opens=opens)
+    shares = _with_labels(shares, labels)
+    return _with_nodes(shares, rest * nodes, hubs=components.hubs)
 
 
 def _amounts(fixed: Shares, free: Fraction, occasion: Occasion) -> tuple[Fraction, Fraction]:
@@ -276,6 +298,44 @@ def with_search(shares: Shares, *, growth: Fraction, blocks: Fraction, hubs: boo
     """Return shares that spend part of what is bought for nodes on a search for communities."""
     rest = _with_nodes(shares, shares.on_nodes - growth - blocks, hubs=hubs)
     return replace(rest, growth=growth, blocks=blocks)
+
+
+def with_labels(shares: Shares, *, need: float, edges: float, hubs: bool) -> Shares:
+    """Return shares that spend more on labels where edges are few.
+
+    It comes from the mixing of classes first, if that would drown in noise, and then from nodes.
+    The sum does not change.
+
+    Parameters
+    ----------
+    need
+        What both queries about labels should have.
+    edges
+        About how many edges there are.
+    """
+    wanted = Fraction(round(10_000 * min(need, 1e6)), 10_000) - shares.on_labels
+    extra = min(max(wanted, NONE), MOST_LABELS * shares.pool, shares.on_nodes / 2)
+    if not shares.label_edges or not extra:
+        return shares
+    drowned = shares.mixing and math.sqrt(2 * CELLS) / float(shares.mixing) > edges / DROWNED
+    of_mixing = min(extra, shares.mixing) if drowned else NONE
+    rest = _with_nodes(shares, shares.on_nodes - (extra - of_mixing), hubs=hubs)
+    return _with_labels(replace(rest, mixing=shares.mixing - of_mixing), shares.on_labels + extra)
+
+
+def to_follow(shares: Shares, free: Fraction) -> Fraction:
+    """Return what a timestamp may spend on following the agreement of labels between windows.
+
+    All timestamps of a window together take at most half of the reserve.
+    """
+    if shares.on_labels or shares.window == 1:
+        return NONE
+    most = FOLLOWED * RESERVE * shares.pool / (shares.window - 1)
+    return most if shares.bought + most <= free else NONE
+
+
+def _with_labels(shares: Shares, epsilon: Fraction) -> Shares:
+    return replace(shares, agreement=epsilon / 2, label_edges=epsilon - epsilon / 2)
 
 
 def typical_shares(components: Components, guarantee: WEventPrivacy) -> dict[str, Shares]:
@@ -381,6 +441,8 @@ def least_shares(components: Components, guarantee: WEventPrivacy) -> dict[str, 
     }
     for name in ("active", "reciprocity", "weights", "kept_weights"):
         least[name] = getattr(shares, name, NONE)
+    if components.labels:
+        least |= dict.fromkeys(("agreement", "label_edges"), LABELS * LEAST * fixed.pool / 2)
     return {name: epsilon for name, epsilon in least.items() if epsilon}
 
 

@@ -7,7 +7,7 @@ from measurements, and no edges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Literal, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, read_only
+from psgraph._runtime.records import UNSTORED_DEFAULT
 from psgraph.graph import Roster
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
 from psgraph.methods.plus.clustering import Clustering
@@ -22,6 +23,8 @@ from psgraph.methods.plus.communities import Communities, CommunityReadings, Sea
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.grid import thresholds
 from psgraph.methods.plus.hubs import HubRows
+from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings
+from psgraph.methods.plus.label_book import LabelBook
 from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS
 from psgraph.methods.plus.nodes import Nodes
 from psgraph.methods.plus.schedule import Mode, Shares
@@ -45,6 +48,7 @@ __all__ = [
     "StructureReadings",
     "WeightedMeasurement",
     "WeightedState",
+    "label_book",
 ]
 
 #: What is believed of the share of reciprocated edges before it is measured.
@@ -209,12 +213,15 @@ class PlusMeasurement:
         None where it does not.
     communities
         None where no search was made.
+    labels
+        None where nothing about public labels was asked.
     """
 
     sizes: SizeReadings
     classes: Labels | None
     structure: StructureReadings
     communities: CommunityReadings | None
+    labels: LabelReadings | None = field(default=None, metadata=UNSTORED_DEFAULT)
 
 
 @dataclass(frozen=True)
@@ -227,7 +234,7 @@ class WeightedMeasurement(PlusMeasurement):
         The number of edges in each weight class. None if not measured.
     """
 
-    noisy_weights: Integers | None
+    noisy_weights: Integers | None = None
 
 
 @dataclass(frozen=True)
@@ -251,6 +258,17 @@ class Jumps:
     last: int = -(10**9)
     waiting: bool = False
     stale: float = 0.0
+
+
+def label_book(state: AnyState | None, roster: Roster) -> LabelBook | None:
+    """Return the code book of a stream: that of its first timestamp.
+
+    Only undirected graphs have one: rosters with labels are refused for others.
+    """
+    if state is None:
+        return LabelBook.of(roster)
+    known = state.labels if isinstance(state, PlusState) else None
+    return None if known is None else known.book
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,6 +299,8 @@ class PlusState:
         The timestamp at which structure and nodes were last bought for a window.
     jumps, before_fall
         Jumps of the edge count, and the state before it fell if that may come back.
+    labels
+        What is known about edges between public labels; None if nodes have none.
     """
 
     roster: Roster
@@ -301,6 +321,7 @@ class PlusState:
     opened: int = 0
     jumps: Jumps = Jumps()
     before_fall: PlusState | None = None
+    labels: LabelBlocks | None = field(default=None, metadata=UNSTORED_DEFAULT)
 
     def __post_init__(self) -> None:
         # As it comes out of a ledger, so that kernels are compiled for one type only.
@@ -342,6 +363,11 @@ class PlusState:
         """Return the communities that were found so far, on the roster of the next timestamp."""
         found = self.search.found
         return None if found is None else found.on(sizes.roster, sizes.random(Purpose.NEW_MEMBERS))
+
+    @property
+    def labels_in_use(self) -> LabelBlocks | None:
+        """The public labels that graphs follow."""
+        return self.labels if self.labels is not None and self.labels.used else None
 
     @property
     def numbers(self) -> NDArray[np.uint64]:

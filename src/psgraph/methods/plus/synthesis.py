@@ -7,6 +7,8 @@ of it is post-processing of sealed values and of the release before.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ from psgraph.graph.kind import Edges
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.degrees import kept_share, steadiness
 from psgraph.methods.plus.hubs import with_hubs
+from psgraph.methods.plus.label_blocks import by_chance
 from psgraph.methods.plus.mixing import (
     CLASSES,
     affinity,
@@ -28,7 +31,7 @@ from psgraph.methods.plus.mixing import (
     integer_blocks,
     side_mixing,
 )
-from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.realisation import Coarse, Target, realise
 from psgraph.methods.plus.reciprocity import swap_heads
 from psgraph.methods.plus.state import AnyState, PlusState, SidedState
 from psgraph.methods.plus.swaps import swap_triangles
@@ -131,31 +134,43 @@ def sided_target(state: SidedState) -> Target:
 def target_of(state: PlusState) -> Target:
     """Return degrees, labels and integer blocks.
 
-    Labels are the classes, divided by community if any are in use, and one for each hub with a
-    row.
+    Labels are the classes, divided by public label or by community if any are in use, and one for
+    each hub with a row.
     """
     degrees, rows = state.degrees, state.hub_rows
     labels = classes = degree_classes(degrees)
-    mixing = class_mixing(degrees, classes, state.mixing, state.edge_count)
+    mixing = between_classes = class_mixing(degrees, classes, state.mixing, state.edge_count)
     identities = np.arange(CLASSES, dtype=np.uint64)
     if rows is not None:
         mixing = with_hubs(rows, mixing, degrees, classes)
         labels = classes.copy()
         labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
         identities = np.concatenate([identities, state.numbers[rows.hubs]])
-    found = state.search.in_use
-    if found is None:
+    found, known, wanted = state.search.in_use, state.labels_in_use, None
+    if known is not None:
+        codes = known.book.codes(state.roster)
+        chance = by_chance(between_classes, degrees, classes, codes, known.book.count)
+        wanted = known.blocks(chance)
+        ratios = np.divide(wanted, chance.matrix, out=np.ones_like(wanted), where=chance.matrix > 0)
+        smaller = divided(mixing.matrix, labels, codes, ratios, degrees, blocks=wanted)
+    elif found is not None:
+        ratios = affinity(found.blocks, found.labels, degrees, found.count)
+        smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
+    else:
         blocks = integer_blocks(mixing.matrix, identities, state.block_seed, classes=CLASSES)
         return Target(degrees, labels, *blocks, state.edge_count)
-    ratios = affinity(found.blocks, found.labels, degrees, found.count)
-    smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
     identities = np.where(
         smaller.parents < CLASSES,
         identities[smaller.parents] + np.uint64(CLASSES) * smaller.communities.astype(np.uint64),
         identities[smaller.parents],
     )
     blocks = integer_blocks(smaller.matrix, identities, state.block_seed, classes=smaller.classes)
-    return Target(degrees, smaller.labels, *blocks, state.edge_count)
+    target = Target(degrees, smaller.labels, *blocks, state.edge_count)
+    if wanted is None:
+        return target
+    numbers = np.arange(len(wanted), dtype=np.uint64)
+    coarse = integer_blocks(wanted, numbers, state.block_seed, classes=len(wanted))
+    return replace(target, coarse=Coarse(codes, *coarse))
 
 
 def swapped(
@@ -177,14 +192,19 @@ def swapped(
     wanted = clustering.target(3 * triangles / max(wedges, 1), kept=kept, steady=steady)
     if wanted is None:
         return edges
+    by_label = target.coarse is not None
+    # Blocks of labels bring most triangles, so that few swaps are needed to be close.
+    stays = 0.0 if by_label else CLOSE_WHERE_EDGES_STAY
     return swap_triangles(
         edges,
         nodes=nodes,
         labels=target.labels,
         triangles=round(wanted * wedges / 3),
-        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
+        tolerance=max(CLOSE, stays * steady),
         rng=rng,
         strong=wanted >= STRONG,
+        # In a sparse graph the triangles of large nodes come with the blocks.
+        small_only=by_label and wanted < STRONG,
         current=triangles,
         spared=old,
     )

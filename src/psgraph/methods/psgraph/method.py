@@ -41,9 +41,12 @@ from psgraph.methods.steps.block_model import (
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
+    CommunitySource,
+    check_labels,
     division_plan,
     find_communities,
     keep_communities,
+    public_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
@@ -122,6 +125,9 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     between
         How edges between communities are drawn: ``"printed"`` (Equations 3 and 4) or
         ``"symmetric"``. See `reconstruct`.
+    communities
+        ``"found"``: by the private division. ``"labels"``: the public labels of the roster, which
+        cost nothing, so that all of ε goes to the edge count, the degrees and the edges between.
 
     Notes
     -----
@@ -151,6 +157,8 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     )
     kinds = EVERY_KIND
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
+    added_parameters = frozenset({"communities"})
+    uses_labels = True
     queries = (
         EdgeCount,
         SuperGraphEdges,
@@ -170,6 +178,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         supernode_size: int = 20,
         choice_constant: ChoiceConstant = "tight",
         between: Between = "printed",
+        communities: CommunitySource = "found",
     ) -> None:
         self.threshold = exact_epsilon(threshold, name="threshold")
         self.fusion = checked_flag("fusion", fusion)
@@ -178,6 +187,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
         self.between = checked_choice("between", between, Between)
+        self.communities = checked_choice("communities", communities, CommunitySource)
+
+    def check_roster(self, roster: Roster) -> None:
+        if self.communities == "labels":
+            check_labels(roster, method=self.name)
 
     def rehearsals(self) -> Sequence[PSGraph]:
         """Return a variant that finds communities first and then keeps them.
@@ -187,6 +201,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         _compile_repair()
         stable = copy.copy(self)
         stable.threshold, stable.always_repartition = Fraction(10**9), False
+        stable.communities = "found"
         return [stable]
 
     def audit_cases(self) -> AuditCases:
@@ -197,6 +212,8 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     ) -> list[NoisePlan]:
         del nodes, kind
         epsilon = guarantee.per_timestamp
+        if self.communities == "labels":
+            return _split(epsilon, found=False).plan("every timestamp")
         found = _split(epsilon, found=True).plan(FOUND)
         found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
@@ -206,6 +223,8 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     ) -> list[str]:
         """Say what the noise means for the decision to keep communities."""
         del kind
+        if self.communities == "labels":
+            return ["Communities are the public labels of the roster. They cost nothing."]
         if self.always_repartition:
             return ["Communities are found again at every timestamp."]
         # The difference of two noise values is 1.5 scales on average.
@@ -226,7 +245,10 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         roster, epsilon = private.roster, private.remaining
         with phase("communities"):
             noisy_edge_count = private.ask(EdgeCount(), epsilon=_edge_epsilon(epsilon))
-            if state is not None and self._keeps(state, noisy_edge_count, roster):
+            if self.communities == "labels":
+                split = _split(epsilon, found=False)
+                labels = public_communities(private, method=self.name)
+            elif state is not None and self._keeps(state, noisy_edge_count, roster):
                 split = _split(epsilon, found=False)
                 labels = keep_communities(state.roster, state.labels, private)
             else:
@@ -470,6 +492,7 @@ _CASES = AuditCases(
         "no fusion": {"fusion": False},
         "a symmetric reconstruction": {"between": "symmetric"},
         "half of ε for the choice": {"choice_constant": "reference"},
+        "labels as communities": {"communities": "labels"},
     },
     branches={
         "communities are found": lambda measured, _: measured.found,

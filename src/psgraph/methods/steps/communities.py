@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from psgraph._runtime.arrays import Labels
+from psgraph.errors import RosterError
 from psgraph.graph import Roster
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import NoisePlan
@@ -23,13 +24,17 @@ from psgraph.privacy.mechanisms.sparse import NoisyCounts
 __all__ = [
     "STRENGTHS",
     "ChoiceConstant",
+    "CommunitySource",
+    "check_labels",
     "division_plan",
     "find_communities",
     "keep_communities",
+    "public_communities",
     "renumbered",
 ]
 
 ChoiceConstant = Literal["tight", "reference"]
+CommunitySource = Literal["found", "labels"]
 
 STRENGTHS = {"tight": Fraction(1, 2), "reference": Fraction(1, 4)}
 """How much of its ε the community choice uses: all of it, or half as in the published code."""
@@ -114,6 +119,30 @@ def renumbered(labels: Labels) -> Labels:
         return labels
     used = np.bincount(labels) > 0
     return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
+
+
+def check_labels(roster: Roster, *, method: str) -> None:
+    """Refuse a roster without labels where these are to be the communities."""
+    if roster.labels is None:
+        raise RosterError(
+            f"method {method!r} takes communities from public labels, and the roster has none\n"
+            "Name the columns of the roster (--labels NAME, labels=…), or leave out "
+            "communities=labels.",
+            code="labels_wanted",
+        )
+
+
+def public_communities(private: PrivateSnapshot, *, method: str) -> Labels:
+    """Return the labels of the roster as communities 0, …, H − 1. Asks nothing.
+
+    Nodes without a label are one community.
+
+    Privacy: 0. Labels are part of the public roster.
+    """
+    check_labels(private.roster, method=method)
+    labels = private.roster.labels
+    assert labels is not None
+    return labels.one_label()
 
 
 def keep_communities(roster: Roster, labels: Labels, private: PrivateSnapshot) -> Labels:

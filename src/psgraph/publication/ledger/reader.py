@@ -13,6 +13,7 @@ from psgraph._runtime.arrays import Positions
 from psgraph.engines.parallel import mapped, thread_count
 from psgraph.errors import LedgerError, ReplayConflict, RosterChanged
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.roster import DeclaredNodes
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import exact_fraction
 from psgraph.publication.ledger.chain import Facts, unpack_charges, unpack_roster
@@ -158,15 +159,15 @@ class LedgerReader:
             raise LedgerError(f"a roster in {self.path} was changed")
         return roster
 
-    def roster_kind(self) -> str | None:
-        """The kind of roster the stream was started with; None before the first timestamp."""
+    def declared_nodes(self) -> DeclaredNodes | None:
+        """What was declared about the nodes at the start; None before the first timestamp."""
         if not self.sealed:
             return None
         (digest,) = self._columns(0, "roster")
         roster = self.roster(digest)
         if roster is None:
             raise LedgerError(f"a roster is missing in {self.path}")
-        return roster.declared
+        return roster.declaration
 
     @property
     def noise(self) -> str | None:
@@ -314,6 +315,14 @@ def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
             "node that leaves gets the time in the column `until`; a node that joins gets it in "
             "`from`, or is appended to a plain list and counts from the next timestamp on.",
             code="nodes_missing",
+        )
+    labels = None if roster.labels is None else roster.labels.take(roster.positions_of(published))
+    if labels != published.labels:
+        raise RosterChanged(
+            f"{changed}its labels differ\n"
+            "The past of a roster can't change. A node that changes its label gets a second row "
+            "with the time in `from`, and that time in `until` of the first row.",
+            code="labels",
         )
 
 

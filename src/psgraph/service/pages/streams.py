@@ -41,7 +41,7 @@ router = APIRouter(route_class=PageRoute)
 
 _ROWS = 50
 _TERMS = ("epsilon", "window", "method", "name", "title", "source", "roster", "period")
-_OPTIONAL_TERMS = ("first_period", "missing", "keep_originals_days", "kind", "weights")
+_OPTIONAL_TERMS = ("labels", "first_period", "missing", "keep_originals_days", "kind", "weights")
 _LATER = Markup("<p>The charts are not drawn yet. Reload the page in a moment.</p>")
 _DEFAULTS = {
     "epsilon": "1",
