@@ -242,7 +242,7 @@ def _write_metrics(
 ) -> None:
     """Write the names of the metrics and, in its colour, the value of every release."""
     across, up = figure.get_size_inches()
-    size = 18 if len(values) == 1 else 12
+    size = {1: 18, 2: 12}.get(len(values), 9)
     for index, metric in enumerate(PAPER_METRICS):
         x = _LEFT + index * _METRIC_STEP
         words = f"{metric.words} {metric.arrow}"
