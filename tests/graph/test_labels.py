@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from psgraph.errors import RosterError
-from psgraph.graph import Roster
+from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.parquet import nodes_bytes, read_nodes
+from psgraph.publication.export import graphml_chunks
 from psgraph.publication.ledger.chain import pack_roster, unpack_roster
 
 IDS = ["dora", "bob", "alice", "carl"]
@@ -90,3 +91,30 @@ def test_combinations_number_two_columns_together():
         (None, "x"),
     ]
     assert np.array_equal(sizes, [1, 1, 1, 1])
+
+
+LABELLED = Roster([1, 2, 3], labels={"team": ["red", None, "blue"]})
+
+
+def test_labels_are_node_attributes_in_other_libraries():
+    graph = SyntheticGraph(LABELLED, [0], [1])
+    assert dict(graph.to_networkx().nodes(data="team")) == {1: "red", 2: None, 3: "blue"}
+    assert graph.to_igraph().vs["team"] == ["red", None, "blue"]
+
+
+def test_labels_are_numbers_with_their_values_in_pytorch_geometric():
+    pytest.importorskip("torch_geometric")
+    data = SyntheticGraph(LABELLED, [0], [1]).to_pyg()
+    assert data["label_team"].tolist() == [1, -1, 0]
+    assert data["label_team_values"] == ["blue", "red"]
+
+
+def test_graphml_declares_labels_and_networkx_reads_them_back(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    file = tmp_path / "graph.graphml"
+    file.write_bytes(b"".join(graphml_chunks(SyntheticGraph(LABELLED, [0], [1]))))
+    assert dict(networkx.read_graphml(file).nodes(data="team")) == {
+        "1": "red",
+        "2": None,
+        "3": "blue",
+    }

@@ -23,6 +23,7 @@ from .graphs import pairs
 EVERY = tuple(GROUPS)
 NAMES = [metric.name for group in groups_for(UNDIRECTED).values() for metric in group.metrics]
 CHANGE = [metric.name for metric in groups_for(UNDIRECTED)["stream"].metrics]
+LABELS = [metric.name for metric in GROUPS["labels"].metrics]  # where nodes have any
 
 
 def test_every_metric_is_described_once_and_in_words():
@@ -97,7 +98,7 @@ def test_identical_streams_are_perfect(stream):
     for row in compare(originals, copies, groups=EVERY).rows:
         for name, value in row.more.items():
             assert value in (None, 1.0 if name in higher else 0.0)
-            assert value is not None or name in CHANGE
+            assert value is not None or name in (*CHANGE, *LABELS)
 
 
 def test_nothing_more_unless_asked_for():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,7 +195,7 @@ class NodeLabels(Frozen):
         return {name: pa.array(self.column(name), pa.string()) for name in self.columns}
 
 
-def label_names(labels: str | Sequence[str] | None) -> tuple[str, ...]:
+def label_names(labels: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of label columns, given as ``"department,site"`` or as a list.
 
     >>> label_names("department, site")

@@ -290,7 +290,7 @@ def _write_metrics(
 ) -> None:
     """Write the names of the metrics and, in its colour, the value of every release."""
     across, up = figure.get_size_inches()
-    size = 18 if len(values) == 1 else 12
+    size = {1: 18, 2: 12}.get(len(values), 9)
     step = _step(kind)
     for index, (metric, words) in enumerate(zip(headline_metrics(kind), _names(kind), strict=True)):
         x = _LEFT + index * step

@@ -10,7 +10,7 @@ This module imports nothing heavy: ``psgraph publish --help`` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -267,7 +267,7 @@ class InputOptions:
         needs={"roster": "It says how to read a roster. Give {roster} as well."},
         excludes={"roster_column": "Keep one of them."},
     )
-    labels: str | Sequence[str] | None = _option(
+    labels: str | Iterable[str] | None = _option(
         None,
         "For the path of a roster: the columns with public labels of the nodes, such as "
         '``"department,site"``. They are published as they are, and must not be computed from the '

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -231,7 +231,7 @@ def read_roster(
     column: str | None = None,
     header: bool | None = None,
     ids: str = "auto",
-    labels: str | Sequence[str] | None = None,
+    labels: str | Iterable[str] | None = None,
 ) -> Roster | TimedRoster:
     """Read a roster from a CSV, TSV, TXT (gzipped too) or Parquet file.
 

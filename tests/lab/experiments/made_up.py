@@ -43,6 +43,9 @@ _METRIC = {
     "adjusted_rand_index": 1.0,
     "community_modularity_error": 0.9,
     "community_agreement": 1.0,
+    "label_modularity_error": 0.5,
+    "label_assortativity_error": 0.5,
+    "label_block_error": 0.7,
 }
 _HIGHER = {
     "eigenvector_overlap",
