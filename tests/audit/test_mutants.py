@@ -5,17 +5,16 @@ from __future__ import annotations
 import inspect
 from contextlib import suppress
 from functools import cache
-from itertools import chain
 
 import pytest
 
-from psgraph.audit.detectors import DETECTORS, hunt
+from psgraph.audit.detectors import DETECTORS, PAIRS, hunt
 from psgraph.audit.disk import broken_durability, differing_output
 from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.kernel_rules import broken_rules
-from psgraph.audit.neighbours import attaining_streams, hard_streams, neighbouring_streams
+from psgraph.audit.neighbours import hard_streams, neighbouring_streams
 from psgraph.audit.reach import Reach
-from psgraph.audit.replay import replay_all
+from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.audit.sampler_battery import check_samplers
 from psgraph.audit.transcripts import Divergence, Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
@@ -67,8 +66,8 @@ def test_a_mutant_runs_with_parameters_that_are_audited(mutant):
 
 @cache
 def reached_without_a_bug(name):
-    pairs = chain(attaining_streams(), hard_streams())
-    return replay_all(find_method(name)(), pairs).reach
+    method = find_method(name)()
+    return replay_all(method, pairs_for(method, PAIRS, thorough=False), traced=False).reach
 
 
 def reached_with(mutant):

@@ -92,7 +92,8 @@ class Cost:
     def __str__(self) -> str:
         minutes = self.seconds / 60
         time = f"{max(self.seconds, 1):.0f} s" if minutes < 2 else f"{minutes:,.0f} minutes"
-        return f"about {time} and {self.memory / 1e9:,.1f} GB of memory on this machine"
+        memory = f"{self.memory / 1e9:,.1f} GB of memory"
+        return f"about {time} after the input is read, and {memory}, on this machine"
 
 
 @dataclass(frozen=True)
