@@ -460,7 +460,7 @@ def _structure(*labels: int) -> Phase:
     def run(private: PrivateSnapshot) -> None:
         measure_structure(private, communities, epsilon=private.epsilon)
 
-    return Phase(run, Fraction(2), STRUCTURE)
+    return Phase(run, Fraction(2), STRUCTURE, EVERY_KIND)
 
 
 _CASES = AuditCases(
