@@ -86,7 +86,8 @@ def command(
     CURATOR ONLY: CONTAINS THE TRUTH. What this prints is computed from the private edges without
     noise. It is not covered by any promise and must not be published with the releases.
 
-    Shows the paper's five metrics for every timestamp, their mean and standard deviation. INPUT
+    Shows the paper's five metrics (of directed, two-sided or weighted graphs similar ones) for
+    every timestamp, their mean and standard deviation. INPUT
     and its options are those of `publish`: where the ledger is there, an INPUT that the releases
     were not made from is refused. With --report, a page with pictures and a reading of each, for
     the curator too.
@@ -94,8 +95,9 @@ def command(
     Beside the true errors stand those that `psgraph expect` predicts from the releases alone,
     which is what analysts get.
     """
+    from psgraph.graph.kind import UNDIRECTED
     from psgraph.metrics.comparison import compare
-    from psgraph.metrics.groups import metric_groups
+    from psgraph.metrics.groups import chosen_groups, groups_for
     from psgraph.publication.locations import releases_at
     from psgraph.publication.releases import read_releases
     from psgraph.publication.verification import Originals
@@ -105,10 +107,12 @@ def command(
 
     if report is not None:
         _check_apart(report, releases)
-    groups = tuple(metric_groups()) if "all" in more else more
     stream = open_input(source)
     published = read_releases(releases, roster=stream)
     timestamps = len(published)
+    kind = published.certificates[-1].kind if timestamps else UNDIRECTED
+    groups = tuple(groups_for(kind)) if "all" in more else more
+    chosen_groups(groups, kind)  # refuses what is not defined before anything is compared
     originals = Originals(stream, published, ledger)
     seen: Iterable[Snapshot] = originals
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
@@ -179,7 +183,7 @@ def _counted(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iter
 
 
 def _show(comparison: Comparison) -> None:
-    from psgraph.metrics.groups import PAPER_METRICS, metric_groups
+    from psgraph.metrics.groups import find_metric
 
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
@@ -202,8 +206,8 @@ def _show(comparison: Comparison) -> None:
             )
             print_tables(shown)
             console.print()
-    more = (each for name in comparison.groups for each in metric_groups()[name].metrics)
-    best = joined([each.words for each in (*PAPER_METRICS, *more) if each.better == "higher"])
+    shown_metrics = map(find_metric, (*comparison.mean.to_dict(), *comparison.more_mean))
+    best = joined([each.words for each in shown_metrics if each.better == "higher"])
     console.print(f"Higher is better for {best}; lower is better for all others.", style="dim")
 
 

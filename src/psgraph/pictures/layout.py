@@ -1,5 +1,7 @@
 """Node positions: one disc per community, with the nodes of highest degree in its centre.
 
+The nodes of a two-sided graph are in two columns instead, sorted by community and degree.
+
 A spring layout of a graph with hubs is a hairball, and two hairballs cannot be compared. Here a
 position depends on the original only, so a node has the same position in every picture, and two
 pictures differ only in their edges.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +32,8 @@ _MOST_COMMUNITIES, _SMALLEST_SHARE = 8, 0.02
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 #: Space between two discs, in units of the mean radius.
 _GAP = 0.14
+#: Width and height of a column of nodes; both graphs of a pair are 2 wide and high.
+_COLUMN, _HEIGHT = 0.42, 1.96
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Layout:
     """Node positions in the square from −1 to 1, and communities in descending order of size.
 
     `labels` start at 0; −1 is the last disc, for nodes outside the large communities. `centres` and
-    `radii` describe the discs, in the order 0, 1, …, −1.
+    `radii` describe the discs, in the order 0, 1, …, −1; a two-sided graph has none.
     """
 
     positions: Floats
@@ -48,6 +53,8 @@ class Layout:
 def arrange(graph: Graph) -> Layout:
     """Lay out a graph: communities packed as discs, sunflower patterns inside. Deterministic.
 
+    The two sides of a two-sided graph are columns on the left and on the right.
+
     Examples
     --------
     >>> from psgraph.streams.demo import demo_stream
@@ -56,6 +63,9 @@ def arrange(graph: Graph) -> Layout:
     ((300, 2), True)
     """
     labels = _communities(graph)
+    if graph.kind.two_sided:
+        positions = np.concatenate(_columns(graph, labels))
+        return Layout(positions, labels, np.empty((0, 2)), np.empty(0))
     groups = [np.flatnonzero(labels == label) for label in range(labels.max(initial=-1) + 1)]
     if (labels < 0).any():
         groups.append(np.flatnonzero(labels < 0))
@@ -76,6 +86,30 @@ def arrange(graph: Graph) -> Layout:
     return Layout(
         (positions - middle) / extent, labels, (centres - middle) / extent, radii / extent
     )
+
+
+def _columns(graph: Graph, labels: NDArray[np.int64]) -> list[Floats]:
+    """Positions of the nodes of each side: rows from the top by community, then by degree.
+
+    A side with more nodes has more nodes in a row; nodes without an edge come last.
+    """
+    degree = node_degrees(graph)
+    cut = graph.roster.offset
+    found = []
+    for side, (first, last) in enumerate(((0, cut), (cut, labels.size))):
+        nodes = np.arange(first, last)
+        linked = degree[nodes] > 0
+        community = np.where(labels[nodes] < 0, labels.max(initial=0) + 1, labels[nodes])
+        order = np.lexsort((-degree[nodes], community, ~linked))
+        across = max(1, ceil(np.sqrt(nodes.size * _COLUMN / _HEIGHT)))
+        rows = max(1, ceil(nodes.size / across))
+        row, place = np.divmod(np.arange(nodes.size), across)
+        x = 1 - _COLUMN * (place + 0.5) / across  # from the outer edge inwards
+        y = _HEIGHT / 2 - _HEIGHT * (row + 0.5) / rows
+        positions = np.empty((nodes.size, 2))
+        positions[order] = np.stack([x if side else -x, y], axis=1)
+        found.append(positions)
+    return found
 
 
 def _communities(graph: Graph) -> NDArray[np.int64]:

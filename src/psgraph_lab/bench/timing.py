@@ -360,9 +360,7 @@ class TimedEngine:
         with self._waiting(_work_name(job)):
             return self._engine.reduce(job, combine)
 
-    def shuffle(
-        self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED
-    ) -> EdgeParts:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self._waiting("shuffle"):
             return self._engine.shuffle(jobs, nodes=nodes, kind=kind)
 
