@@ -13,7 +13,13 @@ from psgraph.audit.detectors import DETECTORS, hunt
 from psgraph.audit.disk import broken_durability, differing_output
 from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.kernel_rules import broken_rules
-from psgraph.audit.neighbours import attaining_streams, hard_streams, neighbouring_streams
+from psgraph.audit.neighbours import (
+    SIZES,
+    WINDOWS,
+    attaining_streams,
+    hard_streams,
+    neighbouring_streams,
+)
 from psgraph.audit.reach import Reach
 from psgraph.audit.replay import replay_all
 from psgraph.audit.sampler_battery import check_samplers
@@ -21,11 +27,13 @@ from psgraph.audit.transcripts import Divergence, Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.methods.registry import find_method, method_names
+from psgraph.testing.cases import kinds_of
 from psgraph_lab.mutants import MUTANTS, Edit, PatchFailed, Swap
+from psgraph_lab.mutants.kinds import KINDS
 
 
-def test_there_are_at_least_seventy_mutants_with_names_of_their_own():
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 70
+def test_there_are_at_least_ninety_mutants_with_names_of_their_own():
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 90
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -65,23 +73,30 @@ def test_a_mutant_runs_with_parameters_that_are_audited(mutant):
     assert dict(mutant.parameters) in [{}, *variants.values()]
 
 
+def pairs_of_kinds(name, pairs):
+    """A few small pairs of each kind, apart from undirected graphs without weights."""
+    for kind in kinds_of(find_method(name)())[1:]:
+        small = {"sizes": SIZES[:1], "windows": WINDOWS[:3], "plain": True}
+        yield from neighbouring_streams(pairs, kind=kind, **small)
+
+
 @cache
 def reached_without_a_bug(name):
-    pairs = chain(attaining_streams(), hard_streams())
+    pairs = chain(attaining_streams(), hard_streams(), pairs_of_kinds(name, 8))
     return replay_all(find_method(name)(), pairs).reach
 
 
 def reached_with(mutant):
     """What the recorded runs of the hard pairs reach, until the bug breaks them."""
     method, reach = find_method(mutant.method)(**dict(mutant.parameters)), Reach(mutant.method)
-    for pair in hard_streams():
+    for pair in pairs_of_kinds(mutant.method, 3) if mutant in KINDS else hard_streams():
         recorder = Recorder(answers=pair.answers)
         with suppress(Divergence, PsgraphError):
             for measured in measured_stream(
                 method, pair.one, pair.guarantee, LocalEngine(), recorder, restarts=pair.restarts
             ):
                 reach.took("replay", method, measured.measurement, measured.state)
-        reach.asked("replay", recorder.transcripts)
+        reach.asked("replay", recorder.transcripts, pair.kind)
     return reach
 
 
