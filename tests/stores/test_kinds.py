@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -20,6 +21,8 @@ from psgraph.graph.parts import MemoryParts
 from psgraph.stores import new_store, open_store
 from psgraph.stores.store import MANIFEST, manifest_digest
 from psgraph.stores.writer import ExternalSort
+from psgraph.streams import read_stream
+from psgraph.streams.input import prepare
 
 KINDS = [
     each.with_weights(weights)
@@ -180,3 +183,30 @@ def test_a_store_without_nodes_has_weights_of_no_edges(tmp_path: Path) -> None:
         store.add(empty)
     (snapshot,) = open_store(tmp_path / "store")
     assert snapshot == empty
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kind": "directed", "roster": range(20)},
+        {"kind": "directed", "roster": range(20), "weights": 4},
+        {"roster": range(20), "weights": 4},
+        {"left": range(20), "right": range(30), "weights": 4},
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_a_prepared_stream_is_the_stream(tmp_path: Path, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(2)
+    frame = pa.table(
+        {
+            "t": np.repeat([0, 1], 300),
+            "u": rng.integers(0, 20, 600),
+            "v": rng.integers(0, 20, 600),
+            "weight": rng.integers(1, 4, 600),
+        }
+    )
+    prepare(frame, to=tmp_path / "store", part_nodes=PART_NODES, **options)
+    stream, expected = read_stream(tmp_path / "store"), read_stream(frame, **options)
+    assert stream.kind == expected.kind
+    assert [*stream] == [*expected]
+    assert [each.dropped for each in stream] == [each.dropped for each in expected]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class ScratchPart:
         """Keep sorted edges, with their weights if they have any; returns how many there are."""
         pairs = as_pairs(edges)
         u, v, weight = *pairs, pairs.weight
-        columns = [u, v] if weight is None else [u, v, weight]
+        columns: list[Any] = [u, v] if weight is None else [u, v, weight]
         self._size, self._weighted = int(u.size), weight is not None
         if self._scratch.take(sum(column.nbytes for column in columns)):
             self._sorted = pairs

@@ -295,7 +295,8 @@ class ExternalSort:
         check_space(self._directory, found.keys.nbytes * self._columns)
         for number, piece in enumerate(self._split(found)):
             if piece.keys.size:
-                rows = piece.keys if piece.weight is None else np.stack(piece, axis=1)  # type: ignore[arg-type]
+                keys, weight = piece
+                rows = keys if weight is None else np.stack([keys, weight], axis=1)
                 with self._run(number).open("ab") as file:
                     rows.tofile(file)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
-from psgraph.graph import UNDIRECTED, Dropped, Graph, Kind, Roster, TwoSidedRoster
+from psgraph.graph import Dropped, Graph, Kind, Roster, TwoSidedRoster
 from psgraph.graph.blueprint import Blueprint, checked_weights
 from psgraph.graph.formats.columns import as_arrow, as_numpy, list_names
 from psgraph.graph.parts import Pairs
@@ -178,50 +178,54 @@ def _from_arrow(
     time: str | None = None,
 ) -> GraphType:
     """Build from two columns; strings are numbered, and stay in Arrow."""
+    if blueprint.kind.two_sided:
+        return _from_sides(heads, tails, weight, blueprint, time)
+    heads, tails = _checked(heads, tails)
+    if heads.type != _TEXT:
+        return blueprint.from_ids(as_numpy(heads), as_numpy(tails), weight, time=time)
+    names, a, b = _coded(heads, tails)
     roster, dropped = blueprint.roster, None
-    weights = blueprint.read_weights(weight, len(heads))
+    weights = blueprint.read_weights(weight, a.size)
     if roster is None:
         blueprint.refuse_nodes()
-        heads, tails, weights, dropped = _apart(heads, tails, weights, blueprint)
-        roster = _roster_of(heads, tails, blueprint.kind)
-    u, v = column_positions(heads, tails, roster)
+        apart = blueprint.apart(a, b)
+        dropped = Dropped(int(apart.size - np.count_nonzero(apart)))
+        a, b = a[apart], b[apart]
+        weights = None if weights is None else weights[apart]
+        present = np.zeros(len(names), dtype=bool)
+        present[a] = True
+        present[b] = True
+        roster = _sorted_roster(names.filter(pa.array(present)))
+    positions = _name_positions(names, roster)
+    u, v = positions[a], positions[b]
     return blueprint.built(roster, u, v, weights, time=time, dropped=dropped)
 
 
-def _apart(
+def _from_sides(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
     weight: Integers | None,
     blueprint: Blueprint[GraphType],
-) -> tuple[pa.ChunkedArray, pa.ChunkedArray, Integers | None, Dropped]:
-    """Leave out self-loops: a node with only a self-loop has no edge."""
-    if blueprint.kind.two_sided:
-        return heads, tails, weight, Dropped()
-    heads, tails = _checked(heads, tails)
-    if heads.type == _TEXT:
-        _, a, b = _coded(heads, tails)
-    else:
-        a, b = as_ids(as_numpy(heads)), as_ids(as_numpy(tails))
-    apart = blueprint.apart(a, b)
-    loops = int(apart.size - np.count_nonzero(apart))
-    if loops:
-        heads, tails = (column.filter(pa.array(apart)) for column in (heads, tails))
-        weight = None if weight is None else weight[apart]
-    return heads, tails, weight, Dropped(loops)
+    time: str | None,
+) -> GraphType:
+    """Build a two-sided graph: each column has a roster of its own."""
+    roster = blueprint.roster
+    if roster is None:
+        blueprint.refuse_nodes()
+        sides = []
+        for column in (heads, tails):
+            ids, nothing = _checked(column, column.slice(0, 0))
+            if ids.type == _TEXT:
+                sides.append(_sorted_roster(_coded(ids, nothing)[0]))
+            else:
+                found = as_ids(as_numpy(ids))
+                sides.append(Roster(distinct_ids(found, found), declared="edges"))
+        roster = TwoSidedRoster(*sides)
+    u, v = column_positions(heads, tails, roster)
+    return blueprint.built(roster, u, v, blueprint.read_weights(weight, u.size), time=time)
 
 
-def _roster_of(heads: pa.ChunkedArray, tails: pa.ChunkedArray, kind: Kind) -> Roster:
-    """The nodes that have an edge."""
-    if kind.two_sided:
-        return TwoSidedRoster(
-            *(_roster_of(ids, ids.slice(0, 0), UNDIRECTED) for ids in (heads, tails))
-        )
-    heads, tails = _checked(heads, tails)
-    if heads.type != _TEXT:
-        return Roster(
-            distinct_ids(as_ids(as_numpy(heads)), as_ids(as_numpy(tails))), declared="edges"
-        )
-    names = _coded(heads, tails)[0]
+def _sorted_roster(names: pa.Array) -> Roster:
     return Roster(names.take(pc.sort_indices(names)), declared="edges")
 
 
