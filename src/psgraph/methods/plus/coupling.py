@@ -2,9 +2,10 @@
 
 The two are filtered apart, but a node without out-edges often has no in-edges either. Degrees are
 taken in classes 0, 1, 2, 3–4, 5–8 and so on. A Gaussian copula joins the two fitted distributions;
-its correlation follows from how many nodes have any edge at all, and from how many edges are
-reciprocated. Nodes are then ranked on each side by what both of their degrees say. Without this,
-reciprocated edges could not be placed. All of it is post-processing of released values.
+its correlation is what the degrees of the nodes, the number of nodes with any edge and the number
+of reciprocated edges make likely. Nodes are then ranked on each side by what both of their degrees
+say. Without this, reciprocated edges could not be placed. All of it is post-processing of released
+values.
 """
 
 from __future__ import annotations
@@ -21,27 +22,19 @@ from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.grid import degree_grid
 from psgraph.methods.plus.tracking import Track
 
-__all__ = ["Coupling", "Levels", "aligned", "coupled_levels", "coupling", "pooled"]
+__all__ = ["Coupling", "aligned", "coupled_levels", "coupling", "pooled"]
 
 USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
-DOUBT = 0.03  # the variance of the strength that reciprocity suggests
-STRONGEST = 0.98  # share of the way from independent degrees to the closest coupling
-MOST_CORRELATED = 0.999
-STEPS = 40  # of the search for a correlation
+# The strength that reciprocity suggests is at least this share of the way from independent degrees
+# to the closest coupling, and has this variance.
+LEAST_SUGGESTED, DOUBT = 0.65, 0.03
+CORRELATIONS = np.append(np.linspace(0, 0.95, 20), 0.98)  # of the copula, that are tried
 POINTS = 24  # of a class, over which the copula is integrated
 ROUNDS = 8  # of raking
 SAMPLE = 20_000  # nodes that raking looks at
 LEAST = 1e-12
-DOUBTFUL = 0.4  # of a class and all below it: nodes whose class is in more doubt may be moved
-ABOVE_ZERO = 10.0  # no rank is that far below the middle
-
-
-@dataclass(frozen=True)
-class Levels:
-    """The class that every node is expected in, and the standard deviation of that."""
-
-    expected: Floats
-    doubt: Floats
+FIXED, FEWEST_FIXED = 0.01, 15  # the largest nodes of a side, which keep their ranks
+ABOVE = 20.0  # no two ranks of a normal distribution are that far apart
 
 
 @dataclass(frozen=True)
@@ -56,37 +49,50 @@ class Coupling:
 
 
 def coupling(
-    one: DegreeCurve, other: DegreeCurve, *, active: tuple[float, float], reciprocity: float
+    curves: Sequence[DegreeCurve],
+    estimates: Sequence[Floats],
+    variances: Sequence[Floats],
+    *,
+    active: tuple[float, float],
+    reciprocity: float,
 ) -> Coupling:
-    """Return the coupling of two fitted distributions.
+    """Return the coupling of two fitted distributions, by all that is known of it.
 
     Parameters
     ----------
+    curves
+        The fitted distributions of out- and of in-degrees.
+    estimates, variances
+        Filtered out- and in-degrees. The variance is infinite for nodes never measured.
     active
         The share of nodes that have an edge and its variance, infinite if it is not known.
     reciprocity
         The share of edges whose reverse is there as well.
     """
-    margins = _class_shares(one), _class_shares(other)
-    apart = float(margins[0][0] * margins[1][0])
-    room = float(min(margins[0][0], margins[1][0])) - apart
+    one, other = (_class_shares(curve) for curve in curves)
+    joints = np.stack([_joint(one, other, float(each)) for each in CORRELATIONS])
+    apart = float(one[0] * other[0])
+    room = max(float(min(one[0], other[0])) - apart, 1e-6)
+    strengths = (joints[:, 0, 0] - apart) / room
     usual = USUAL * math.sqrt(min(max(reciprocity, 0.0), 1.0))
-    if room < 1e-6:
-        return Coupling(_joint(*margins, usual))
-    strength = (float(_joint(*margins, usual)[0, 0]) - apart) / room
+    suggested = max(float(np.interp(usual, CORRELATIONS, strengths)), LEAST_SUGGESTED)
+    belief = -((strengths - suggested) ** 2) / (2 * DOUBT)
     share, variance = active
     if math.isfinite(variance):
-        reading, noise = (1 - share - apart) / room, variance / room**2
-        strength += DOUBT / (DOUBT + noise) * (reading - strength)
-    strength = min(max(strength, 0.0), STRONGEST)
-    low, high = 0.0, MOST_CORRELATED
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        if float(_joint(*margins, middle)[0, 0]) < apart + strength * room:
-            low = middle
-        else:
-            high = middle
-    return Coupling(_joint(*margins, round(low, 6)))
+        reading = (1 - share - apart) / room
+        belief -= (strengths - reading) ** 2 / (2 * variance / room**2)
+    ratios = joints / np.outer(one, other)
+    sample = _sampled(estimates, variances)
+    weights = _raked(sample, one, other, np.ones(ratios.shape[1:]))
+    belief += _evidence(*sample, one, other, ratios, *weights)
+    chances = np.exp(belief - belief.max())
+    return Coupling((joints * (chances / chances.sum())[:, None, None]).sum(axis=0))
+
+
+def _sampled(estimates: Sequence[Floats], variances: Sequence[Floats]) -> list[Floats]:
+    """Degrees and variances of the one side, then of the other, of some nodes."""
+    step = max(estimates[0].size // SAMPLE, 1)
+    return [each[::step] for pair in zip(estimates, variances, strict=True) for each in pair]
 
 
 def pooled(one: Track, other: Track) -> tuple[Track, Track]:
@@ -150,7 +156,7 @@ def _joint(one: Floats, other: Floats, correlation: float) -> Floats:
 
 def coupled_levels(
     found: Coupling, estimates: Sequence[Floats], variances: Sequence[Floats]
-) -> tuple[Levels, Levels]:
+) -> tuple[Floats, Floats]:
     """Return for each side the class that every node is expected in, given both of its degrees.
 
     Parameters
@@ -160,44 +166,44 @@ def coupled_levels(
     """
     one, other = found.margins
     ratio = found.joint / np.outer(one, other)
-    step = max(estimates[0].size // SAMPLE, 1)
-    weights = np.ones(one.size), np.ones(other.size)
-    sample = [values[::step] for pair in zip(estimates, variances, strict=True) for values in pair]
-    for _ in range(ROUNDS):
-        sums = np.zeros(one.size), np.zeros(other.size)
-        _expect(*sample, one, other, ratio, *weights, *sums, *_rooms(0), *_rooms(0))
-        weights[0][:] *= one / np.maximum(sums[0] / sums[0].sum(), LEAST)
-        weights[1][:] *= other / np.maximum(sums[1] / sums[1].sum(), LEAST)
-        for each in weights:
-            np.clip(each, 1e-6, 1e6, out=each)
-    first, second = (_rooms(estimates[0].size) for _ in range(2))
+    weights = _raked(_sampled(estimates, variances), one, other, ratio)
+    levels = np.zeros(estimates[0].size), np.zeros(estimates[0].size)
     everyone = [values for pair in zip(estimates, variances, strict=True) for values in pair]
     sums = np.zeros(one.size), np.zeros(other.size)
-    _expect(*everyone, one, other, ratio, *weights, *sums, *first, *second)
-    return Levels(*first), Levels(*second)
+    _expect(*everyone, one, other, ratio, *weights, *sums, *levels)
+    return levels
 
 
-def _rooms(size: int) -> tuple[Floats, Floats]:
-    return np.zeros(size), np.zeros(size)
+def _raked(
+    sample: Sequence[Floats], one: Floats, other: Floats, ratio: Floats
+) -> tuple[Floats, Floats]:
+    """Weights of classes with which nodes are on average distributed as the curves say."""
+    weights, nothing = (np.ones(one.size), np.ones(other.size)), np.zeros(0)
+    for _ in range(ROUNDS):
+        sums = np.zeros(one.size), np.zeros(other.size)
+        _expect(*sample, one, other, ratio, *weights, *sums, nothing, nothing)
+        for each, margin, found in zip(weights, (one, other), sums, strict=True):
+            each *= margin / np.maximum(found / found.sum(), LEAST)
+            np.clip(each, 1e-6, 1e6, out=each)
+    return weights
 
 
-def aligned(levels: Sequence[Levels], strength: float) -> list[Floats]:
+def aligned(levels: Sequence[Floats], strength: float) -> list[Floats]:
     """Return numbers that order the nodes of each side, closer to one order for both.
 
-    Expected classes vary less than classes do, and so does what they have in common. Nodes whose
-    class is in doubt are moved towards the mean of their ranks on both sides, by up to `strength`.
+    Expected classes vary less than classes do, and so does what the two have in common. Ranks are
+    moved towards their mean over both sides by `strength`, but for the largest nodes of a side.
     """
-    scores = [_scores(side.expected) for side in levels]
-    common = (scores[0] + scores[1]) / math.sqrt(2.0)
-    return [
-        score + strength * _movable(side) * (common - score)
-        for score, side in zip(scores, levels, strict=True)
-    ]
-
-
-def _movable(side: Levels) -> Floats:
-    """How far each node may be moved: not at all where its class is certain."""
-    return np.minimum(side.doubt / (DOUBTFUL * (1 + np.maximum(side.expected, 0.0))), 1.0)
+    scores = [_scores(expected) for expected in levels]
+    common = (scores[0] + scores[1]) / 2
+    largest = min(common.size, max(FEWEST_FIXED, math.ceil(FIXED * common.size)))
+    result = []
+    for score in scores:
+        moved = score + strength * (common - score)
+        top = np.argsort(-score, kind="stable")[:largest]
+        moved[top] = score[top] + ABOVE
+        result.append(moved)
+    return result
 
 
 def _scores(values: Floats) -> Floats:
@@ -207,7 +213,7 @@ def _scores(values: Floats) -> Floats:
     ordered = np.sort(values)
     first = np.searchsorted(ordered, values, side="left")
     last = np.searchsorted(ordered, values, side="right")
-    return ndtri((first + last) / (2.0 * max(values.size, 1))) + ABOVE_ZERO
+    return ndtri((first + last) / (2.0 * max(values.size, 1))) + ABOVE
 
 
 @kernel
@@ -238,6 +244,36 @@ def _chances(mean: float, variance: float, shares: Floats, weights: Floats, out:
 
 
 @kernel
+def _evidence(
+    mean: Floats,
+    variance: Floats,
+    other_mean: Floats,
+    other_variance: Floats,
+    shares: Floats,
+    other_shares: Floats,
+    ratios: Floats,
+    weights: Floats,
+    other_weights: Floats,
+) -> Floats:
+    """The logarithm of how likely the degrees of all nodes are under each coupling."""
+    found = np.zeros(ratios.shape[0])
+    one, other = np.empty(shares.size), np.empty(other_shares.size)
+    for node in range(mean.size):
+        _chances(mean[node], variance[node], shares, weights, one)
+        _chances(other_mean[node], other_variance[node], other_shares, other_weights, other)
+        whole = one.sum() * other.sum()
+        for index in range(found.size):
+            total = 0.0
+            for a in range(one.size):
+                added = 0.0
+                for b in range(other.size):
+                    added += other[b] * ratios[index, a, b]
+                total += one[a] * added
+            found[index] += math.log(max(total / whole, 1e-300))
+    return found
+
+
+@kernel
 def _expect(
     mean: Floats,
     variance: Floats,
@@ -251,9 +287,7 @@ def _expect(
     sums: Floats,
     other_sums: Floats,
     level: Floats,
-    doubt: Floats,
     other_level: Floats,
-    other_doubt: Floats,
 ) -> None:
     """Add up class probabilities given both degrees; expected levels, if there is room for them."""
     one, other = np.empty(shares.size), np.empty(other_shares.size)
@@ -277,16 +311,14 @@ def _expect(
             other_sums[b] += column[b] / total
         if level.size:
             at, there = _level(mean[node]), _level(other_mean[node])
-            level[node], doubt[node] = _moments(row, total, at)
-            other_level[node], other_doubt[node] = _moments(column, total, there)
+            level[node] = _expected(row, total, at)
+            other_level[node] = _expected(column, total, there)
 
 
 @kernel
-def _moments(weights: Floats, total: float, at: float) -> tuple[float, float]:
-    """Mean and standard deviation of the level: in each class the one nearest to `at`."""
-    mean = square = 0.0
+def _expected(weights: Floats, total: float, at: float) -> float:
+    """The mean of the level: in each class the one nearest to `at`."""
+    mean = 0.0
     for a in range(weights.size):
-        nearest = min(max(at, a - 0.5), a + 0.5)
-        mean += weights[a] / total * nearest
-        square += weights[a] / total * nearest * nearest
-    return mean, math.sqrt(max(square - mean * mean, 0.0))
+        mean += weights[a] / total * min(max(at, a - 0.5), a + 0.5)
+    return mean
