@@ -25,7 +25,7 @@ ENGINE = LocalEngine()
 DIRECTED_NODES, SIDE_NODES = 4, 3  # in all directed graphs, on each side of all two-sided ones
 WEIGHTED_NODES = 3  # in all graphs with weights; one more if they have two sides
 FEW = 64  # graphs at most where two snapshots are enumerated, and all ways to divide them
-SOME = 37  # of more graphs, every so many are divided into parts
+SOME = 37  # of more graphs than that, each 37th is divided into parts
 
 
 @dataclass(frozen=True)
