@@ -58,7 +58,7 @@ class Board:
         """Return a graph without the cells that can't be edges."""
         if self.kind.sides == 1:
             return np.triu(graph, 1)
-        return graph & ~np.eye(*graph.shape, dtype=bool) if self.kind.directed else graph
+        return graph & (np.eye(self.rows, self.columns) == 0) if self.kind.directed else graph
 
     def random(self, random: Random, *, mean_degree: float = 3.0) -> Graph:
         """Return a graph whose edges are independent."""
