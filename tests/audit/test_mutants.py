@@ -12,7 +12,12 @@ from psgraph.audit.detectors import DETECTORS, PAIRS, hunt
 from psgraph.audit.disk import broken_durability, differing_output
 from psgraph.audit.enumeration import broken_phases
 from psgraph.audit.kernel_rules import broken_rules
-from psgraph.audit.neighbours import hard_streams, neighbouring_streams
+from psgraph.audit.neighbours import (
+    SIZES,
+    WINDOWS,
+    hard_streams,
+    neighbouring_streams,
+)
 from psgraph.audit.reach import Reach
 from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.audit.sampler_battery import check_samplers
@@ -20,11 +25,13 @@ from psgraph.audit.transcripts import Divergence, Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
 from psgraph.methods.registry import find_method, method_names
+from psgraph.testing.cases import kinds_of
 from psgraph_lab.mutants import MUTANTS, Edit, PatchFailed, Swap
+from psgraph_lab.mutants.kinds import KINDS
 
 
-def test_there_are_at_least_seventy_mutants_with_names_of_their_own():
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 70
+def test_there_are_at_least_ninety_mutants_with_names_of_their_own():
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 90
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -64,6 +71,13 @@ def test_a_mutant_runs_with_parameters_that_are_audited(mutant):
     assert dict(mutant.parameters) in [{}, *variants.values()]
 
 
+def pairs_of_kinds(name, pairs):
+    """A few small pairs of each kind, apart from undirected graphs without weights."""
+    for kind in kinds_of(find_method(name)())[1:]:
+        small = {"sizes": SIZES[:1], "windows": WINDOWS[:3], "plain": True}
+        yield from neighbouring_streams(pairs, kind=kind, **small)
+
+
 @cache
 def reached_without_a_bug(name):
     method = find_method(name)()
@@ -73,14 +87,14 @@ def reached_without_a_bug(name):
 def reached_with(mutant):
     """What the recorded runs of the hard pairs reach, until the bug breaks them."""
     method, reach = find_method(mutant.method)(**dict(mutant.parameters)), Reach(mutant.method)
-    for pair in hard_streams():
+    for pair in pairs_of_kinds(mutant.method, 3) if mutant in KINDS else hard_streams():
         recorder = Recorder(answers=pair.answers)
         with suppress(Divergence, PsgraphError):
             for measured in measured_stream(
                 method, pair.one, pair.guarantee, LocalEngine(), recorder, restarts=pair.restarts
             ):
                 reach.took("replay", method, measured.measurement, measured.state)
-        reach.asked("replay", recorder.transcripts)
+        reach.asked("replay", recorder.transcripts, pair.kind)
     return reach
 
 

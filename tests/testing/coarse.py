@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
+from psgraph.engines.runner import Runner
 from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.graph.kind import find_kind
 from psgraph.methods.base import Method, NoisePlan
+from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import EdgeCount
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import CountsQuery
 
 __all__ = ["ALL_KINDS", "AllEdges", "Coarse", "CoarseMeasurement", "WeightCounts"]
@@ -52,7 +56,7 @@ class CoarseMeasurement:
     kind: str
     largest_weight: int
     noisy_edge_count: int
-    noisy_weights: np.ndarray
+    noisy_weights: Integers
     extra: int = 0
 
     @property
@@ -60,7 +64,7 @@ class CoarseMeasurement:
         return find_kind(self.kind, self.largest_weight or None)
 
 
-class Coarse(Method):
+class Coarse(Method[CoarseMeasurement, CoarseMeasurement]):
     """As many random pairs as there are edges, with weights drawn from their histogram."""
 
     name = "coarse"
@@ -74,7 +78,10 @@ class Coarse(Method):
     def __init__(self) -> None:
         pass
 
-    def plan(self, guarantee, *, nodes, kind=UNDIRECTED):
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes
         epsilon = guarantee.per_timestamp
         weights = epsilon * self.weight_share
         if not kind.weighted:
@@ -84,24 +91,42 @@ class Coarse(Method):
             NoisePlan.of("always", WeightCounts, weights),
         ]
 
-    def measure(self, private, state):
+    def measure(
+        self, private: PrivateSnapshot, state: CoarseMeasurement | None
+    ) -> CoarseMeasurement:
+        del state
         kind, weights = private.kind, np.zeros(0, dtype=np.int64)
         share = self.weight_share if kind.weighted else 0
         edges = private.ask(AllEdges(), epsilon=private.remaining * (1 - share))
-        if kind.weighted:
+        if kind.largest_weight is not None:
             weights = private.ask(self.weight_query(kind.largest_weight), epsilon=private.remaining)
         return CoarseMeasurement(
             private.roster, kind.name, kind.largest_weight or 0, edges, weights
         )
 
-    def synthesise(self, state, previous, rng, engine):
+    def synthesise(
+        self,
+        state: CoarseMeasurement,
+        previous: SyntheticGraph | None,
+        rng: np.random.Generator,
+        engine: Runner,
+    ) -> SyntheticGraph:
+        del previous, engine
         kind, roster = state.pairs, state.roster
         pairs = kind.pairs(*roster.sizes)
         chosen = rng.choice(pairs, min(max(state.noisy_edge_count, 0), pairs), replace=False)
         u, v = kind.pair_of(chosen, *roster.sizes, inside=kind.two_sided)
         return self._graph(state, rng, roster, kind, u, v + roster.offset)
 
-    def _graph(self, state, rng, roster, kind, u, v):
+    def _graph(
+        self,
+        state: CoarseMeasurement,
+        rng: np.random.Generator,
+        roster: Roster,
+        kind: Kind,
+        u: Integers,
+        v: Integers,
+    ) -> SyntheticGraph:
         weight = None
         if kind.weighted:
             shares = np.maximum(state.noisy_weights, 0) + 0.5

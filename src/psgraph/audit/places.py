@@ -58,7 +58,7 @@ class Board:
         """Return a graph without the cells that can't be edges."""
         if self.kind.sides == 1:
             return np.triu(graph, 1)
-        return graph & ~np.eye(*graph.shape, dtype=bool) if self.kind.directed else graph
+        return graph & (np.eye(self.rows, self.columns) == 0) if self.kind.directed else graph
 
     def random(self, random: Random, *, mean_degree: float = 3.0) -> Graph:
         """Return a graph whose edges are independent."""
@@ -195,7 +195,13 @@ def _towards_a_hub(random: Random, board: Board) -> tuple[Graph, Edge]:
 
 
 def _way_back(random: Random, board: Board) -> tuple[Graph, Edge]:
-    """One direction of a pair that has the other one, beside many that have both."""
+    """The only direction of a pair that makes two."""
+    graph, (u, v) = np.triu(board.random(random)), board.edge(random)
+    graph[u, v], graph[v, u] = False, True
+    return graph, (u, v)
+
+
+def _one_of_many_ways_back(random: Random, board: Board) -> tuple[Graph, Edge]:
     graph, (u, v) = board.random(random), board.edge(random)
     graph |= graph.T & (random.random(graph.shape) < 0.5)
     graph[v, u] = True
@@ -223,6 +229,9 @@ def places_of(kind: Kind) -> dict[str, Place]:
     >>> sorted(places_of(UNDIRECTED)) == sorted(PLACES)
     True
     """
-    sided: dict[str, Place] = {"an edge towards a hub": _towards_a_hub} if kind.sides == 2 else {}
-    directed: dict[str, Place] = {"the way back": _way_back} if kind.directed else {}
-    return {**directed, **sided, **PLACES}
+    more: dict[str, Place] = {}
+    if kind.directed:
+        more |= {"the way back": _way_back, "one of many ways back": _one_of_many_ways_back}
+    if kind.sides == 2:
+        more["an edge towards a hub"] = _towards_a_hub
+    return {**more, **PLACES}

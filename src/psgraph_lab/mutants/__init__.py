@@ -8,6 +8,7 @@ through the entry point group ``psgraph.mutants``.
 from __future__ import annotations
 
 from psgraph_lab.mutants.kernel import KERNEL
+from psgraph_lab.mutants.kinds import KINDS
 from psgraph_lab.mutants.methods import METHODS
 from psgraph_lab.mutants.mutant import Edit, Mutant, PatchFailed, Swap
 from psgraph_lab.mutants.plus import PLUS
@@ -17,4 +18,4 @@ from psgraph_lab.mutants.publication import PUBLICATION
 
 __all__ = ["MUTANTS", "Edit", "Mutant", "PatchFailed", "Swap"]
 
-MUTANTS = (*KERNEL, *METHODS, *PLUS, *PLUS_SCHEDULE, *PLUS_LABELS, *PUBLICATION)
+MUTANTS = (*KERNEL, *METHODS, *KINDS, *PLUS, *PLUS_SCHEDULE, *PLUS_LABELS, *PUBLICATION)
