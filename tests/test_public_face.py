@@ -32,6 +32,7 @@ NAMES = [
     "Snapshot",
     "SyntheticGraph",
     "TmF",
+    "TwoSidedRoster",
     "WEventPrivacy",
     "__version__",
     "compare",

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         InvalidArgument,
         PsgraphError,
     )
-    from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    from psgraph.graph import Roster, Snapshot, SyntheticGraph, TwoSidedRoster
     from psgraph.methods.base import Method
     from psgraph.methods.der import DER
     from psgraph.methods.ldpgen import LDPGen
@@ -104,6 +104,7 @@ __all__ = [
     "Snapshot",
     "SyntheticGraph",
     "TmF",
+    "TwoSidedRoster",
     "WEventPrivacy",
     "__version__",
     "compare",
@@ -140,6 +141,7 @@ _HOME = {
     "Snapshot": "graph",
     "SyntheticGraph": "graph",
     "TmF": "methods.tmf",
+    "TwoSidedRoster": "graph",
     "WEventPrivacy": "privacy.guarantee",
     "compare": "metrics.comparison",
     "demo_stream": "streams.demo",

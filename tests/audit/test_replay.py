@@ -12,13 +12,13 @@ from psgraph.audit.boundaries import boundary_pairs
 from psgraph.audit.neighbours import (
     EPSILONS,
     PATTERNS,
-    PLACES,
     SIZES,
     WINDOWS,
     attaining_streams,
     neighbouring_streams,
     unrelated_streams,
 )
+from psgraph.audit.places import PLACES
 from psgraph.audit.reach import all_reached
 from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.methods.plus import PSGraphPlus
@@ -101,6 +101,14 @@ def test_a_sensitivity_that_is_never_attained_is_told():
     [row] = [row for row in all_reached(method, apart.reach) if row.name == "EdgeCount"]
     assert row.attained == 0
     assert not row.held
+
+
+def test_pairs_that_attain_a_sensitivity_are_replayed_without_variants():
+    method = PSGraphPlus()
+    [_, *pairs] = attaining_streams()  # whether a pair comes first or second makes no difference
+    reach = replay_all(method, pairs, traced=False).reach
+    assert not [name for name in reach.kinds("setting") if name.startswith("variant")]
+    assert reach.attained["CappedTriangleCount"] == 1
 
 
 def test_boundaries_of_decisions_are_where_the_path_changes():

@@ -23,7 +23,7 @@ STAFF = list(range(40))
 CALLS = {
     "caller": [number % 40 for number in range(180)],
     "callee": [(number * 7 + 1) % 40 for number in range(180)],
-    "at": [f"2024-0{1 + number % 3}-0{1 + number % 9}" for number in range(180)],
+    "called_at": [f"2024-0{1 + number % 3}-0{1 + number % 9}" for number in range(180)],
 }
 
 
@@ -57,7 +57,7 @@ def test_sqlite(here: Path) -> None:
     import sqlite3
 
     with sqlite3.connect("calls.sqlite") as database:
-        database.execute("CREATE TABLE calls (caller, callee, at)")
+        database.execute("CREATE TABLE calls (caller, callee, called_at)")
         database.execute("CREATE TABLE staff (id)")
         rows = zip(*CALLS.values(), strict=True)
         database.executemany("INSERT INTO calls VALUES (?, ?, ?)", rows)

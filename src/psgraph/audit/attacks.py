@@ -16,13 +16,14 @@ from psgraph.audit.black_box import (
 from psgraph.audit.bounds import Bound
 from psgraph.audit.detectors import hunt, installed_bugs
 from psgraph.audit.disk import broken_durability, differing_output
-from psgraph.audit.enumeration import KERNEL, phase_loss
+from psgraph.audit.enumeration import KERNEL, phase_losses
 from psgraph.audit.findings import Check, Hunt, held_or_failed
 from psgraph.audit.kernel_rules import RULES, broken_rules
 from psgraph.audit.neighbours import SIZES, neighbouring_streams
 from psgraph.audit.reach import Reach
 from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.audit.sampler_battery import check_samplers
+from psgraph.graph import UNDIRECTED
 from psgraph.methods.base import Method
 from psgraph.methods.registry import method_names
 
@@ -181,10 +182,11 @@ def _enumeration(methods: Sequence[Method[Any, Any]]) -> list[Check]:
     checks = []
     for owner in (None, *methods):
         for name, phase in (KERNEL if owner is None else owner.audit_cases().phases).items():
-            loss, excess = phase_loss(phase)
-            figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
-            verdict = held_or_failed(excess <= 1e-9)
-            checks.append(Check("enumeration", name, _name(owner), figure, verdict))
+            for kind, (loss, excess) in phase_losses(phase).items():
+                figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
+                verdict = held_or_failed(excess <= 1e-9)
+                shown = name if kind == UNDIRECTED.name else f"{name}, {kind} graphs"
+                checks.append(Check("enumeration", shown, _name(owner), figure, verdict))
     return checks
 
 

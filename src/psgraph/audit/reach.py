@@ -20,10 +20,13 @@ from typing import Any, TypeVar
 
 from psgraph.audit.neighbours import EPSILONS, SIZES, WINDOWS, Neighbours
 from psgraph.audit.transcripts import Call, Transcript
+from psgraph.graph import UNDIRECTED, Kind
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateSnapshot
+from psgraph.privacy.query import Query
+from psgraph.testing.cases import kinds_of
 
-__all__ = ["Reach", "Reached", "all_reached"]
+__all__ = ["Reach", "Reached", "all_reached", "kind_text"]
 
 AnyMethod = TypeVar("AnyMethod", bound=Method[Any, Any])
 
@@ -98,14 +101,19 @@ class Reach:
     lines: dict[str, dict[int, bool]] = field(default_factory=dict)
 
     def asked(
-        self, attack: str, transcripts: Iterable[Transcript], *, neighbours: bool = False
+        self,
+        attack: str,
+        transcripts: Iterable[Transcript],
+        kind: Kind = UNDIRECTED,
+        *,
+        neighbours: bool = False,
     ) -> None:
         """Count the queries of some timestamps; compare distances if they are of neighbours."""
         for transcript in transcripts:
             for call in transcript.calls:
                 if call.query is None:
                     continue
-                name = type(call.query).__name__
+                name = _on(type(call.query), kind)
                 self.times[attack, "query", name] += 1
                 if not neighbours:
                     continue
@@ -184,10 +192,15 @@ class Reach:
 def all_reached(method: Method[Any, Any], reach: Reach) -> list[Reached]:
     """Return everything that has to be reached of a method, and how often it was."""
     cases = method.audit_cases()
+    kinds = kinds_of(method)
     needed = {
-        "query": [query.__name__ for query in method.queries],
+        "query": [_on(query, kind) for kind in kinds for query in _asked_on(method, kind)],
         "branch": list(cases.branches),
-        "setting": [*_all_settings(), *(f"variant: {name}" for name in cases.variants)],
+        "setting": [
+            *_all_settings(),
+            *(_graphs(kind) for kind in kinds),
+            *(f"variant: {name}" for name in cases.variants),
+        ],
     }
     rows = []
     for kind, names in needed.items():
@@ -209,6 +222,36 @@ def all_reached(method: Method[Any, Any], reach: Reach) -> list[Reached]:
     return rows
 
 
+# ---- kinds of graphs ----
+
+
+def kind_text(kind: Kind) -> str:
+    """A kind in a few words, whatever its largest weight; nothing for the usual one.
+
+    >>> from psgraph.graph import DIRECTED
+    >>> kind_text(UNDIRECTED), kind_text(DIRECTED.with_weights(5))
+    ('', 'directed, weighted')
+    """
+    weighted = f"{kind.name}, weighted" if kind.weighted else kind.name
+    return "" if kind == UNDIRECTED else weighted
+
+
+def _on(query: type[Query[Any]], kind: Kind) -> str:
+    text = kind_text(kind)
+    return f"{query.__name__} ({text})" if text else query.__name__
+
+
+def _asked_on(method: Method[Any, Any], kind: Kind) -> Iterator[type[Query[Any]]]:
+    """Queries that have to be asked on a kind; with weights, those that read them."""
+    for query in method.queries:
+        if kind.name in query.kinds and kind.weighted == (query.weight_sensitivity > 0):
+            yield query
+
+
+def _graphs(kind: Kind) -> str:
+    return f"{kind_text(kind) or kind.name} graphs"
+
+
 # ---- settings ----
 
 
@@ -224,6 +267,7 @@ def _all_settings() -> list[str]:
 
 
 def _settings(pair: Neighbours, variant: str) -> Iterator[str]:
+    yield _graphs(pair.kind)
     yield f"w = {pair.guarantee.window}"
     yield f"ε = {pair.guarantee.epsilon}"
     yield _size(max(len(snapshot.roster) for snapshot in pair.one))

@@ -266,6 +266,7 @@ class ListeningBudget(Budget):
         epsilon: Fraction,
         label: str,
         sensitivity: int | None = None,
+        weight_sensitivity: int = 0,
     ) -> Any:
         query = self.query
         if query is None:
@@ -278,14 +279,21 @@ class ListeningBudget(Budget):
             type(mechanism).__name__,
             epsilon,
             (mechanism.sensitivity, sensitivity, moves),
+            weight_sensitivity,
             tuple(mechanism.shape),
             self._part,
         )
+        run = partial(
+            super().run,
+            epsilon=epsilon,
+            label=label,
+            sensitivity=sensitivity,
+            weight_sensitivity=weight_sensitivity,
+        )
         recorded = self._recorder.forced(facts, query, mechanism)
         if recorded is not None:
-            mechanism = _Forced(mechanism, recorded.output)
-            return super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
-        drawn = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+            return run(_Forced(mechanism, recorded.output))
+        drawn = run(mechanism)
         output = self._recorder.answered(query, drawn)
         self._recorder.add(Call(facts, output, query, mechanism, epsilon, moves))
         return output

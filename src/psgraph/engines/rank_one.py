@@ -112,9 +112,9 @@ def block_job(
         columns = weight_classes(second, blocks.labels, communities)
     of_first, of_second = sides.sums(blocks.weights, blocks.labels, communities)
     expected = blocks.rates * of_first[blocks.heads] * of_second[blocks.tails]
-    grids = (rows, columns, not sides.alike)
-    pieces, expected = _pieces(blocks, *grids, expected, piece_edges)
-    shared = (*grids, blocks.heads, blocks.tails, blocks.rates, pieces, key)
+    grids = Grids(rows, columns, not sides.alike)
+    pieces, expected = _pieces(blocks, grids, expected, piece_edges)
+    shared = (grids, blocks.heads, blocks.tails, blocks.rates, pieces, key)
     return Job(_draw_blocks, cuts(expected, task_edges), shared)
 
 
@@ -132,10 +132,9 @@ def cuts(expected: Floats, most: int) -> list[tuple[int, int]]:
     return list(pairwise(found))
 
 
-def _pieces(
-    blocks: Blocks, rows: Classes, columns: Classes, ordered: bool, expected: Floats, most: int
-) -> tuple[Pieces, Floats]:
+def _pieces(blocks: Blocks, grids: Grids, expected: Floats, most: int) -> tuple[Pieces, Floats]:
     """Cut the blocks that expect more than `most` edges; returns what each piece expects."""
+    rows, columns, ordered = grids
     small = np.flatnonzero(expected <= most)
     nothing = np.zeros(small.size, dtype=np.int64)
     whole = (small, nothing - 1, nothing - 1, nothing, nothing, nothing)
@@ -180,9 +179,7 @@ def _stripes(
 
 def _draw_blocks(
     between: tuple[int, int],
-    rows: Classes,
-    columns: Classes,
-    ordered: bool,
+    grids: Grids,
     heads: Positions,
     tails: Positions,
     rates: Floats,
@@ -190,7 +187,7 @@ def _draw_blocks(
     key: int,
 ) -> Integers:
     chosen = Pieces(*(field[slice(*between)] for field in pieces))
-    return _sample(rows, columns, ordered, heads, tails, rates, chosen, np.uint64(key))
+    return _sample(*grids, heads, tails, rates, chosen, np.uint64(key))
 
 
 @kernel
@@ -306,6 +303,22 @@ class Classes(NamedTuple):
     first: Integers
     bounds: Integers
     tops: Floats
+
+
+class Grids(NamedTuple):
+    """Between which classes the pairs of nodes are: those of first ends and of second ends.
+
+    Attributes
+    ----------
+    rows, columns
+        The same classes, if both ends are alike.
+    ordered
+        Whether edges have two sides. If not, the grid of a class with itself is a triangle.
+    """
+
+    rows: Classes
+    columns: Classes
+    ordered: bool
 
 
 def weight_classes(weights: Floats, labels: Positions, communities: int) -> Classes:

@@ -88,12 +88,16 @@ class Runner(Protocol):
     def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         """Sort the keys that tasks return, in any order, into the parts of a graph of that kind.
 
-        Keys are those of `psgraph.graph.kind.pack`. Repeated keys stay repeated.
+        Keys are those of `psgraph.graph.kind.pack`. Repeated keys stay repeated. Edges get no
+        weights, also if the kind has them: `store` keeps those.
         """
         ...
 
     def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
-        """Keep the sorted edges (u, v) that each task returns for one part, in order of parts."""
+        """Keep the sorted edges (u, v) that each task returns for one part, in order of parts.
+
+        For a kind with weights a task returns `psgraph.graph.parts.Pairs` that have them.
+        """
         ...
 
 

@@ -130,10 +130,11 @@ class Sides:
     def sums(self, values: Floats, labels: Labels, blocks: int) -> tuple[Floats, Floats]:
         """Add up values by degree in every block: those of first ends, and of second ends."""
         first, second = self.split(values)
-        of_first = np.bincount(labels, weights=first, minlength=blocks)
+        of_first = np.bincount(labels, weights=first, minlength=blocks).astype(np.float64)
         if self.alike:
             return of_first, of_first
-        return of_first, np.bincount(labels, weights=second, minlength=blocks)
+        of_second = np.bincount(labels, weights=second, minlength=blocks).astype(np.float64)
+        return of_first, of_second
 
     def members(self, labels: Labels, blocks: int) -> tuple[Integers, Integers]:
         """Count the nodes of every block that can be first ends, and that can be second ends."""

@@ -15,10 +15,16 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.parallel import mapped, summed, thread_count
-from psgraph.engines.released import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
+from psgraph.engines.released import (
+    MEMORY_BYTES,
+    ReleasedParts,
+    Scratch,
+    ScratchPart,
+    as_pairs,
+)
 from psgraph.engines.runner import Job, sorted_edges, split_keys
 from psgraph.graph.kind import UNDIRECTED, Kind
-from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
+from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
 
 __all__ = ["LocalEngine"]
 
@@ -64,7 +70,7 @@ class LocalEngine:
         return combine(list(self.map(job)))
 
     def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
-        parts = len(list(ranges(nodes, self.part_nodes)))
+        parts, kind = len(list(ranges(nodes, self.part_nodes))), kind.unweighted
         if parts <= 1:
             drawn = list(chain.from_iterable(map(self.map, jobs)))
             keys = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
@@ -78,9 +84,10 @@ class LocalEngine:
     def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         items = list(job.items)
         if len(items) <= 1:
-            nothing = np.empty(0, dtype=np.int32)
-            u, v = next(self.map(job._replace(items=items)), (nothing, nothing))
-            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes, kind=kind)
+            edges = as_pairs(next(self.map(job._replace(items=items)), Pairs.none(kind)))
+            return MemoryParts(
+                *edges, edges.weight, nodes=nodes, part_nodes=self.part_nodes, kind=kind
+            )
         kept = self._scratch_parts(len(items))
         writing = Job(_write, list(zip(kept, items, strict=True)), (job,))
         return self._parts(writing, kept, nodes, kind)
@@ -116,4 +123,4 @@ def _sort(part: ScratchPart, part_nodes: int, nodes: int) -> int:
 
 def _write(item: tuple[ScratchPart, Any], job: Job) -> int:
     kept, part = item
-    return kept.write(*job.work(part, *job.shared))
+    return kept.write(job.work(part, *job.shared))

@@ -8,7 +8,7 @@ The arrays are in memory, or in the parts of a store (`psgraph.graph.parts`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,16 @@ from psgraph._runtime.arrays import Frozen, Integers, Positions
 from psgraph._runtime.html import card, facts
 from psgraph._runtime.numbers import significant
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.kind import MOST_WEIGHT, TWO_SIDED, UNDIRECTED, Dropped, Kind
+from psgraph.graph.blueprint import (
+    Blueprint,
+    ObjectOptions,
+    Options,
+    checked_weights,
+    kind_on,
+)
+from psgraph.graph.kind import Dropped, Kind
 from psgraph.graph.parts import EdgeParts, MemoryParts, degrees
-from psgraph.graph.roster import Ids, Roster, RosterOrIds, as_ids, as_roster, declare, distinct_ids
+from psgraph.graph.roster import Ids, Roster
 
 if TYPE_CHECKING:
     import igraph
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
     import scipy.sparse
-    import torch_geometric
 
 __all__ = [
     "Graph",
@@ -154,62 +160,59 @@ class Graph(Frozen):
     @classmethod
     def from_edges(
         cls,
-        edges: Iterable[Sequence[Any]] | tuple[ArrayLike, ArrayLike],
+        edges: Iterable[Sequence[Any]] | tuple[ArrayLike, ...],
         *,
-        roster: RosterOrIds | None = None,
-        roster_from_edges: bool = False,
         time: str | None = None,
+        **options: Unpack[Options],
     ) -> Self:
         """Build from a list of pairs of ids, or from a tuple of two lists or arrays of ids.
 
+        With ``weights=…`` an edge is a triple of two ids and a weight, and a tuple holds three
+        arrays; in a list, an edge without a third entry has weight 1.
+
         The roster is a `Roster` or a list of ids. Without one the nodes can only come from the
         edges, and that makes node presence public: declare it with ``roster_from_edges=True``.
+        `psgraph.graph.blueprint.Options` lists all options.
 
         >>> from psgraph.graph import Snapshot
         >>> Snapshot.from_edges([(2, 1), (1, 2), (3, 3)], roster=[1, 2, 3]).dropped
         Dropped(self_loops=1, duplicates=1)
+        >>> views = [("ann", 7), ("bob", 7)]
+        >>> Snapshot.from_edges(views, left=["ann", "bob"], right=[7, 8]).kind.name
+        'two-sided'
         """
+        blueprint = Blueprint.of(cls, **options)
         if isinstance(edges, tuple):
-            heads, tails = _two_columns(edges)
-        else:
-            try:
-                pairs = [(edge[0], edge[1]) for edge in edges]
-            except (TypeError, IndexError, KeyError):
-                raise DataError(
-                    "every edge needs two ends\n"
-                    "Give pairs of node ids. from_table reads a data frame."
-                ) from None
-            heads, tails = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        return cls.from_ids(
-            heads, tails, roster=roster, roster_from_edges=roster_from_edges, time=time
-        )
+            return blueprint.from_ids(*_columns(edges, blueprint.kind), time=time)
+        try:
+            rows = (
+                [(edge[0], edge[1]) for edge in edges]
+                if not blueprint.kind.weighted
+                else [(edge[0], edge[1], edge[2] if len(edge) > 2 else 1) for edge in edges]
+            )
+        except (TypeError, IndexError, KeyError):
+            raise DataError(
+                "every edge needs two ends\nGive pairs of node ids. from_table reads a data frame."
+            ) from None
+        columns = ([row[at] for row in rows] for at in range(3 if blueprint.kind.weighted else 2))
+        return blueprint.from_ids(*columns, time=time)
 
     @classmethod
     def from_ids(
         cls,
         heads: ArrayLike,
         tails: ArrayLike,
+        weight: ArrayLike | None = None,
         *,
-        roster: RosterOrIds | None = None,
-        roster_from_edges: bool = False,
         time: str | None = None,
+        **options: Unpack[Options],
     ) -> Self:
-        """Build from two arrays of ids, without Python objects per edge."""
-        a, b = as_ids(heads), as_ids(tails)
-        if a.size != b.size:
-            raise DataError("the two columns of ids differ in length")
-        if a.size and (a.dtype == object) != (b.dtype == object):
-            raise DataError("node ids mix types\nUse integers throughout or strings throughout.")
-        declare(roster, roster_from_edges=roster_from_edges)
-        roster = as_roster(roster)
-        if roster is None:
-            a, b, loops = UNDIRECTED.without_loops(a, b)  # a node with only a self-loop has no edge
-            roster = Roster(distinct_ids(a, b), declared="edges")
-            heads, tails, dropped = roster.positions(a), roster.positions(b), Dropped(loops)
-            return cls(roster, heads, tails, time=time, dropped=dropped)
-        if a.size:
-            roster.expect(strings=a.dtype == object)
-        return cls(roster, roster.positions(a), roster.positions(b), time=time)
+        """Build from two arrays of ids, without Python objects per edge.
+
+        With ``weights=…``, `weight` is an array of their weights. The other options are those of
+        `from_edges`.
+        """
+        return Blueprint.of(cls, **options).from_ids(heads, tails, weight, time=time)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -232,204 +235,140 @@ class Graph(Frozen):
         return self.roster.end_ids(self.u, self.v)
 
     def to_edges(self) -> list[tuple[Any, Any]]:
-        """Return the edges as a list of pairs of original ids."""
+        """Return the edges as a list of pairs of original ids; `weight` has their weights."""
         heads, tails = self.to_ids()
         return list(zip(heads.tolist(), tails.tolist(), strict=True))
 
     def to_networkx(self) -> networkx.Graph:
-        """Build a `networkx.Graph` with every node of the roster."""
+        """Build a `networkx.Graph` with every node; a `DiGraph` of a directed graph.
+
+        Weights are the edge attribute ``weight``, sides the node attribute ``bipartite``.
+        """
         from psgraph.graph.formats.networkx import to_networkx
 
         return to_networkx(self)
 
     def to_igraph(self) -> igraph.Graph:
-        """Build an `igraph.Graph` with every node of the roster; ids are in ``vs["name"]``."""
+        """Build an `igraph.Graph` with every node of the roster; ids are in ``vs["name"]``.
+
+        Weights are in ``es["weight"]``; ``vs["type"]`` is True for nodes on the right side.
+        """
         from psgraph.graph.formats.igraph import to_igraph
 
         return to_igraph(self)
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """Build the symmetric 0/1 adjacency matrix, rows in roster order."""
+        """Build the matrix of weights, or of zeros and ones, rows in roster order.
+
+        It is symmetric for an undirected graph; a two-sided one has its left side in the rows and
+        its right side in the columns.
+        """
         from psgraph.graph.formats.scipy import to_scipy
 
         return to_scipy(self)
 
-    def to_pyg(self) -> torch_geometric.data.Data:
-        """Build a PyTorch Geometric `Data` with every node; ids are in ``node_id``."""
+    def to_pyg(self) -> Any:
+        """Build a PyTorch Geometric `Data` with every node; ids are in ``node_id``.
+
+        Weights are in ``edge_weight``. A two-sided graph becomes a `HeteroData` with the node types
+        ``left`` and ``right``.
+        """
         from psgraph.graph.formats.pyg import to_pyg
 
         return to_pyg(self)
 
     def to_arrow(self) -> pyarrow.Table:
-        """Build an Arrow table with columns ``u`` and ``v`` of original ids."""
+        """Build an Arrow table with columns ``u``, ``v`` of original ids, and ``weight`` if any."""
         from psgraph.graph.formats.tables import to_arrow
 
         return to_arrow(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Build a pandas data frame with columns ``u`` and ``v`` of original ids."""
+        """Build a pandas data frame with the columns of `to_arrow`."""
         from psgraph.graph.formats.tables import to_pandas
 
         return to_pandas(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """Build a polars data frame with columns ``u`` and ``v`` of original ids."""
+        """Build a polars data frame with the columns of `to_arrow`."""
         from psgraph.graph.formats.tables import to_polars
 
         return to_polars(self)
 
     # ---- ways in from libraries ----
-    #
-    # A graph object lists its nodes, but that list may have been made from the edges
-    # (`networkx.from_edgelist`, a matrix as large as its largest id). So each takes exactly one
-    # of roster=…, nodes_are_public=True and roster_from_edges=True.
 
     @classmethod
-    def from_networkx(
-        cls,
-        graph: networkx.Graph,
-        *,
-        roster: RosterOrIds | None = None,
-        nodes_are_public: bool = False,
-        roster_from_edges: bool = False,
-    ) -> Self:
-        """Build from networkx; direction, keys and attributes are dropped."""
+    def from_networkx(cls, graph: networkx.Graph, **options: Unpack[ObjectOptions]) -> Self:
+        """Build from networkx; direction and weights are dropped unless `kind` and `weights` say.
+
+        Exactly one of ``roster=…`` (or ``left=…, right=…``), ``nodes_are_public=True`` and
+        ``roster_from_edges=True`` declares who the nodes are. Weights are the edge attribute
+        ``weight``, sides the node attribute ``bipartite``.
+        """
         from psgraph.graph.formats.networkx import from_networkx
 
-        return from_networkx(
-            graph,
-            graph_type=cls,
-            roster=as_roster(roster),
-            nodes_are_public=nodes_are_public,
-            roster_from_edges=roster_from_edges,
-        )
+        return from_networkx(graph, Blueprint.of(cls, **options))
 
     @classmethod
-    def from_igraph(
-        cls,
-        graph: igraph.Graph,
-        *,
-        roster: RosterOrIds | None = None,
-        nodes_are_public: bool = False,
-        roster_from_edges: bool = False,
-    ) -> Self:
-        """Build from igraph; ids are the vertex attribute ``name``, otherwise vertex numbers."""
+    def from_igraph(cls, graph: igraph.Graph, **options: Unpack[ObjectOptions]) -> Self:
+        """Build from igraph; ids are the vertex attribute ``name``, otherwise vertex numbers.
+
+        Options as for `from_networkx`. Weights are the edge attribute ``weight``, sides the vertex
+        attribute ``type``.
+        """
         from psgraph.graph.formats.igraph import from_igraph
 
-        return from_igraph(
-            graph,
-            graph_type=cls,
-            roster=as_roster(roster),
-            nodes_are_public=nodes_are_public,
-            roster_from_edges=roster_from_edges,
-        )
+        return from_igraph(graph, Blueprint.of(cls, **options))
 
     @classmethod
-    def from_scipy(
-        cls,
-        matrix: Any,
-        *,
-        roster: RosterOrIds | None = None,
-        nodes_are_public: bool = False,
-        roster_from_edges: bool = False,
-    ) -> Self:
-        """Build from a square matrix; non-zero entries are edges, direction is dropped."""
+    def from_scipy(cls, matrix: Any, **options: Unpack[ObjectOptions]) -> Self:
+        """Build from a matrix, square unless the graph is two-sided; non-zero entries are edges.
+
+        Options as for `from_networkx`. Entries are the weights; of an undirected graph the larger
+        one of both directions.
+        """
         from psgraph.graph.formats.scipy import from_scipy
 
-        return from_scipy(
-            matrix,
-            graph_type=cls,
-            roster=roster,
-            nodes_are_public=nodes_are_public,
-            roster_from_edges=roster_from_edges,
-        )
+        return from_scipy(matrix, Blueprint.of(cls, **options))
 
     @classmethod
-    def from_pyg(
-        cls,
-        data: torch_geometric.data.Data,
-        *,
-        roster: RosterOrIds | None = None,
-        nodes_are_public: bool = False,
-        roster_from_edges: bool = False,
-    ) -> Self:
-        """Build from a PyTorch Geometric `Data`; direction and features are dropped."""
+    def from_pyg(cls, data: Any, **options: Unpack[ObjectOptions]) -> Self:
+        """Build from a PyTorch Geometric `Data`, or `HeteroData` if the graph is two-sided.
+
+        Options as for `from_networkx`. Weights are in ``edge_weight``; features are dropped.
+        """
         from psgraph.graph.formats.pyg import from_pyg
 
-        return from_pyg(
-            data,
-            graph_type=cls,
-            roster=roster,
-            nodes_are_public=nodes_are_public,
-            roster_from_edges=roster_from_edges,
-        )
+        return from_pyg(data, Blueprint.of(cls, **options))
 
     @classmethod
     def from_table(
-        cls,
-        table: Any,
-        *,
-        roster: RosterOrIds | None = None,
-        roster_from_edges: bool = False,
-        columns: tuple[str, str] | None = None,
+        cls, table: Any, *, columns: tuple[str, ...] | None = None, **options: Unpack[Options]
     ) -> Self:
-        """Build from two id columns (``u`` and ``v``) of a pandas, polars or pyarrow table."""
+        """Build from two id columns (``u`` and ``v``) of a pandas, polars or pyarrow table.
+
+        Options as for `from_edges`. With ``weights=…`` the column ``weight`` is read; without that
+        column, rows are counted. A third name in `columns` is that of the weights.
+        """
         from psgraph.graph.formats.tables import from_table
 
-        return from_table(
-            table,
-            graph_type=cls,
-            roster=as_roster(roster),
-            roster_from_edges=roster_from_edges,
-            columns=columns,
-        )
+        return from_table(table, Blueprint.of(cls, **options), columns=columns)
 
 
-def kind_on(roster: Roster, kind: Kind | None) -> Kind:
-    """Return the kind of a graph over a roster; refuse one that does not fit the roster."""
-    two_sided = len(roster.sizes) == 2
-    if kind is None:
-        return TWO_SIDED if two_sided else UNDIRECTED
-    if kind.two_sided != two_sided:
-        raise InvalidArgument(
-            f"{kind} graphs need {'a roster for each side' if kind.two_sided else 'one roster'}\n"
-            "Two-sided graphs have a TwoSidedRoster(left, right), others a Roster."
-        )
-    return kind
-
-
-def checked_weights(weight: ArrayLike | None, edges: int) -> Integers:
-    """Return one weight per edge, 1 if none are given; refuse what is no positive integer.
-
-    Weights beyond 64 bits are as good as the largest weight that can be declared.
-    """
-    if weight is None:
-        return np.ones(edges, dtype=np.int64)
-    array = np.asarray(weight)
-    if array.shape != (edges,):
-        raise DataError("there must be one weight for each edge")
-    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
-        array = np.minimum(array, MOST_WEIGHT).astype(np.int64)
-    if edges and (array.dtype.kind not in "iu" or int(array.min()) < 1):
-        raise DataError(
-            "weights must be integers of at least 1\n"
-            "Leave out edges without weight, and bin amounts to a public grid of integers.",
-            code="weights",
-        )
-    return np.minimum(array, MOST_WEIGHT).astype(np.int64)
-
-
-def _two_columns(edges: tuple[Any, ...]) -> tuple[ArrayLike, ArrayLike]:
-    """Return the two arrays of ids that a tuple holds; refuse a tuple of edges.
+def _columns(edges: tuple[Any, ...], kind: Kind) -> tuple[ArrayLike, ...]:
+    """Return the arrays of ids, and of weights, that a tuple holds; refuse a tuple of edges.
 
     A tuple of two edges looks like two arrays of two ids. If its length decided, removing one edge
     could change how all others are read.
     """
-    if len(edges) != 2 or any(isinstance(each, tuple) or np.isscalar(each) for each in edges):
+    most = 3 if kind.weighted else 2
+    flat = any(isinstance(each, tuple) or np.isscalar(each) for each in edges)
+    if not 2 <= len(edges) <= most or flat:
         raise DataError(
-            "a tuple must hold two lists or arrays of ids\nGive single edges as a list of pairs."
+            f"a tuple must hold two lists or arrays of ids{', and one of weights' * (most == 3)}\n"
+            "Give single edges as a list of pairs."
         )
-    return edges[0], edges[1]
+    return edges
 
 
 class Snapshot(Graph):

@@ -511,7 +511,7 @@ def triangular_cell(a: Whole, b: Whole, blocks: int, inside: bool) -> int:
 def ordered_cell(a: Whole, b: Whole, columns: int, inside: bool) -> int:
     """`Kind.cell_of` of a pair of blocks of an edge with two sides; −1 for one left out."""
     if inside:
-        return a * columns + b  # type: ignore[return-value]
+        return a * columns + b
     if a == b:
         return -1
     return a * (columns - 1) + (b - 1 if b > a else b)

@@ -56,6 +56,12 @@ class Pairs(_Ends):
         return Pairs(self.u[begin:end], self.v[begin:end], weight)
 
     @classmethod
+    def none(cls, kind: Kind) -> Pairs:
+        """Return no edges; of a kind with weights, with none of them."""
+        nothing = np.empty(0, dtype=np.int32)
+        return cls(nothing, nothing, np.empty(0, dtype=np.int64) if kind.weighted else None)
+
+    @classmethod
     def joined(cls, pieces: Sequence[Pairs]) -> Pairs:
         """Return the edges of all pieces, in their order."""
         nothing = np.empty(0, dtype=np.int32)

@@ -138,8 +138,10 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
             }
         )
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         case, split = "every timestamp", _split(guarantee.per_timestamp)
         return [
             *division_plan(case, split.communities),

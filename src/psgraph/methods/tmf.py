@@ -209,8 +209,10 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
             mechanisms={"TmF's linear filter": lambda _draws: case},
         )
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         case = "every timestamp"
         count_epsilon, cell_epsilon = self._split(guarantee.per_timestamp)
         return [

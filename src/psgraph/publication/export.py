@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -20,11 +20,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.durable import new_folder, write_checksums
 from psgraph._runtime.numbers import count
 from psgraph._version import __version__
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
+from psgraph.graph.blueprint import SIDES
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import Releases
@@ -113,19 +115,23 @@ def _copy_releases(contents: Contents, folder: Path) -> None:
 
 
 def _write_nodes(contents: Contents, folder: Path) -> int | None:
-    """Write ``nodes.csv``: every node with the timestamps it is listed for.
+    """Write ``nodes.csv``: every node, with its side if there are two, and when it is listed.
 
     Returns the first timestamp that has a node list; version 0.1.0 wrote none.
     """
-    rosters = _rosters(contents)
-    first = next(rosters, None)
+    first = next(_rosters(contents), None)
     if first is None:
         return None
+    start, roster = first
+    sides = len(roster.sizes) == 2
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("id", "from", "until"))
-        writer.writerows(_stays(*first, rosters))
-    return first[0]
+        writer.writerow(("id", "side", "from", "until") if sides else ("id", "from", "until"))
+        for number in range(2 if sides else 1):
+            later = ((since, each.sides[number]) for since, each in _rosters(contents))
+            for node, *stay in _stays(*next(later), later):
+                writer.writerow((node, SIDES[number], *stay) if sides else (node, *stay))
+    return start
 
 
 def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
@@ -161,9 +167,7 @@ def _stays(
 
 def _without(roster: Roster, other: Roster) -> list[Any]:
     """The ids of a roster that are not in another one."""
-    if roster.strings != other.strings:
-        return roster.ids.tolist()
-    ids: list[Any] = roster.ids[other.positions(roster.ids) < 0].tolist()
+    ids: list[Any] = roster.ids[other.positions_of(roster) < 0].tolist()
     return ids
 
 
@@ -175,7 +179,7 @@ def _parquet_only(contents: Contents, folder: Path) -> None:
 
 
 def _write_csv(contents: Contents, folder: Path) -> None:
-    """Write ``csv/NNNNNN.csv``, columns u and v."""
+    """Write ``csv/NNNNNN.csv``, columns u and v, and weight if edges have one."""
     (folder / "csv").mkdir()
     for certificate in contents.certificates:
         with (folder / "csv" / f"{certificate.timestamp:06d}.csv").open("wb") as file:
@@ -183,7 +187,7 @@ def _write_csv(contents: Contents, folder: Path) -> None:
 
 
 def csv_chunks(releases: Releases, timestamp: int) -> Iterator[bytes]:
-    """Yield the edges of a release as CSV, columns u and v, for one file after the other."""
+    """Yield the edges of a release as CSV, with its columns, for one file after the other."""
     for number, edges in enumerate(releases.edge_tables(timestamp)):
         sink = pa.BufferOutputStream()
         pa.csv.write_csv(edges, sink, pa.csv.WriteOptions(include_header=number == 0))
@@ -209,31 +213,62 @@ def _write_graphml(contents: Contents, folder: Path) -> None:
 def graphml_chunks(graph: SyntheticGraph) -> Iterator[bytes]:
     """Yield a graph as GraphML, in large chunks, with every node, also those without an edge.
 
+    Weights are in ``weight``. Nodes of a two-sided graph have ``side``, left or right; where an id
+    is on both sides, nodes are called ``left:ID`` and ``right:ID``.
+
     Raises
     ------
     DataError
         Before the first chunk, if a node id has a character that XML can't hold.
     """
-    names = np.array([_attribute(str(node)) for node in graph.roster.ids.tolist()], dtype=object)
-    direction = "undirected" if graph.kind.sides == 1 else "directed"
+    kind = graph.kind
+    sides = [[str(node) for node in side.ids.tolist()] for side in graph.roster.sides]
+    if not kind.two_sided:
+        sides = sides[:1]
+    elif not {*sides[0]}.isdisjoint(sides[1]):
+        sides = [
+            [f"{side}:{node}" for node in nodes] for side, nodes in zip(SIDES, sides, strict=True)
+        ]
+    names = np.array([_attribute(node) for nodes in sides for node in nodes], dtype=object)
+    direction = "directed" if kind.directed else "undirected"
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        f"{_SIDE_KEY if kind.two_sided else ''}{_WEIGHT_KEY if kind.weighted else ''}"
         f'<graph edgedefault="{direction}">\n'
     ).encode()
-    for start in range(0, len(names), _ROWS_AT_ONCE):
-        rows = names[start : start + _ROWS_AT_ONCE].tolist()
-        yield "".join([f"<node id={name}/>\n" for name in rows]).encode()
+    cut = graph.roster.offset
+    for start, stop in _cuts(len(names), cut):
+        side = SIDES[start >= cut]
+        ending = f'><data key="side">{side}</data></node>\n' if kind.two_sided else "/>\n"
+        yield "".join([f"<node id={name}{ending}" for name in names[start:stop].tolist()]).encode()
     for read in graph.parts.edges():
-        ends = read()
-        for start in range(0, len(ends[0]), _ROWS_AT_ONCE):
-            u, v = (names[each[start : start + _ROWS_AT_ONCE]].tolist() for each in ends)
-            lines = [f"<edge source={a} target={b}/>\n" for a, b in zip(u, v, strict=True)]
-            yield "".join(lines).encode()
+        pairs = read()
+        for start, stop in _cuts(len(pairs.u)):
+            piece = pairs.between(start, stop)
+            ends = zip(*(names[each].tolist() for each in piece), strict=True)
+            lines = [f"<edge source={a} target={b}" for a, b in ends]
+            yield _edges_text(lines, piece.weight).encode()
     yield b"</graph>\n</graphml>\n"
 
 
+def _cuts(size: int, *cuts: int) -> Iterator[tuple[int, int]]:
+    """Cut positions into ranges that are written at once, and at `cuts` as well."""
+    starts = sorted({*range(0, size, _ROWS_AT_ONCE), *(cut for cut in cuts if cut < size)})
+    return pairwise([*starts, size]) if size else iter(())
+
+
+def _edges_text(lines: list[str], weight: Integers | None) -> str:
+    """The elements of edges, closed or with their weights."""
+    if weight is None:
+        return "".join([f"{line}/>\n" for line in lines])
+    weighted = zip(lines, weight.tolist(), strict=True)
+    return "".join([f'{line}><data key="weight">{of}</data></edge>\n' for line, of in weighted])
+
+
 _ROWS_AT_ONCE = 1 << 15
+_SIDE_KEY = '<key id="side" for="node" attr.name="side" attr.type="string"/>\n'
+_WEIGHT_KEY = '<key id="weight" for="edge" attr.name="weight" attr.type="int"/>\n'
 
 
 def _attribute(name: str) -> str:
@@ -251,7 +286,7 @@ _NO_XML = {"\ufffe", "\uffff"}
 
 
 def _write_combined(contents: Contents, folder: Path) -> None:
-    """Write ``edges.parquet``: the edges of all timestamps, columns t, time, u, v."""
+    """Write ``edges.parquet``: the edges of all timestamps, columns t, time, u, v[, weight]."""
     writer: pq.ParquetWriter | None = None
     try:
         for certificate in contents.certificates:
@@ -293,9 +328,9 @@ FORMATS: dict[str, Callable[[Contents, Path], None]] = {
 
 
 _FORMS = {
-    "csv": "| `csv/NNNNNN.csv` | the same graphs as CSV, columns `u`, `v` |\n",
+    "csv": "| `csv/NNNNNN.csv` | the same graphs as CSV, columns {columns} |\n",
     "graphml": "| `graphml/NNNNNN.graphml` | the same graphs as GraphML, with all nodes |\n",
-    "combined": "| `edges.parquet` | all graphs in one table: `t`, `time`, `u`, `v` |\n",
+    "combined": "| `edges.parquet` | all graphs in one table: `t`, `time`, {columns} |\n",
 }
 _FILES = {"csv": "csv/", "graphml": "graphml/", "combined": "edges.parquet"}
 
@@ -305,7 +340,8 @@ def readme(
 ) -> str:
     """Describe the folder: what is promised, what the files are, how to check them."""
     last = certificates[-1]
-    more = _more_files(format, report=report, listed_from=listed_from)
+    kind = last.kind
+    more = _more_files(format, kind, report=report, listed_from=listed_from)
     warning = "" if last.private else "**NOT PRIVATE: nothing is promised to anyone.**\n\n"
     return f"""# Synthetic graphs
 
@@ -314,7 +350,7 @@ They are published instead of private ones. Their edges are made up: an edge her
 certain about an edge in the original.
 
 {last.promise}
-
+{_described(last)}
 {last.roster} Method: {last.method}. Written by psgraph {__version__}.
 
 ## Files
@@ -349,10 +385,11 @@ before it, and adds up what was spent in every window. It needs no access to the
 
 def _graphs(certificates: Sequence[Certificate]) -> str:
     """Where the graphs are: each in a file, or in a directory of parts."""
+    columns = _columns(certificates[-1].kind)
     parted = {certificate.graph_parts is not None for certificate in certificates}
     if parted == {False}:
-        return "`NNNNNN.parquet` | the graph of timestamp NNNNNN, columns `u`, `v`"
-    graph = "the graph of timestamp NNNNNN, columns `u`, `v`"
+        return f"`NNNNNN.parquet` | the graph of timestamp NNNNNN, columns {columns}"
+    graph = f"the graph of timestamp NNNNNN, columns {columns}"
     if parted == {True}:
         return f"`NNNNNN/part-….parquet` | {graph}, in parts: read the directory"
     return (
@@ -360,19 +397,38 @@ def _graphs(certificates: Sequence[Certificate]) -> str:
     )
 
 
-def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:
+def _columns(kind: Kind) -> str:
+    return "`u`, `v`, `weight`" if kind.weighted else "`u`, `v`"
+
+
+def _described(last: Certificate) -> str:
+    """What an edge is, unless the graphs are undirected and without weights; what is left out."""
+    kind, ends = last.kind, ""
+    if kind != UNDIRECTED:
+        ends = {
+            "undirected": "The graphs are undirected.",
+            "directed": "The graphs are directed: an edge leads from `u` to `v`.",
+            "two-sided": "The graphs are two-sided: `u` is a node of the left side, `v` one of the "
+            "right side. An id on the left and the same id on the right are two nodes.",
+        }[kind.name]
+    weights = f"Weights are at most {kind.largest_weight:,}." if kind.weighted else ""
+    text = " ".join(filter(None, (ends, weights, last.published_as)))
+    return f"\n{text}\n" if text else ""
+
+
+def _more_files(format: str, kind: Kind, *, report: bool, listed_from: int | None) -> str:
     """The rows of the table for files that are not in every folder."""
     if listed_from is None:
         lines = "| (no node list) | version 0.1.0 published these releases without one |\n"
     else:
         lines = (
             "| `nodes/….parquet` | the node lists, named by their SHA-256 |\n"
-            "| `nodes.csv` | every node: listed `from` a timestamp `until` (exclusive) another; "
-            "blank: to the end |\n"
+            f"| `nodes.csv` | every node{' with its `side`' if kind.two_sided else ''}: listed "
+            "`from` a timestamp `until` (exclusive) another; blank: to the end |\n"
         )
     if listed_from:
         lines += f"| (no node list) | of timestamps before {listed_from}: version 0.1.0 |\n"
-    lines += _FORMS.get(format, "")
+    lines += _FORMS.get(format, "").format(columns=_columns(kind))
     if report:
         lines += "| `report.html` | the public report: open it in a browser |\n"
     return lines

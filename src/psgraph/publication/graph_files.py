@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
-
 from psgraph._runtime.durable import hidden_folder, write_flushed
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
@@ -220,8 +218,7 @@ def in_one_file(content: memoryview) -> EncodedGraph:
 
 def _nothing(graph: SyntheticGraph) -> memoryview:
     """The file of a graph without nodes, which has no parts."""
-    none = np.empty(0, dtype=np.int32)
-    return edge_bytes(graph.roster, Pairs(none, none), graph.kind)
+    return edge_bytes(graph.roster, Pairs.none(graph.kind), graph.kind)
 
 
 def read_graph(

@@ -279,7 +279,11 @@ def open_stream(
     seed: int | None,
     noise: str,
 ) -> OpenStream:
-    """Open or start the ledger of a stream; without `ledger` and `out`, use memory only."""
+    """Open or start the ledger of a stream; without `ledger` and `out`, use memory only.
+
+    The first snapshot says what an edge is: see `History.take_kind`.
+    """
+    guarantee = guarantee.on(directed=False, weighted=False)
     directory = None if out is None else ReleaseDirectory(out)
     history: History = MemoryHistory(guarantee)
     if ledger is None and directory is not None:

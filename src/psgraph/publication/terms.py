@@ -131,6 +131,7 @@ class Terms:
         return (
             self.guarantee.to_dict()
             | values
+            | {"kind": (self.kind or UNDIRECTED).name}
             | {f"parameter {name}": value for name, value in parameters.items()}
         )
 

@@ -118,8 +118,8 @@ for number, certificate in enumerate(certificates):
     before = certificates[number - 1]["digest"] if number else None
     check(certificate["previous"] == before, number, "it does not follow the one before")
     check(certificate["timestamp"] == number, number, "a certificate is missing")
-    for term in ("epsilon", "window", "method", "private"):
-        check(certificate[term] == certificates[0][term], number, f"{term} has changed")
+    for term in ("epsilon", "window", "method", "private", "kind", "weights"):
+        check(certificate.get(term) == certificates[0].get(term), number, f"{term} has changed")
     stated = certificate["spent"]
     charges = [(path(each, number), Fraction(each["epsilon"])) for each in stated["mechanisms"]]
     check(all(each > 0 for _, each in charges), number, "a charge is not positive")

@@ -67,8 +67,9 @@ def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> 
 
 def _promised(stream: Stream) -> dict[str, Any]:
     """Return the guarantee and the promise of a stream, in their own words."""
-    promise = stream.promise
-    return {**stream.guarantee.to_dict(), "promise": str(promise), "private": promise.private}
+    promise, stated = stream.promise, stream.guarantee.to_dict()
+    guarantee = {name: stated[name] for name in ("unit", "epsilon", "window")}
+    return {**guarantee, "promise": str(promise), "private": promise.private}
 
 
 def _health(

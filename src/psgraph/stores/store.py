@@ -33,7 +33,8 @@ __all__ = [
 
 MANIFEST = "psgraph-store.json"
 FORMAT = "psgraph store"
-VERSION = 1
+VERSION = 2
+"""Format of stores; those of undirected graphs without weights have format 1, as ever."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Manifest:
     held_back
         The first period of the input that was not over, if there was one.
     kind
-        The kind of its graphs. Not written for undirected ones, whose stores have no such field.
+        The kind of its graphs. Not written for undirected ones without weights, whose stores have
+        no such fields.
     """
 
     part_nodes: int
@@ -84,10 +86,10 @@ class Manifest:
     kind: Kind = UNDIRECTED
 
     def to_json(self) -> str:
-        own = {**asdict(self), "kind": self.kind.name}
-        if self.kind == UNDIRECTED:
-            del own["kind"]
-        fields = {"format": FORMAT, "version": VERSION, **own}
+        own = asdict(self)
+        del own["kind"]
+        version = 1 if self.kind == UNDIRECTED else VERSION
+        fields = {"format": FORMAT, "version": version, **own, **self.kind.to_dict()}
         return json.dumps({**fields, "sha256": manifest_digest(fields)}, indent=1) + "\n"
 
     @classmethod
@@ -105,17 +107,17 @@ class Manifest:
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise DataError(f"{path} is not the manifest of a store\n{AGAIN}")
         version = fields.pop("version", None)
-        if version != VERSION:
+        if version not in (1, VERSION):
             newer = isinstance(version, int) and version > VERSION
             remedy = "Install the newer psgraph that wrote it, or prepare" if newer else "Prepare"
             raise DataError(
-                f"{store} is a store of format {version!r}, and this psgraph reads format "
+                f"{store} is a store of format {version!r}, and this psgraph reads formats 1 to "
                 f"{VERSION}\n{remedy} the store again: psgraph prepare."
             )
         known = fields.pop("sha256", None)
-        if known != manifest_digest({"format": FORMAT, "version": VERSION, **fields}):
+        if known != manifest_digest({"format": FORMAT, "version": version, **fields}):
             raise DataError(f"{path} was changed after the store was prepared\n{AGAIN}")
-        kind = find_kind(str(fields.pop("kind", UNDIRECTED.name)))
+        kind = find_kind(str(fields.pop("kind", UNDIRECTED.name)), fields.pop("weights", None))
         try:
             snapshots = tuple(_entry(entry) for entry in fields.pop("snapshots"))
             return cls(snapshots=snapshots, kind=kind, **fields)

@@ -8,7 +8,7 @@ import inspect
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 from psgraph._runtime.durable import as_path, check_target
 from psgraph._runtime.resources import clear_scratch, scratch_directory, scratch_place
 from psgraph.errors import DataError, InvalidArgument, OutputError, RosterError
+from psgraph.graph.formats.features import dropped_features
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.graph.parts import PART_NODES, MemoryParts
@@ -150,7 +151,11 @@ def read_stream(options: InputOptions) -> Stream:
     if not isinstance(source, str | PathLike):
         options.check("graphs")
         times = None if options.times is None else read_times(options.times)
-        return iterable_stream(source, nodes_of(options), times=times)
+        stream = iterable_stream(source, nodes_of(options), times=times)
+        if isinstance(source, Sequence | Mapping) and len(source):
+            first = source[0] if isinstance(source, Sequence) else next(iter(source.values()))
+            stream.dropped = options.dropped(dropped_features(first))  # by its type
+        return stream
     place = as_place(source)
     if isinstance(place, Address) or is_store(place):
         options.check("store")

@@ -13,6 +13,7 @@ import numpy as np
 from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument, RosterError
 from psgraph.graph import Graph, Kind, Roster, Snapshot, TwoSidedRoster
+from psgraph.graph.blueprint import Options, kind_on
 from psgraph.graph.parts import Pairs
 from psgraph.graph.roster import distinct_ids
 from psgraph.streams.nodes import Nodes, UnknownNodes
@@ -335,9 +336,17 @@ def _check_declared(item: Any, nodes: Nodes) -> None:
         nodes.require(of="an item of the stream")
 
 
-def read_item(item: Any, roster: Roster, number: int, *, time: str | None = None) -> Snapshot:
+def read_item(
+    item: Any,
+    roster: Roster,
+    number: int,
+    *,
+    time: str | None = None,
+    kind: Kind | None = None,
+) -> Snapshot:
     """Read one item of a stream over a given roster; its time is its number unless given."""
-    return _snapshot(item, Nodes(roster, "given"), number, time=time)
+    nodes = Nodes(roster, "given", kind=kind_on(roster, kind))
+    return _snapshot(item, nodes, number, time=time)
 
 
 def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) -> Snapshot:
@@ -366,21 +375,22 @@ def _read(item: Any, nodes: Nodes, time: str) -> Graph:
         if roster is not None and item.roster != roster:
             raise RosterError("its roster differs from the one given\nLeave one of the two out.")
         return item
+    options: Options = {
+        "roster": roster,
+        "roster_from_edges": nodes.from_edges,
+        "kind": nodes.kind,
+    }
     if library in _GRAPH_LIBRARIES:
         short = "pyg" if library == "torch_geometric" else library
         read: Callable[..., Snapshot] = getattr(Snapshot, f"from_{short}")
-        return read(
-            item,
-            roster=roster,
-            nodes_are_public=nodes.declared == "nodes",
-            roster_from_edges=nodes.from_edges,
-        )
+        return read(item, nodes_are_public=nodes.declared == "nodes", **options)
     if library:
-        return Snapshot.from_table(item, roster=roster, roster_from_edges=nodes.from_edges)
+        return Snapshot.from_table(item, **options)
     if isinstance(item, np.ndarray):
         if item.ndim != 2 or item.shape[1] < 2:
             raise DataError("an array of edges needs two columns")
-        item = item[:, 0], item[:, 1]
+        item = tuple(item[:, column] for column in range(item.shape[1]))
+        item = item[: 3 if nodes.kind.weighted else 2]
     if isinstance(item, str | bytes) or not isinstance(item, Iterable):
         raise DataError(f"expected a graph or a list of edges, not {type(item).__name__}")
-    return Snapshot.from_edges(item, roster=roster, roster_from_edges=nodes.from_edges)
+    return Snapshot.from_edges(item, **options)

@@ -151,7 +151,7 @@ class DaskEngine:
             for number, (first, _) in enumerate(between):
                 pieces = [self._piece(each, number) for each in drawn]
                 parts.append(self._submit(tasks.merged, pieces, first, nodes))
-            return self._kept(parts, nodes, kind)
+            return self._kept(parts, nodes, kind.unweighted)
 
     def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self.statistics.operation("store"):
@@ -204,9 +204,10 @@ class DaskEngine:
     def _kept(self, parts: list[Future], nodes: int, kind: Kind) -> EdgeParts:
         """Keep several parts on the workers, a single one on the driver."""
         if len(parts) <= 1:
-            nothing = np.empty(0, dtype=np.int32)
-            u, v = self._fetch(parts[0]) if parts else (nothing, nothing)
-            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes, kind=kind)
+            edges = self._fetch(parts[0]) if parts else Pairs.none(kind)
+            return MemoryParts(
+                *edges, edges.weight, nodes=nodes, part_nodes=self.part_nodes, kind=kind
+            )
         sizes = [self._submit(tasks.size, Remote(part)) for part in parts]
         return held_parts(
             parts,
@@ -264,7 +265,8 @@ class DaskEngine:
         return self._values[digest]
 
     def _fetch(self, part: Future) -> Pairs:
-        return Pairs(*self._take(self._submit(tasks.packed, Remote(part))))
+        edges: Pairs = self._take(self._submit(tasks.packed, Remote(part)))
+        return edges
 
     def _take(self, future: Future) -> Any:
         """Wait for a result and bring it to the driver."""

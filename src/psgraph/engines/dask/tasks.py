@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import psgraph
 from psgraph._runtime.arrays import Integers
 from psgraph._version import __version__
-from psgraph.engines.released import ReleasedParts
+from psgraph.engines.released import ReleasedParts, as_pairs
 from psgraph.engines.runner import Job, sorted_edges, split_keys
 from psgraph.errors import EngineError
 from psgraph.graph.kind import UNDIRECTED, Kind
@@ -120,7 +120,7 @@ def merged(pieces: Sequence[Integers], first: int, nodes: int) -> Pairs:
 def made(job: Job) -> Pairs:
     """The sorted edges that the only item of a job stands for."""
     (item,) = job.items
-    return Pairs(*job.work(item, *job.shared))
+    return as_pairs(job.work(item, *job.shared))
 
 
 def size(edges: Pairs) -> int:
@@ -277,7 +277,8 @@ class HeldPart(Remote):
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy outside the cluster has the edges themselves."""
-        return partial, (Pairs, *self())
+        edges = self()
+        return partial, (Pairs, *edges, edges.weight)
 
 
 def held_parts(
@@ -306,6 +307,14 @@ class _Narrow(NamedTuple):
     dtype: str
 
 
+class _Weighted(NamedTuple):
+    """What were edges with weights."""
+
+    u: Any
+    v: Any
+    weight: Any
+
+
 class _View(NamedTuple):
     """What was a memoryview, which can't be pickled."""
 
@@ -324,6 +333,8 @@ def to_driver(value: Any) -> Any:
         return _Narrow(value.astype(np.min_scalar_type(int(value.max()))), value.dtype.name)
     if isinstance(value, memoryview):
         return _View(bytes(value))
+    if isinstance(value, Pairs) and value.weight is not None:
+        return _Weighted(*map(to_driver, (*value, value.weight)))
     if isinstance(value, list | tuple):
         return _like(value, [to_driver(each) for each in value])
     return value
@@ -339,6 +350,8 @@ def unpacked(value: Any) -> Any:
         return value.values.astype(value.dtype)
     if isinstance(value, _View):
         return memoryview(value.content)
+    if isinstance(value, _Weighted):
+        return Pairs(*map(unpacked, value))
     if isinstance(value, list | tuple):
         return _like(value, [unpacked(each) for each in value])
     return value

@@ -100,8 +100,8 @@ class ColumnNames:
         if not all(chosen.values()) or not {*chosen} <= {*_ROLES} or len(chosen) < len(pairs):
             raise InvalidArgument(
                 f"columns={columns!r} does not say which column is which\n"
-                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME. A number "
-                "counts columns from 1."
+                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME, and "
+                "weight=NAME. A number counts columns from 1."
             )
         if len({*chosen.values()}) < len(chosen):
             raise InvalidArgument(f"columns={columns!r} names a column twice\nName each once.")

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError, RosterError
+from psgraph.graph.blueprint import SIDES
 from psgraph.graph.formats.columns import (
     Batch,
     Columns,
@@ -49,7 +50,6 @@ __all__ = [
 
 BATCH_ROWS = 1 << 18
 _DECLARED, _KIND, _WEIGHTS = b"declared", b"kind", b"weights"  # in the metadata of released files
-_SIDES = ("left", "right")
 
 
 class ParquetFile:
@@ -177,11 +177,11 @@ def nodes_bytes(roster: Roster) -> memoryview:
             side.arrow_ids.cast(pa.large_string()) if text else side.arrow_ids
             for side in roster.sides
         ]
-        sides = np.repeat(np.array(_SIDES, dtype=object), roster.sizes)
+        sides = np.repeat(np.array(SIDES, dtype=object), roster.sizes)
         table = pa.table({"id": pa.concat_arrays(ids), "side": pa.array(sides, pa.string())})
         integers = {
             name.encode(): b"integers" if not side.strings else b"text"
-            for name, side in zip(_SIDES, roster.sides, strict=True)
+            for name, side in zip(SIDES, roster.sides, strict=True)
         }
         return encode_table(
             table.replace_schema_metadata({_DECLARED: roster.declared.encode(), **integers})
@@ -206,7 +206,7 @@ def read_nodes(content: bytes, path: object) -> Roster:
 
 def _side_rosters(table: Any, declared: Declared, path: object) -> Iterator[Roster]:
     metadata = table.schema.metadata or {}
-    for side in _SIDES:
+    for side in SIDES:
         ids = table.filter(pc.equal(table.column("side"), side)).column("id")
         try:
             if metadata.get(side.encode()) == b"integers":

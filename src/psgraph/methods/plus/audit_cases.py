@@ -20,7 +20,12 @@ from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.noisy_triangles import Ladder
 from psgraph.methods.plus.queries import TriangleCount
-from psgraph.methods.plus.state import PlusMeasurement
+from psgraph.methods.plus.state import (
+    KindReadings,
+    PlusMeasurement,
+    PlusState,
+    WeightedMeasurement,
+)
 from psgraph.methods.plus.triangles import FEWEST_KEPT
 from psgraph.privacy.samplers import Sampler
 
@@ -101,8 +106,19 @@ _BRANCHES: dict[str, Callable[[PlusMeasurement, Any], bool]] = {
     "a search fails": lambda measured, state: (
         measured.communities is not None and state.search.found is None
     ),
-    "a search will be repeated at once": lambda _, state: state.search.again,
-    "communities are used": lambda _, state: state.search.used,
+    "a search will be repeated at once": lambda _, state: (
+        isinstance(state, PlusState) and state.search.again
+    ),
+    "communities are used": lambda _, state: isinstance(state, PlusState) and state.search.used,
+    "weights are measured": lambda measured, _: (
+        isinstance(measured, WeightedMeasurement) and measured.noisy_weights is not None
+    ),
+    "edges kept in their weight class are counted": lambda measured, _: (
+        isinstance(measured.sizes, KindReadings) and measured.sizes.noisy_kept_weights is not None
+    ),
+    "reciprocated pairs are counted": lambda measured, _: (
+        isinstance(measured.sizes, KindReadings) and measured.sizes.noisy_reciprocated is not None
+    ),
 }
 
 CASES = AuditCases(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from psgraph._runtime.arrays import Floats
 from psgraph._runtime.jit import kernel
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.grid import degree_grid
+from psgraph.methods.plus.tracking import Track
 
-__all__ = ["Coupling", "coupled_classes", "coupling"]
+__all__ = ["Coupling", "Levels", "aligned", "coupled_levels", "coupling", "pooled"]
 
 USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
 DOUBT = 0.03  # the variance of the strength that reciprocity suggests
@@ -31,6 +32,16 @@ POINTS = 24  # of a class, over which the copula is integrated
 ROUNDS = 8  # of raking
 SAMPLE = 20_000  # nodes that raking looks at
 LEAST = 1e-12
+DOUBTFUL = 0.4  # of a class and all below it: nodes whose class is in more doubt may be moved
+ABOVE_ZERO = 10.0  # no rank is that far below the middle
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The class that every node is expected in, and the standard deviation of that."""
+
+    expected: Floats
+    doubt: Floats
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,29 @@ def coupling(
     return Coupling(_joint(*margins, round(low, 6)))
 
 
+def pooled(one: Track, other: Track) -> tuple[Track, Track]:
+    """Return the curves of both sides, moved towards their mean as far as they differ by noise.
+
+    A James–Stein estimate: the squared distance of the two has the variance of their noise in it.
+    """
+    size = min(one.level.size, other.level.size)
+    known = np.flatnonzero(one.seen[:size] & other.seen[:size])
+    if not known.size:
+        return one, other
+    first, second = one.level[known], other.level[known]
+    noise = one.variance[known] + other.variance[known]
+    explained = float(noise.sum()) / max(float(((first - second) ** 2).sum()), LEAST)
+    apart = max(1 - explained, 0.0)
+    mean, half = (first + second) / 2, apart * (first - second) / 2
+    result = []
+    for track, level in ((one, mean + half), (other, mean - half)):
+        levels, variances = track.level.copy(), track.variance.copy()
+        levels[known] = level
+        variances[known] = noise / 4 + apart**2 * noise / 4
+        result.append(replace(track, level=levels, variance=variances))
+    return result[0], result[1]
+
+
 def _class_shares(curve: DegreeCurve) -> Floats:
     """The share of nodes in each class under a fitted distribution."""
     grid = degree_grid(curve.nodes)
@@ -114,9 +148,9 @@ def _joint(one: Floats, other: Floats, correlation: float) -> Floats:
     return joint
 
 
-def coupled_classes(
+def coupled_levels(
     found: Coupling, estimates: Sequence[Floats], variances: Sequence[Floats]
-) -> tuple[Floats, Floats]:
+) -> tuple[Levels, Levels]:
     """Return for each side the class that every node is expected in, given both of its degrees.
 
     Parameters
@@ -131,17 +165,49 @@ def coupled_classes(
     sample = [values[::step] for pair in zip(estimates, variances, strict=True) for values in pair]
     for _ in range(ROUNDS):
         sums = np.zeros(one.size), np.zeros(other.size)
-        nothing = np.zeros(0)
-        _expect(*sample, one, other, ratio, *weights, *sums, nothing, nothing)
+        _expect(*sample, one, other, ratio, *weights, *sums, *_rooms(0), *_rooms(0))
         weights[0][:] *= one / np.maximum(sums[0] / sums[0].sum(), LEAST)
         weights[1][:] *= other / np.maximum(sums[1] / sums[1].sum(), LEAST)
         for each in weights:
             np.clip(each, 1e-6, 1e6, out=each)
-    result = np.zeros(estimates[0].size), np.zeros(estimates[0].size)
+    first, second = (_rooms(estimates[0].size) for _ in range(2))
     everyone = [values for pair in zip(estimates, variances, strict=True) for values in pair]
     sums = np.zeros(one.size), np.zeros(other.size)
-    _expect(*everyone, one, other, ratio, *weights, *sums, *result)
-    return result
+    _expect(*everyone, one, other, ratio, *weights, *sums, *first, *second)
+    return Levels(*first), Levels(*second)
+
+
+def _rooms(size: int) -> tuple[Floats, Floats]:
+    return np.zeros(size), np.zeros(size)
+
+
+def aligned(levels: Sequence[Levels], strength: float) -> list[Floats]:
+    """Return numbers that order the nodes of each side, closer to one order for both.
+
+    Expected classes vary less than classes do, and so does what they have in common. Nodes whose
+    class is in doubt are moved towards the mean of their ranks on both sides, by up to `strength`.
+    """
+    scores = [_scores(side.expected) for side in levels]
+    common = (scores[0] + scores[1]) / math.sqrt(2.0)
+    return [
+        score + strength * _movable(side) * (common - score)
+        for score, side in zip(scores, levels, strict=True)
+    ]
+
+
+def _movable(side: Levels) -> Floats:
+    """How far each node may be moved: not at all where its class is certain."""
+    return np.minimum(side.doubt / (DOUBTFUL * (1 + np.maximum(side.expected, 0.0))), 1.0)
+
+
+def _scores(values: Floats) -> Floats:
+    """Ranks as values of a normal distribution, ties at their mean; all are above 0."""
+    from scipy.special import ndtri
+
+    ordered = np.sort(values)
+    first = np.searchsorted(ordered, values, side="left")
+    last = np.searchsorted(ordered, values, side="right")
+    return ndtri((first + last) / (2.0 * max(values.size, 1))) + ABOVE_ZERO
 
 
 @kernel
@@ -185,7 +251,9 @@ def _expect(
     sums: Floats,
     other_sums: Floats,
     level: Floats,
+    doubt: Floats,
     other_level: Floats,
+    other_doubt: Floats,
 ) -> None:
     """Add up class probabilities given both degrees; expected levels, if there is room for them."""
     one, other = np.empty(shares.size), np.empty(other_shares.size)
@@ -209,7 +277,16 @@ def _expect(
             other_sums[b] += column[b] / total
         if level.size:
             at, there = _level(mean[node]), _level(other_mean[node])
-            for a in range(one.size):
-                level[node] += row[a] / total * min(max(at, a - 0.5), a + 0.5)
-            for b in range(other.size):
-                other_level[node] += column[b] / total * min(max(there, b - 0.5), b + 0.5)
+            level[node], doubt[node] = _moments(row, total, at)
+            other_level[node], other_doubt[node] = _moments(column, total, there)
+
+
+@kernel
+def _moments(weights: Floats, total: float, at: float) -> tuple[float, float]:
+    """Mean and standard deviation of the level: in each class the one nearest to `at`."""
+    mean = square = 0.0
+    for a in range(weights.size):
+        nearest = min(max(at, a - 0.5), a + 0.5)
+        mean += weights[a] / total * nearest
+        square += weights[a] / total * nearest * nearest
+    return mean, math.sqrt(max(square - mean * mean, 0.0))

@@ -8,35 +8,35 @@ other, for each side of the edges. `measure` needs the result for the queries ab
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Floats, Integers, Labels, read_only
-from psgraph.methods.plus.coupling import coupled_classes, coupling
-from psgraph.methods.plus.curve import DegreeCurve, fit_curve
+from psgraph._runtime.arrays import Floats
+from psgraph.methods.plus.coupling import aligned, coupled_levels, coupling, pooled
 from psgraph.methods.plus.jumps import Verdict, judge, prior_state
-from psgraph.methods.plus.mixing import degree_classes
-from psgraph.methods.plus.modes import Largest, next_mode, top_count
-from psgraph.methods.plus.nodes import Nodes, measured_nodes
+from psgraph.methods.plus.modes import next_mode
 from psgraph.methods.plus.schedule import KindShares, Mode
+from psgraph.methods.plus.sides import (
+    FilteredSide,
+    SideFilter,
+    SideStep,
+    curve_track,
+    noisy_degrees,
+)
 from psgraph.methods.plus.state import (
+    RECIPROCITY,
     AnyState,
     KindReadings,
-    Purpose,
-    Side,
     SidedState,
-    SideReadings,
     SizeReadings,
 )
 from psgraph.methods.plus.tracking import Track, laplace_variance
-from psgraph.methods.plus.wanted import ranked, wanted_degrees
 
 __all__ = [
     "DegreeStep",
-    "SideStep",
     "degree_step",
     "kept_share",
     "kept_share_track",
@@ -45,40 +45,9 @@ __all__ = [
 
 CLEARLY_KEPT = 1.5  # standard deviations
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
-MOST_NOISE = 64  # scales of Laplace noise
-OTHER_SIDE = 16  # what the second side adds to the numbers of purposes
+ALIGNMENTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the orders of the two sides, tried in turn
+CLOSE, ENOUGH = 0.005, 1.1  # how close the share of idle nodes must be; room for reciprocated edges
 USUAL_RECIPROCITY = 0.25  # how far reciprocity drifts, relative to the whole range
-
-
-@dataclass(frozen=True)
-class SideStep:
-    """Estimates about one side of the edges.
-
-    Attributes
-    ----------
-    order
-        Positions from the largest estimated degree to the smallest.
-    wanted
-        The degree that every node should have.
-    """
-
-    curve_track: Track
-    curve: DegreeCurve | None
-    nodes: Nodes
-    order: Integers
-    wanted: Integers
-    new_share: float
-
-    @cached_property
-    def classes(self) -> Labels:
-        """The degree class of every node."""
-        return degree_classes(self.wanted)
-
-    @cached_property
-    def numbers(self) -> NDArray[np.uint64]:
-        """A random number for every node that stays with it, below 2⁵²."""
-        ties = self.nodes.ties[: self.wanted.size]
-        return (ties.astype(np.float64) * 2.0**52).astype(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -126,7 +95,7 @@ def degree_step(
     per_node = _edges_per_node(state, sizes)
     edge_count = _edge_count(per_node, sizes)
     kept_track = kept_share_track(state, sizes, verdict)
-    filter_side = _SideFilter(
+    filter_side = SideFilter(
         sizes,
         edge_count=edge_count,
         relative_variance=float(per_node.variance[0]),
@@ -134,9 +103,15 @@ def degree_step(
         jump=0.0 if verdict.kind == "back" else stale,
         learns=verdict.restless or not stale,
     )
+    before = [None] * sizes.kind.sides if state is None else state.sides
+    tracks = [
+        curve_track(side, readings, sizes)
+        for side, readings in zip(before, sizes.sides, strict=True)
+    ]
+    believed = pooled(*tracks) if sizes.kind.directed else tracks
     sides = [
-        filter_side(None if state is None else state.sides[number], readings, number)
-        for number, readings in enumerate(sizes.sides)
+        filter_side(before[number], number, tracks[number], believed[number])
+        for number in range(sizes.kind.sides)
     ]
     mode: Mode = "undecided" if state is None else state.mode
     if any(side.largest is not None for side in sides):
@@ -149,18 +124,24 @@ def degree_step(
         )
     active, reciprocity = _dyad_tracks(state, sizes, edge_count)
     steady = steadiness(kept_share(kept_track))
-    ranks = [side.steadied(steady) for side in sides]
+    estimates = [side.steadied(steady) for side in sides]
+
+    def wanted(ranks: Sequence[Floats]) -> list[SideStep]:
+        return [
+            side.step(rank, sides[0].ties, sizes, edge_count, number, use_curve=use_curve)
+            for number, (side, rank) in enumerate(zip(sides, ranks, strict=True))
+        ]
+
     if sizes.kind.directed:
-        ranks = _coupled(sides, ranks, active, reciprocity)
+        steps = _coupled(sides, estimates, active, reciprocity, edge_count, wanted)
+    else:
+        steps = wanted(estimates)
     return DegreeStep(
         prior=state,
         edges_per_node=per_node,
         persistence=kept_track,
         edge_count=edge_count,
-        sides=tuple(
-            side.step(rank, sizes, edge_count, number, use_curve=use_curve)
-            for number, (side, rank) in enumerate(zip(sides, ranks, strict=True))
-        ),
+        sides=tuple(steps),
         active=active,
         reciprocity=reciprocity,
         mode=mode,
@@ -208,7 +189,7 @@ def _dyad_tracks(
     state: AnyState | None, sizes: SizeReadings, edge_count: int
 ) -> tuple[Track, Track]:
     """The filtered shares of active nodes, and of edges whose reverse is there as well."""
-    active = reciprocity = Track.unseen(1, drift=0.0025)
+    active, reciprocity = Track.unseen(1, drift=0.0025), RECIPROCITY
     if isinstance(state, SidedState):
         active, reciprocity = state.active, state.reciprocity
     if not isinstance(sizes, KindReadings) or not isinstance(sizes.shares, KindShares):
@@ -260,7 +241,7 @@ def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
 
 def _summed_degrees(sizes: SizeReadings) -> tuple[float, float]:
     """Return the number of edges that noisy degrees add up to, and its variance."""
-    found = [_noisy_degrees(side, sizes) for side in sizes.sides]
+    found = [noisy_degrees(side, sizes) for side in sizes.sides]
     noise = laplace_variance(float(2 / sizes.shares.nodes))
     (sums, counts) = zip(*((float(d.sum()), d.size) for d in found if d is not None), strict=True)
     if len(counts) == 1:
@@ -275,195 +256,43 @@ def _edge_count(per_node: Track, sizes: SizeReadings) -> int:
     return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
 
 
-def _noisy_degrees(side: SideReadings, sizes: SizeReadings) -> Integers | None:
-    if side.noisy_degrees is None:
-        return None
-    scale = float(2 / sizes.shares.nodes)
-    return _believable(side.noisy_degrees, scale, most=side.largest + 1)
-
-
-def _believable(noisy: Integers, scale: float, *, most: int) -> Integers:
-    """Limit noisy counts of 0 to `most` to what Laplace noise of a scale can explain.
-
-    A count beyond has a probability below e^−64. It would lead the estimators to numbers that they
-    can't represent, and tells nothing more than the limit does.
-    """
-    reach = math.ceil(MOST_NOISE * scale)
-    return np.clip(noisy, -reach, most + reach)
-
-
-# ---- one side
-
-
-@dataclass(frozen=True)
-class _FilteredSide:
-    """Curve and nodes of one side after a timestamp.
-
-    Attributes
-    ----------
-    before
-        What was known of the side.
-    scale
-        That of the noise on degrees measured at this timestamp, None if there was none.
-    largest
-        The largest nodes, where degrees were measured.
-    """
-
-    before: Side | None
-    readings: SideReadings
-    curve_track: Track
-    curve: DegreeCurve | None
-    nodes: Nodes
-    new_share: float
-    scale: float | None = None
-    largest: Largest | None = None
-
-    def steadied(self, most: float) -> Floats:
-        """Return estimates moved to the degrees of the last graph, by `most` standard deviations.
-
-        Nodes whose estimates differ by less than their doubt are in no particular order. Ordering
-        them as in the last graph lets them keep their degrees, and with them their edges.
-        """
-        nodes, estimates = self.nodes, self.nodes.degrees
-        if self.before is None or most == 0 or not self.before.degrees.size:
-            return estimates
-        before, roster = self.before.degrees.astype(np.float64), self.before.nodes.roster
-        if roster is not nodes.roster:
-            there = roster.positions(nodes.roster.ids)
-            before = np.where(there >= 0, before[there], estimates)
-        variance = np.where(nodes.measured, nodes.variance[: estimates.size], nodes.fresh_mean)
-        doubt = most * np.sqrt(np.maximum(variance, 0.0))
-        return np.clip(before, estimates - doubt, estimates + doubt)
-
-    def step(
-        self, rank: Floats, sizes: SizeReadings, edge_count: int, number: int, *, use_curve: bool
-    ) -> SideStep:
-        """Return the estimates with a wanted degree for every node; `rank` orders the nodes."""
-        estimates = self.nodes.degrees
-        order = ranked(rank, self.nodes.ties[: estimates.size])
-        alike = sizes.kind.sides == 1
-        wanted = wanted_degrees(
-            estimates,
-            order,
-            shares=self.curve.shares if use_curve and self.curve is not None else np.zeros(0),
-            total=2 * edge_count if alike else edge_count,
-            largest=self.readings.largest,
-            sure_scale=self.scale,
-            rng=sizes.random(Purpose.WANTED_DEGREES, number * OTHER_SIDE),
-            even=alike,
-        )
-        return SideStep(
-            curve_track=self.curve_track,
-            curve=self.curve,
-            nodes=self.nodes,
-            order=order,
-            wanted=read_only(wanted),  # as it comes out of a ledger: see `PlusState`
-            new_share=self.new_share,
-        )
-
-
-@dataclass(frozen=True)
-class _SideFilter:
-    """Filters the readings of a side; see `measured_nodes` for the parameters.
-
-    `relative_variance` is that of the filtered edges per node.
-    """
-
-    sizes: SizeReadings
-    edge_count: int
-    relative_variance: float
-    resets: bool
-    jump: float
-    learns: bool
-
-    def __call__(self, before: Side | None, readings: SideReadings, number: int) -> _FilteredSide:
-        sizes, nodes_now = self.sizes, len(readings.roster)
-        curve_track = self._curve_track(before, readings)
-        nodes = Nodes.start() if before is None else before.nodes
-        generator = sizes.random(Purpose.NEW_NODES, number * OTHER_SIDE)
-        nodes = nodes.joined(readings.roster, generator)
-        side = _FilteredSide(
-            before,
-            readings,
-            curve_track,
-            None if before is None else before.curve,
-            nodes,
-            0.0 if before is None else before.new_share,
-        )
-        noisy_degrees = _noisy_degrees(readings, sizes)
-        if noisy_degrees is None or not nodes_now:
-            return side
-        scale, timestamp = float(2 / sizes.shares.nodes), sizes.shares.timestamp
-        ends = 2 / sizes.kind.sides * len(sizes.roster) / nodes_now  # per edge, of a node
-        curve = fit_curve(
-            noisy_degrees,
-            scale=scale,
-            curve=curve_track.level,
-            curve_variance=curve_track.variance,
-            mean_degree=2 / sizes.kind.sides * self.edge_count / nodes_now,
-            mean_variance=ends**2 * self.relative_variance + 1e-12,
-            before=side.curve,
-            largest=readings.largest,
-        )
-        was_measured, steps = nodes.measured, timestamp - nodes.released
-        nodes = measured_nodes(
-            nodes,
-            noisy_degrees,
-            scale=scale,
-            timestamp=timestamp,
-            curve=curve,
-            resets=self.resets,
-            jump=self.jump,
-            learns=self.learns,
-        )
-        estimates = nodes.degrees
-        largest = ranked(estimates, nodes.ties[:nodes_now])[: top_count(nodes_now)]
-        new_share = side.new_share
-        if was_measured.any():
-            share = _energy(estimates[largest], ~was_measured[largest])
-            new_share = 0.5 * new_share + 0.5 * share / steps
-        return replace(
-            side,
-            curve=curve,
-            nodes=nodes,
-            new_share=new_share,
-            scale=scale,
-            largest=Largest(estimates[largest], nodes.drift, new_share),
-        )
-
-    def _curve_track(self, before: Side | None, readings: SideReadings) -> Track:
-        track = Track.unseen(0, drift=1e-4) if before is None else before.curve_track
-        noisy_curve, nodes = readings.noisy_curve, len(readings.roster)
-        if noisy_curve is None or not noisy_curve.size or not nodes:
-            return track
-        track = track.widened(noisy_curve.size)
-        noise_scale = float(2 / self.sizes.shares.curve)
-        noisy_curve = _believable(noisy_curve, noise_scale, most=nodes)
-        scale = np.clip(track.level[: noisy_curve.size], 0.02, 1)
-        return track.observe(noisy_curve / nodes, laplace_variance(noise_scale) / nodes**2, scale)
-
-
-def _energy(degrees: Floats, chosen: NDArray[np.bool_]) -> float:
-    """Return the share of squared degrees that the chosen nodes have."""
-    total = float((degrees**2).sum())
-    return float((degrees[chosen] ** 2).sum()) / total if total > 0 else 0.0
+# ---- both degrees of a node
 
 
 def _coupled(
-    sides: list[_FilteredSide], ranks: list[Floats], active: Track, reciprocity: Track
-) -> list[Floats]:
-    """Return numbers that order nodes by both of their degrees, where both curves are known."""
+    sides: list[FilteredSide],
+    estimates: list[Floats],
+    active: Track,
+    reciprocity: Track,
+    edge_count: int,
+    wanted: Callable[[Sequence[Floats]], list[SideStep]],
+) -> list[SideStep]:
+    """Return wanted degrees of nodes that were ordered by both of their degrees.
+
+    The two orders are aligned until no more nodes have an edge than should, and until as many
+    edges can be reciprocated as should be.
+    """
     one, other = sides
-    if one.curve is None or other.curve is None or not ranks[0].size:
-        return ranks
+    if one.curve is None or other.curve is None or not estimates[0].size:
+        return wanted(estimates)
+    share = float(reciprocity.level[0])
     joint = coupling(
         one.curve,
         other.curve,
         active=(float(active.level[0]), float(active.variance[0])),
-        reciprocity=float(reciprocity.level[0]),
+        reciprocity=share,
     )
     doubts = [
-        np.where(side.nodes.measured, side.nodes.variance[: rank.size], np.inf)
-        for side, rank in zip(sides, ranks, strict=True)
+        np.where(side.nodes.measured, side.nodes.variance[: estimate.size], np.inf)
+        for side, estimate in zip(sides, estimates, strict=True)
     ]
-    return list(coupled_classes(joint, ranks, doubts))
+    levels = coupled_levels(joint, estimates, doubts)
+    idle = float(joint.joint[0, 0])
+    for strength in ALIGNMENTS:
+        steps = wanted(aligned(levels, strength))
+        first, second = (step.wanted for step in steps)
+        neither = np.count_nonzero((first == 0) & (second == 0)) / first.size
+        possible = int(np.minimum(first, second).sum())
+        if neither >= idle - CLOSE and possible >= ENOUGH * share * edge_count:
+            break
+    return steps

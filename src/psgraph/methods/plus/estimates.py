@@ -98,7 +98,14 @@ def _sided_state(
     state, sizes = step.prior, measurement.sizes
     assert state is None or isinstance(state, SidedState)
     one, other = (
-        Side(side.curve_track, side.curve, side.nodes, side.wanted, side.new_share)
+        Side(
+            side.curve_track,
+            side.curve,
+            side.nodes,
+            side.wanted,
+            side.new_share,
+            side.fitted_edges,
+        )
         for side in step.sides
     )
     return SidedState(

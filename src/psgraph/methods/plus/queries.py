@@ -216,6 +216,7 @@ class FoundCommunityEdges(BlockEdges):
 
     label = "edges between communities"
     subject = "the edges between two communities"
+    kinds = frozenset({UNDIRECTED.name})
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from psgraph.methods.plus.triangles import Cap
 from psgraph.methods.plus.weights import Weights
 
 __all__ = [
+    "RECIPROCITY",
     "AnyState",
     "Jumps",
     "KindReadings",
@@ -45,6 +46,9 @@ __all__ = [
     "WeightedMeasurement",
     "WeightedState",
 ]
+
+#: What is believed of the share of reciprocated edges before it is measured.
+RECIPROCITY = Track.start(0.3, variance=0.06, drift=0.0025)
 
 Movement = Literal["none", "rise", "fall", "confirmed", "back"]  # of the edge count
 
@@ -317,7 +321,8 @@ class PlusState:
     @property
     def sides(self) -> tuple[Side, ...]:
         """What is known of degrees, in the form that states of two sides have."""
-        return (Side(self.curve_track, self.curve, self.nodes, self.degrees, self.new_share),)
+        known = self.curve_track, self.curve, self.nodes, self.degrees, self.new_share
+        return (Side(*known, fitted_edges=self.edge_count),)
 
     def scaled(self, factor: float) -> Self:
         """Return the state with all degrees multiplied by a factor."""
@@ -364,6 +369,8 @@ class Side:
     ----------
     curve_track, curve, nodes, degrees, new_share
         As in `PlusState`.
+    fitted_edges
+        The number of edges when the curve was fitted.
     """
 
     curve_track: Track
@@ -371,14 +378,14 @@ class Side:
     nodes: Nodes
     degrees: Integers
     new_share: float
+    fitted_edges: int
 
     def __post_init__(self) -> None:
         read_only(self.degrees)
 
-    def forgetting(self, *, curve: bool) -> Side:
-        """Return it without the fitted curve, and without the filtered one if that is measured."""
-        track = Track.unseen(0, drift=1e-4) if curve else self.curve_track
-        return replace(self, curve=None, curve_track=track)
+    def without_curve(self) -> Side:
+        """Return it without what is known of the degree distribution."""
+        return replace(self, curve=None, curve_track=Track.unseen(0, drift=1e-4))
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,14 +442,14 @@ class SidedState:
 
     def forgetting(self, *, curve: bool, mixing: bool) -> Self:
         """Return the state without what was known of structure, as far as it is measured again."""
-        one, other = (side.forgetting(curve=curve) for side in self.sides)
+        one, other = (side.without_curve() if curve else side for side in self.sides)
         unseen = Track.unseen(SIDE_CELLS, drift=0.0025)
         return replace(
             self,
             sides=(one, other),
             mixing=unseen if mixing else self.mixing,
             active=Track.unseen(1, drift=0.0025) if mixing else self.active,
-            reciprocity=Track.unseen(1, drift=0.0025) if mixing else self.reciprocity,
+            reciprocity=self.reciprocity.doubted(float(RECIPROCITY.variance[0])),
         )
 
     @property

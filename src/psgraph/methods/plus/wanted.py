@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.kernels import sorting_order
 
-__all__ = ["exact_sum", "ranked", "wanted_degrees"]
+__all__ = ["exact_sum", "grown_curve", "ranked", "wanted_degrees"]
 
 SURE, UNSURE = 1.1, 1.4  # how far the excess of the largest nodes may be stretched
 DENSE = 0.02  # above this density the sum is corrected from 3 % on, otherwise from 25 %
 ROUNDS = 50
 ROUNDING = 6  # decimals; estimates that are mathematically equal must be ties
 TIE_BITS = 11  # of the random number that orders ties
+GROWTH = 0.6  # the number of nodes with an edge grows like this power of the number of edges
 MOST_DEGREE = 2.0**31  # no node has more, and the keys of ranks still fit into 63 bits
 
 
@@ -71,6 +72,20 @@ def wanted_degrees(
     degrees[order] = sorted_degrees
     whole = np.floor(degrees + rng.random(nodes)).astype(np.int64)
     return exact_sum(np.clip(whole, 0, largest), total, rng, largest=largest, even=even)
+
+
+def grown_curve(shares: Floats, factor: float) -> Floats:
+    """Return how many nodes have at least k edges once there are `factor` times as many edges.
+
+    Real streams grow in both ways: more nodes have an edge, and nodes have more of them.
+
+    >>> grown_curve(np.array([0.2, 0.1]), 4.0).round(2)
+    array([0.46, 0.46, 0.23])
+    """
+    stretched = factor ** (1 - GROWTH)
+    known = round(shares.size * stretched)
+    before = np.ceil(np.arange(1, known + 1) / stretched - 1e-9).astype(np.int64)
+    return np.minimum(factor**GROWTH * shares[np.clip(before, 1, shares.size) - 1], 1.0)
 
 
 def _by_rank(

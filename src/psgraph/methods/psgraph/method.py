@@ -192,15 +192,20 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     def audit_cases(self) -> AuditCases:
         return _CASES
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         epsilon = guarantee.per_timestamp
         found = _split(epsilon, found=True).plan(FOUND)
         found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         """Say what the noise means for the decision to keep communities."""
+        del kind
         if self.always_repartition:
             return ["Communities are found again at every timestamp."]
         # The difference of two noise values is 1.5 scales on average.
@@ -455,7 +460,7 @@ def _structure(*labels: int) -> Phase:
     def run(private: PrivateSnapshot) -> None:
         measure_structure(private, communities, epsilon=private.epsilon)
 
-    return Phase(run, Fraction(2), STRUCTURE)
+    return Phase(run, Fraction(2), STRUCTURE, EVERY_KIND)
 
 
 _CASES = AuditCases(

@@ -60,7 +60,7 @@ def raked(degrees: Floats, labels: Labels, sides: Sides) -> Floats:
     both = (first > 0) & (second > 0)
     mean = (first + second) / 2
     of_first, of_second = (
-        np.divide(mean, total, out=np.ones_like(total), where=both) for total in (first, second)
+        np.divide(mean, total, out=np.ones(total.shape), where=both) for total in (first, second)
     )
     return degrees * sides.joined(of_first[labels], of_second[labels])
 
