@@ -21,7 +21,7 @@ from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.grid import degree_grid
 from psgraph.methods.plus.tracking import Track
 
-__all__ = ["Coupling", "Levels", "aligned", "coupled_levels", "coupling", "pooled"]
+__all__ = ["Coupling", "aligned", "coupled_levels", "coupling", "pooled"]
 
 USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
 DOUBT = 0.03  # the variance of the strength that reciprocity suggests
@@ -32,16 +32,8 @@ POINTS = 24  # of a class, over which the copula is integrated
 ROUNDS = 8  # of raking
 SAMPLE = 20_000  # nodes that raking looks at
 LEAST = 1e-12
-DOUBTFUL = 0.4  # of a class and all below it: nodes whose class is in more doubt may be moved
-ABOVE_ZERO = 10.0  # no rank is that far below the middle
-
-
-@dataclass(frozen=True)
-class Levels:
-    """The class that every node is expected in, and the standard deviation of that."""
-
-    expected: Floats
-    doubt: Floats
+FIXED, FEWEST_FIXED = 0.01, 15  # the largest nodes of a side, which keep their ranks
+ABOVE = 20.0  # no two ranks of a normal distribution are that far apart
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ def _joint(one: Floats, other: Floats, correlation: float) -> Floats:
 
 def coupled_levels(
     found: Coupling, estimates: Sequence[Floats], variances: Sequence[Floats]
-) -> tuple[Levels, Levels]:
+) -> tuple[Floats, Floats]:
     """Return for each side the class that every node is expected in, given both of its degrees.
 
     Parameters
@@ -163,41 +155,37 @@ def coupled_levels(
     step = max(estimates[0].size // SAMPLE, 1)
     weights = np.ones(one.size), np.ones(other.size)
     sample = [values[::step] for pair in zip(estimates, variances, strict=True) for values in pair]
+    nothing = np.zeros(0)
     for _ in range(ROUNDS):
         sums = np.zeros(one.size), np.zeros(other.size)
-        _expect(*sample, one, other, ratio, *weights, *sums, *_rooms(0), *_rooms(0))
+        _expect(*sample, one, other, ratio, *weights, *sums, nothing, nothing)
         weights[0][:] *= one / np.maximum(sums[0] / sums[0].sum(), LEAST)
         weights[1][:] *= other / np.maximum(sums[1] / sums[1].sum(), LEAST)
         for each in weights:
             np.clip(each, 1e-6, 1e6, out=each)
-    first, second = (_rooms(estimates[0].size) for _ in range(2))
+    levels = np.zeros(estimates[0].size), np.zeros(estimates[0].size)
     everyone = [values for pair in zip(estimates, variances, strict=True) for values in pair]
     sums = np.zeros(one.size), np.zeros(other.size)
-    _expect(*everyone, one, other, ratio, *weights, *sums, *first, *second)
-    return Levels(*first), Levels(*second)
+    _expect(*everyone, one, other, ratio, *weights, *sums, *levels)
+    return levels
 
 
-def _rooms(size: int) -> tuple[Floats, Floats]:
-    return np.zeros(size), np.zeros(size)
-
-
-def aligned(levels: Sequence[Levels], strength: float) -> list[Floats]:
+def aligned(levels: Sequence[Floats], strength: float) -> list[Floats]:
     """Return numbers that order the nodes of each side, closer to one order for both.
 
-    Expected classes vary less than classes do, and so does what they have in common. Nodes whose
-    class is in doubt are moved towards the mean of their ranks on both sides, by up to `strength`.
+    Expected classes vary less than classes do, and so does what the two have in common. Ranks are
+    moved towards their mean over both sides by `strength`, but for the largest nodes of a side.
     """
-    scores = [_scores(side.expected) for side in levels]
-    common = (scores[0] + scores[1]) / math.sqrt(2.0)
-    return [
-        score + strength * _movable(side) * (common - score)
-        for score, side in zip(scores, levels, strict=True)
-    ]
-
-
-def _movable(side: Levels) -> Floats:
-    """How far each node may be moved: not at all where its class is certain."""
-    return np.minimum(side.doubt / (DOUBTFUL * (1 + np.maximum(side.expected, 0.0))), 1.0)
+    scores = [_scores(expected) for expected in levels]
+    common = (scores[0] + scores[1]) / 2
+    largest = min(common.size, max(FEWEST_FIXED, math.ceil(FIXED * common.size)))
+    result = []
+    for score in scores:
+        moved = score + strength * (common - score)
+        top = np.argsort(-score, kind="stable")[:largest]
+        moved[top] = score[top] + ABOVE
+        result.append(moved)
+    return result
 
 
 def _scores(values: Floats) -> Floats:
@@ -207,7 +195,7 @@ def _scores(values: Floats) -> Floats:
     ordered = np.sort(values)
     first = np.searchsorted(ordered, values, side="left")
     last = np.searchsorted(ordered, values, side="right")
-    return ndtri((first + last) / (2.0 * max(values.size, 1))) + ABOVE_ZERO
+    return ndtri((first + last) / (2.0 * max(values.size, 1))) + ABOVE
 
 
 @kernel
@@ -251,9 +239,7 @@ def _expect(
     sums: Floats,
     other_sums: Floats,
     level: Floats,
-    doubt: Floats,
     other_level: Floats,
-    other_doubt: Floats,
 ) -> None:
     """Add up class probabilities given both degrees; expected levels, if there is room for them."""
     one, other = np.empty(shares.size), np.empty(other_shares.size)
@@ -277,16 +263,14 @@ def _expect(
             other_sums[b] += column[b] / total
         if level.size:
             at, there = _level(mean[node]), _level(other_mean[node])
-            level[node], doubt[node] = _moments(row, total, at)
-            other_level[node], other_doubt[node] = _moments(column, total, there)
+            level[node] = _expected(row, total, at)
+            other_level[node] = _expected(column, total, there)
 
 
 @kernel
-def _moments(weights: Floats, total: float, at: float) -> tuple[float, float]:
-    """Mean and standard deviation of the level: in each class the one nearest to `at`."""
-    mean = square = 0.0
+def _expected(weights: Floats, total: float, at: float) -> float:
+    """The mean of the level: in each class the one nearest to `at`."""
+    mean = 0.0
     for a in range(weights.size):
-        nearest = min(max(at, a - 0.5), a + 0.5)
-        mean += weights[a] / total * nearest
-        square += weights[a] / total * nearest * nearest
-    return mean, math.sqrt(max(square - mean * mean, 0.0))
+        mean += weights[a] / total * min(max(at, a - 0.5), a + 0.5)
+    return mean

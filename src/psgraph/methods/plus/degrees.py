@@ -46,7 +46,8 @@ __all__ = [
 CLEARLY_KEPT = 1.5  # standard deviations
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
 ALIGNMENTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the orders of the two sides, tried in turn
-CLOSE, ENOUGH = 0.005, 1.1  # how close the share of idle nodes must be; room for reciprocated edges
+SPARE = 1.1  # how many more nodes may have an edge than should, and room for reciprocated edges
+UNCLEAR = 0.2  # a smaller change of the edge count (log scale) leaves a fitted curve as it is
 USUAL_RECIPROCITY = 0.25  # how far reciprocity drifts, relative to the whole range
 
 
@@ -125,10 +126,11 @@ def degree_step(
     active, reciprocity = _dyad_tracks(state, sizes, edge_count)
     steady = steadiness(kept_share(kept_track))
     estimates = [side.steadied(steady) for side in sides]
+    growth = [_growth(side.fitted_edges, edge_count, per_node) for side in sides]
 
     def wanted(ranks: Sequence[Floats]) -> list[SideStep]:
         return [
-            side.step(rank, sides[0].ties, sizes, edge_count, number, use_curve=use_curve)
+            side.step(rank, sides[0].ties, sizes, edge_count, number, growth[number], use_curve)
             for number, (side, rank) in enumerate(zip(sides, ranks, strict=True))
         ]
 
@@ -251,6 +253,15 @@ def _summed_degrees(sizes: SizeReadings) -> tuple[float, float]:
     return weighted / total, counts[0] * counts[1] * noise / total
 
 
+def _growth(fitted: int, edge_count: int, per_node: Track) -> float:
+    """By how much the number of edges has clearly grown since a curve was fitted: a factor."""
+    if not fitted or not edge_count:
+        return 1.0
+    apart = math.log(edge_count / fitted)
+    doubt = math.sqrt(float(per_node.variance[0])) / max(float(per_node.level[0]), 1e-9)
+    return math.exp(math.copysign(max(abs(apart) - UNCLEAR - 2 * doubt, 0.0), apart))
+
+
 def _edge_count(per_node: Track, sizes: SizeReadings) -> int:
     nodes, pairs = len(sizes.roster), sizes.kind.pairs(*sizes.roster.sizes)
     return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
@@ -293,6 +304,7 @@ def _coupled(
         first, second = (step.wanted for step in steps)
         neither = np.count_nonzero((first == 0) & (second == 0)) / first.size
         possible = int(np.minimum(first, second).sum())
-        if neither >= idle - CLOSE and possible >= ENOUGH * share * edge_count:
+        busy = 1 - neither <= SPARE * (1 - idle)
+        if busy and possible >= SPARE * share * edge_count:
             break
     return steps

@@ -51,7 +51,7 @@ LEAST = Fraction(4, 100)  # of the pool: less than this buys nothing but noise
 DOUBLING, LEAST_PART = 0.7, 0.3  # a jump by this (log scale) takes all that is free, none less
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
 # Where edges have two sides there are no triangles; directed graphs share with two counts more.
-SIDE_MIXING, RECIPROCITY, ACTIVE = (Fraction(share, 100) for share in (40, 8, 12))
+SIDE_MIXING, RECIPROCITY, ACTIVE = (Fraction(share, 100) for share in (40, 14, 6))
 WEIGHTS = Fraction(20, 100)  # of structure, where edges carry weights
 KEPT_WEIGHTS = Fraction(40, 100)  # of what edges kept have there
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows

@@ -132,19 +132,20 @@ class FilteredSide:
         sizes: SizeReadings,
         edge_count: int,
         number: int,
-        *,
+        growth: float,
         use_curve: bool,
     ) -> SideStep:
         """Return the estimates with a wanted degree for every node; `rank` orders the nodes.
 
-        Where `ties` have as many entries, they order nodes of the same rank.
+        Where `ties` have as many entries, they order nodes of the same rank. `growth` is the
+        factor by which the number of edges has grown since the curve was fitted.
         """
         estimates = self.nodes.degrees
         order = ranked(rank, ties if ties.size == rank.size else self.ties)
         alike = sizes.kind.sides == 1
         shares = self.curve.shares if use_curve and self.curve is not None else np.zeros(0)
-        if not alike and shares.size and self.fitted_edges and edge_count:
-            shares = grown_curve(shares, edge_count / self.fitted_edges)
+        if not alike and shares.size and growth != 1:
+            shares = grown_curve(shares, growth)
         wanted = wanted_degrees(
             estimates,
             order,
