@@ -239,7 +239,7 @@ def expected_errors(
             errors,
             statistics,
             kind=kind,
-            noisy_degree=_noisy_degree(method, used[-1]) if kind.sides == 1 else None,
+            noisy_degree=_noisy_degree(method, used[-1]) if kind == UNDIRECTED else None,
             predicted=predicted,
         ),
         notes=tuple(
@@ -316,7 +316,7 @@ def _check_size(certificates: Sequence[Certificate], pairs: Sequence[int]) -> No
 def _noisy_degree(method: Method[Any, Any], last: Certificate) -> float | None:
     """Return the degree to which noise alone may lift a node; None if no degree is measured."""
     nodes = max(last.nodes, 1)
-    rows = method.plan(last.guarantee, nodes=nodes, kind=last.kind)
+    rows = method.plan(last.guarantee, nodes=nodes)
     found = effects_of(rows, last.guarantee, nodes=nodes, edges=last.edges).degree
     return None if found is None else found[1]
 
@@ -372,8 +372,8 @@ def _notes(
             else "predictions were checked on undirected graphs without weights only"
         )
         yield (
-            f"Not calibrated: {known_about}. Reruns are too optimistic where a method is biased; true errors may be "
-            "several times as large."
+            f"Not calibrated: {known_about}. Reruns are too optimistic where a method is biased; "
+            "true errors may be several times as large."
         )
     else:
         known = load_calibration()

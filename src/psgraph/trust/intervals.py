@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.sides import side_names
 from psgraph.trust.calibration import LEVEL, MethodCalibration, NoiseForm
 from psgraph.trust.prediction import Range, Status, from_scale, to_scale
@@ -287,7 +288,9 @@ def _edge_variance(
 ) -> Floats:
     """Return the variance of the noise on the number of edges, at every timestamp."""
     last = certificates[-1]
-    plan = method.plan(last.guarantee, nodes=max(last.nodes, 1), kind=last.kind)
+    # Methods of other packages may know undirected graphs only.
+    of_kind = {} if last.kind == UNDIRECTED else {"kind": last.kind}
+    plan = method.plan(last.guarantee, nodes=max(last.nodes, 1), **of_kind)
     counted: dict[str, tuple[Counted, int]] = {row.label: (row.counts, row.terms) for row in plan}
     found = []
     for certificate in certificates:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.registry import find_method
+from psgraph_lab.datasets.catalogue import UNDIRECTED
 from psgraph_lab.datasets.jumps import WITHOUT, find_jump
 from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
@@ -42,6 +43,7 @@ _ORDER = (
     "plus-roster",
     "plus-jumps",
     "plus-ablation",
+    "kinds",
     "calibration",
     "claims",
 )
@@ -60,6 +62,9 @@ class Line:
         changed, and results of two versions must not be mixed.
     without_jump
         Whether it is run on the streams as they were before their jumps.
+    as_undirected
+        Whether the streams are published as undirected and the releases turned back; see
+        `psgraph_lab.datasets.kinds`.
     """
 
     label: str
@@ -68,6 +73,12 @@ class Line:
     repetitions: int | None = None
     fresh: bool = False
     without_jump: bool = False
+    as_undirected: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What is added to the name of a data set."""
+        return WITHOUT if self.without_jump else f":{UNDIRECTED}" if self.as_undirected else ""
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,8 @@ class Experiment:
     subject, rivals
         The line that is compared with others cell by cell, and with which above all; empty if the
         experiment compares none.
+    main
+        The metrics that wins and losses are summed up over; the paper's five unless given.
     view
         ``"lines"``: a line per method. ``"heat map"``: the subject against its rivals.
         ``"jumps"``: the same by jump, and against the streams without it.
@@ -126,6 +139,7 @@ class Experiment:
     seen: tuple[str, ...] = ()
     subject: str = ""
     rivals: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
     view: View = "lines"
 
     def narrowed(
@@ -187,7 +201,7 @@ class Experiment:
             return []
         return [
             Cell(
-                dataset + WITHOUT if line.without_jump else dataset,
+                dataset + line.suffix,
                 line.method,
                 epsilon,
                 window,
@@ -284,6 +298,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             repetitions=line.get("repetitions"),
             fresh=line.get("fresh", False),
             without_jump=line.get("without_jump", False),
+            as_undirected=line.get("as_undirected", False),
         )
         for line in content.get("lines", ())
     )
@@ -312,6 +327,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         seen=_with_jumps(content, "seen"),
         subject=content.get("subject", ""),
         rivals=tuple(content.get("rivals", ())),
+        main=tuple(content.get("main", ())),
         view=content.get("view", "lines"),
     )
 
