@@ -182,6 +182,7 @@ def command(
 
     The public stream is resized to N nodes and about M edges per snapshot; its degrees, triangles
     and changes over time stay as they are. Verdicts have the thresholds of the quality report.
+    Rehearsals are of undirected graphs without weights: a file is read as such.
     """
     from psgraph.reports.rehearsal import rehearsal_dict
 

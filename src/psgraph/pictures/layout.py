@@ -32,8 +32,9 @@ _MOST_COMMUNITIES, _SMALLEST_SHARE = 8, 0.02
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 #: Space between two discs, in units of the mean radius.
 _GAP = 0.14
-#: Width and height of a column of nodes; both graphs of a pair are 2 wide and high.
-_COLUMN, _HEIGHT = 0.42, 1.96
+#: Width and height of a column of nodes, in a picture that is 2 wide and high; and the share of the
+#: height that nodes without an edge get at most.
+_COLUMN, _HEIGHT, _LEAST = 0.42, 1.94, 0.12
 
 
 @dataclass(frozen=True)
@@ -89,25 +90,37 @@ def arrange(graph: Graph) -> Layout:
 
 
 def _columns(graph: Graph, labels: NDArray[np.int64]) -> list[Floats]:
-    """Positions of the nodes of each side: rows from the top by community, then by degree.
+    """Positions of the nodes of each side: communities from the top, each by descending degree.
 
-    A side with more nodes has more nodes in a row; nodes without an edge come last.
+    A community has the same height on both sides, so that its edges lead straight across. Nodes
+    outside the large communities come next, and those without an edge last.
     """
     degree = node_degrees(graph)
-    cut = graph.roster.offset
+    bands = np.where(labels < 0, labels.max(initial=-1) + 1, labels)
+    bands[degree == 0] = bands.max(initial=0) + 1
+    sides = np.split(np.arange(labels.size), [graph.roster.offset])
+    sizes = np.array(
+        [np.bincount(bands[side], minlength=bands.max(initial=0) + 1) for side in sides]
+    )
+    heights = (sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)).mean(axis=0)
+    isolated = heights[-1] if (degree == 0).any() else 0.0
+    if isolated > _LEAST:  # however many they are, there is nothing to see
+        heights[:-1] *= (1 - _LEAST) / max(1 - isolated, 1e-9)
+        heights[-1] = _LEAST
+    heights *= _HEIGHT / max(heights.sum(), 1e-9)
+    tops = _HEIGHT / 2 - np.append(0.0, heights.cumsum()[:-1])
     found = []
-    for side, (first, last) in enumerate(((0, cut), (cut, labels.size))):
-        nodes = np.arange(first, last)
-        linked = degree[nodes] > 0
-        community = np.where(labels[nodes] < 0, labels.max(initial=0) + 1, labels[nodes])
-        order = np.lexsort((-degree[nodes], community, ~linked))
-        across = max(1, ceil(np.sqrt(nodes.size * _COLUMN / _HEIGHT)))
-        rows = max(1, ceil(nodes.size / across))
-        row, place = np.divmod(np.arange(nodes.size), across)
-        x = 1 - _COLUMN * (place + 0.5) / across  # from the outer edge inwards
-        y = _HEIGHT / 2 - _HEIGHT * (row + 0.5) / rows
-        positions = np.empty((nodes.size, 2))
-        positions[order] = np.stack([x if side else -x, y], axis=1)
+    for side, outwards in zip(sides, (-1, 1), strict=True):
+        positions = np.empty((side.size, 2))
+        for band, (top, height) in enumerate(zip(tops, heights, strict=True)):
+            inside = np.flatnonzero(bands[side] == band)
+            inside = inside[np.argsort(-degree[side[inside]], kind="stable")]
+            across = max(1, ceil(np.sqrt(inside.size * _COLUMN / max(height, 1e-9))))
+            row, place = np.divmod(np.arange(inside.size), across)
+            rows = max(1, ceil(inside.size / across))
+            # The largest nodes are at the outer edge, where they hide no other.
+            positions[inside, 0] = outwards * (1 - _COLUMN * (place + 0.5) / across)
+            positions[inside, 1] = top - 0.97 * height * (row + 0.5) / rows
         found.append(positions)
     return found
 

@@ -15,6 +15,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.numbers import count, percent
 from psgraph.errors import InvalidArgument, OutputError
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.metrics.comparison import Comparison
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
 from psgraph.metrics.groups import headline_metrics
@@ -182,7 +183,7 @@ _DASHES = ("--", "-.", ":")
 #: Inches: where the charts of the metrics start, what they and the space between them take.
 _LEFT, _METRICS, _SPACE = 4.0, 8.05, 0.36
 #: Inches: what a second line of the metrics' names takes, and about what a letter takes.
-_WRAPPED, _LETTER = 0.16, 0.075
+_WRAPPED, _LETTER = 0.16, 0.082
 
 
 def _step(kind: Kind) -> float:
@@ -191,12 +192,13 @@ def _step(kind: Kind) -> float:
 
 
 def _names(kind: Kind) -> list[str]:
-    """The names of the metrics, in lines that fit into their columns."""
+    """The names of the metrics, in lines that fit into their columns; the paper's fit on one."""
+    metrics = headline_metrics(kind)
+    if kind == UNDIRECTED:
+        return [f"{metric.words} {metric.arrow}" for metric in metrics]
     width = int(_step(kind) / _LETTER)
-    return [
-        "\n".join(wrap(f"{metric.words} {metric.arrow}", width, break_long_words=False))
-        for metric in headline_metrics(kind)
-    ]
+    names = (f"{metric.words}\N{NO-BREAK SPACE}{metric.arrow}" for metric in metrics)
+    return ["\n".join(wrap(name, width, break_long_words=False)) for name in names]
 
 
 def _most_lines(kind: Kind) -> int:
@@ -245,6 +247,10 @@ def _draw_curves(figure: Figure, original: Graph, releases: Mapping[str, Graph])
         if len(charts) > 1:
             axes.set_title(title, fontsize=8.5, color=INK, loc="left")
             axes.tick_params(labelsize=8, labelleft=not index)
+    if len(charts) > 1:
+        across, up = figure.get_size_inches()
+        words = "share of nodes or edges with at least this value"
+        figure.text(0.75 / across, 0.13 / up, words, fontsize=8.5, color=QUIET)
 
 
 def _draw_survival(

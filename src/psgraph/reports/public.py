@@ -70,6 +70,10 @@ _NOT_PROMISED = (
     "original. How close they are to it can be predicted, not promised.",
 )
 
+_BOTH_WAYS = (
+    "Both directions of a tie. An edge is one direction between two nodes; both directions "
+    "together are protected at 2·ε."
+)
 
 _DIGEST_WORDS = (
     "The digest of a certificate is the SHA-256 digest of its content without the field digest, "
@@ -218,7 +222,7 @@ def public_page(
     _add_labels(page, releases, certificates)
     _add_releases(page, certificates)
     page.heading("What is not promised")
-    page.bullets(_NOT_PROMISED)
+    page.bullets((*_NOT_PROMISED, _BOTH_WAYS) if last.kind.directed else _NOT_PROMISED)
     _add_own_check(page, last)
     return page
 
@@ -248,11 +252,13 @@ def _add_promise(page: Page, last: Certificate) -> None:
         page.paragraph(str(last.promise))
     else:
         page.paragraph(str(last.promise), verdict="Not private", tone="poor")
+    hidden = "Which nodes are connected in each snapshot" + (
+        ", and with which weight," if last.kind.weighted else ""
+    )
     page.paragraph(
         "The nodes, the number and times of the snapshots, ε, w, the method and its parameters are "
-        "public. Which nodes are connected in each snapshot is private. The releases are made from "
-        "noisy values only, and the promise limits what anyone can learn from them about a given "
-        "edge."
+        f"public. {hidden} is private. The releases are made from noisy values only, and the "
+        "promise limits what anyone can learn from them about a given edge."
         if last.private
         else "The nodes, the number and times of the snapshots, ε, w, the method and its "
         "parameters are public. A private run of the same method would hide which nodes are "
@@ -349,7 +355,7 @@ def _add_release_weights(
         "Synthetic graphs only.",
     )
     largest = certificates[-1].kind.largest_weight
-    page.paragraph(f"Weight: {'; '.join(said)}. Larger weights than {largest:,} count as that.")
+    page.paragraph(f"Weight: {'; '.join(said)}. Weights above {largest:,} count as {largest:,}.")
 
 
 def _degrees(

@@ -399,7 +399,7 @@ def _add_weights(page: Page, comparison: Comparison, witness: Witness) -> None:
     page.figures(
         drawings,
         caption="Share of edges with at least the given weight; both axes are logarithmic. "
-        f"Larger weights than {comparison.kind.largest_weight:,} count as that.",
+        f"Weights above {comparison.kind.largest_weight:,} count as that.",
     )
 
 

@@ -11,7 +11,7 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import count, exact_decimal
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
@@ -77,6 +77,10 @@ class ExpectedErrors:
         those that were rerun, without those around jumps.
     notes
         What limits the predictions.
+    kind
+        Of the releases.
+    side_nodes
+        The number of nodes on each side of the last release that was rerun; one if ends are alike.
     """
 
     method: str
@@ -94,12 +98,15 @@ class ExpectedErrors:
     notes: tuple[str, ...]
     jumps: tuple[Jump, ...]
     predicted: tuple[int, ...]
+    kind: Kind = UNDIRECTED
+    side_nodes: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; a missing number is None."""
         return {
             "method": self.method,
             **self.guarantee.to_dict(),
+            **self.kind.to_dict(),
             "releases": self.releases,
             "timestamps": self.timestamps,
             "times": list(self.times),
@@ -158,7 +165,8 @@ def expected_errors(
 
     The method that made the releases is run on them again, as if they were the truth, with fresh
     noise of the same size. The changes are corrected by factors learned on public
-    streams. It needs no original, no ledger and no ε.
+    streams. It needs no original, no ledger and no ε. Of directed, two-sided and weighted releases
+    the errors of the reruns are shown without a correction: none was learned yet.
 
     Parameters
     ----------
@@ -196,7 +204,8 @@ def expected_errors(
     found = _releases(releases)
     certificates = _certificates(found)
     method, guarantee = method_of(certificates)
-    _check_size(certificates)
+    kind = certificates[-1].kind
+    _check_size(certificates, _pairs(found, certificates))
     bootstrap = run_bootstrap(
         _Graphs(found),
         method,
@@ -206,13 +215,13 @@ def expected_errors(
         seconds=seconds,
         progress=progress,
     )
-    calibration = method_calibration(method)
+    calibration = method_calibration(method) if kind == UNDIRECTED else None
     used = certificates[: bootstrap.timestamps]
     edges = bootstrap.released["edges"]
     jumps = find_jumps(edges, edge_margin(method, used, edges, "edges"), guarantee.window)
     predicted = predicted_timestamps(jumps, bootstrap.timestamps)
     bootstrap = bootstrap.only(predicted)
-    errors = predict_errors(bootstrap, calibration)
+    errors = predict_errors(bootstrap, calibration, kind)
     statistics = estimate_statistics(bootstrap, calibration, method, used)
     return ExpectedErrors(
         method=method.name,
@@ -229,7 +238,8 @@ def expected_errors(
         verdicts=judge(
             errors,
             statistics,
-            noisy_degree=_noisy_degree(method, used[-1]),
+            kind=kind,
+            noisy_degree=_noisy_degree(method, used[-1]) if kind == UNDIRECTED else None,
             predicted=predicted,
         ),
         notes=tuple(
@@ -237,6 +247,8 @@ def expected_errors(
         ),
         jumps=jumps,
         predicted=predicted,
+        kind=kind,
+        side_nodes=_sizes(found, used[-1]),
     )
 
 
@@ -264,7 +276,19 @@ def expected_within(
         return None
 
 
-def _check_size(certificates: Sequence[Certificate]) -> None:
+def _sizes(releases: Sequence[Release], certificate: Certificate) -> tuple[int, ...]:
+    """The number of nodes of each side of a release; only a two-sided one has to be read."""
+    if not certificate.kind.two_sided:
+        return (certificate.nodes,)
+    return releases[certificate.timestamp].graph.roster.sizes
+
+
+def _pairs(releases: Sequence[Release], certificates: Sequence[Certificate]) -> list[int]:
+    """The number of pairs that can be edges, at each timestamp."""
+    return [each.kind.pairs(*_sizes(releases, each)) for each in certificates]
+
+
+def _check_size(certificates: Sequence[Certificate], pairs: Sequence[int]) -> None:
     """Refuse releases on which reruns show nothing because they cannot err.
 
     A graph without edges stays empty, and one that noise has filled stays full: both look perfect.
@@ -281,7 +305,7 @@ def _check_size(certificates: Sequence[Certificate]) -> None:
             f"{LEAST_NODES} nodes or more\nTheir errors cannot be predicted. "
             "psgraph plan says how large the noise is."
         )
-    if all(each.edges > FULL * UNDIRECTED.pairs(each.nodes) for each in certificates):
+    if all(each.edges > FULL * most for each, most in zip(certificates, pairs, strict=True)):
         raise DataError(
             f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
             "the method on them again shows nothing\n"
@@ -342,10 +366,14 @@ def _notes(
     if jumps:
         yield jump_note(jumps, timestamps)
     if not calibrated:
+        known_about = (
+            f"nothing is known about predictions for {last.method} with these parameters"
+            if last.kind == UNDIRECTED
+            else "predictions were checked on undirected graphs without weights only"
+        )
         yield (
-            f"Not calibrated: nothing is known about predictions for {last.method} with these "
-            "parameters. Reruns are too optimistic where a method is biased; true errors may be "
-            "several times as large."
+            f"Not calibrated: {known_about}. Reruns are too optimistic where a method is biased; "
+            "true errors may be several times as large."
         )
     else:
         known = load_calibration()

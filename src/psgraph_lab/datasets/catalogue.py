@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FURTHER",
+    "KINDS",
     "Counts",
     "Dataset",
     "OwnDataset",
@@ -25,6 +26,9 @@ __all__ = [
     "find_dataset",
     "own_dataset",
 ]
+
+UNDIRECTED = "undirected"
+"""After a colon, the name of a data set that is published as undirected; see `kinds`."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,9 @@ class Dataset:
         Known differences from the paper's counts.
     paper_self_loops
         Self-loops among the paper's edges.
+    kind, weights
+        The name of its kind of graph, and the largest weight that is declared; None without
+        weights. See `kinds`.
     """
 
     name: str
@@ -83,6 +90,8 @@ class Dataset:
     paper: Counts | None = None
     paper_self_loops: int = 0
     discrepancy: str = ""
+    kind: str = "undirected"
+    weights: int | None = None
 
 
 _OWN: dict[str, OwnDataset] = {}
@@ -153,7 +162,15 @@ def own_dataset(name: str) -> OwnDataset | None:
 
 
 def _stream(
-    name: str, title: str, description: str, size: str, selection: str, file: str
+    name: str,
+    title: str,
+    description: str,
+    size: str,
+    selection: str,
+    file: str,
+    *,
+    kind: str = "undirected",
+    weights: int | None = None,
 ) -> Dataset:
     return Dataset(
         name=name,
@@ -164,6 +181,8 @@ def _stream(
         size=f"{size} as Parquet",
         selection=selection,
         files=(f"{name}.parquet", f"{file}.parquet"),
+        kind=kind,
+        weights=weights,
     )
 
 
@@ -257,6 +276,51 @@ FURTHER = (
         "1 MB",
         "24 months, 2004-01 to 2005-12; 1,447 to 27,772 nodes.",
         "wikitalk_monthly_2004_2005",
+    ),
+)
+
+# Directed, two-sided and weighted streams. Weights above the largest one count as that.
+KINDS = (
+    _stream(
+        "college-messages",
+        "College messages, directed",
+        "Messages at a college with their direction and number; grows twentyfold in its first "
+        "weeks.",
+        "120 kB",
+        "28 weeks; 1,899 nodes, 54 to 4,354 edges; weights up to 16.",
+        "collegemsg_week",
+        kind="directed",
+        weights=16,
+    ),
+    _stream(
+        "department-email",
+        "Department e-mail, directed",
+        "E-mails of a department with their direction and number; half of the edges persist.",
+        "90 kB",
+        "75 weeks; 309 nodes, 74 to 550 edges; weights up to 16.",
+        "emaileu_dept1_week",
+        kind="directed",
+        weights=16,
+    ),
+    _stream(
+        "trips",
+        "City trips, directed",
+        "Trips between zones of a city, from consecutive check-ins, all riders together.",
+        "160 kB",
+        "20 weeks; 373 nodes, 153 to 1,557 edges; weights up to 16.",
+        "nyc_trips_week",
+        kind="directed",
+        weights=16,
+    ),
+    _stream(
+        "film-ratings",
+        "Film ratings, two-sided",
+        "Users who rate films, the rating as weight; no edge persists.",
+        "350 kB",
+        "31 weeks; 943 users and 1,682 films, 1,150 to 8,972 edges; weights up to 5.",
+        "movielens_week",
+        kind="two-sided",
+        weights=5,
     ),
 )
 
@@ -416,6 +480,7 @@ _DATASETS = (
     ),
     *FURTHER,
     *LABELLED,
+    *KINDS,
     Dataset(
         name="demo",
         title="Demo",
@@ -439,11 +504,15 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Find a data set by name, ignoring case; also one with a jump, see `jumps`.
+    """Find a data set by name, ignoring case; also one with a jump (see `jumps`) or as undirected.
 
     >>> find_dataset("As-733").paper
     Counts(nodes=7473, edges=22705, timestamps=147, self_loops=None)
     """
+    base, _, changed = str(name).lower().rpartition(":")
+    if base and changed == UNDIRECTED:
+        found = find_dataset(base)
+        return replace(found, name=name, title=f"{found.title}, published undirected")
     for dataset in _DATASETS:
         if dataset.name == str(name).lower():
             return dataset

@@ -2,7 +2,8 @@
 
 As Parquet, a data set has a row (t, label, u, v) for every edge of every timestamp, without
 directions, duplicates or self-loops; u < v. The file's metadata keeps what the edges don't show:
-the number of self-loops and remarks about the original files.
+the number of self-loops and remarks about the original files. Those of other kinds are read by
+`psgraph_lab.datasets.kinds`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,16 @@ from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
-from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset, own_dataset
+from psgraph_lab.datasets.catalogue import (
+    UNDIRECTED,
+    Counts,
+    Dataset,
+    find_dataset,
+    own_dataset,
+)
 from psgraph_lab.datasets.counts import Counter
 from psgraph_lab.datasets.jumps import find_jump, jumped
+from psgraph_lab.datasets.kinds import base_name, is_undirected, read_kind, unweighted
 from psgraph_lab.datasets.labelled import made_stream
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
 from psgraph_lab.datasets.originals import Rows, graph_rows
@@ -112,7 +120,7 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     Parameters
     ----------
     name
-        One of `dataset_names`, or one with a jump: see `jumps`.
+        One of `dataset_names`, one with a jump (see `jumps`) or as undirected (see `kinds`).
     directory
         Where its files are: the Parquet file, the original files, or an archive of them. By
         default ``PSGRAPH_DATA``, then the directory that ``psgraph datasets fetch`` writes to.
@@ -132,6 +140,8 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     own = own_dataset(name)
     if own is not None:
         return own.load()
+    if is_undirected(name):
+        return list(map(unweighted, load_dataset(base_name(name), directory=directory)))
     base, jump = find_jump(name)
     if jump is not None:
         return jumped(name, load_dataset(base, directory=directory))
@@ -223,6 +233,8 @@ def _require_all(dataset: Dataset, where: Path, missing: Sequence[str]) -> None:
 def _ready_snapshots(dataset: Dataset, located: Located | None) -> list[Snapshot]:
     if located is None:
         return made_stream(dataset.name)
+    if dataset.kind != UNDIRECTED:
+        return read_kind(dataset, located.path)
     nodes = located.path.with_name(f"{located.path.stem}_nodes.csv")
     if nodes.exists():
         return list(read_stream(located.path, roster=nodes, labels="class"))

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.registry import find_method
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
+from psgraph.metrics.groups import GROUPS, METRICS
 from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
-from psgraph_lab.datasets.jumps import judged_timestamps, on_one_roster
+from psgraph_lab.datasets.jumps import SETTLED, judged_timestamps, on_one_roster
+from psgraph_lab.datasets.kinds import is_undirected, published_as, turned_back
 from psgraph_lab.datasets.labelled import with_other_labels
 
 __all__ = [
@@ -187,13 +190,19 @@ def publish_cell(
     """Run a cell on the part of a data set that it uses; see `run_cell`."""
     method = find_method(cell.method)(**dict(cell.parameters))
     guarantee = WEventPrivacy(cell.epsilon, window=cell.window)
-    more = MoreMetrics(groups)
+    kind = originals.snapshots[0].kind
+    more = MoreMetrics([name for name in groups if GROUPS[name].on(kind).metrics], kind)
     series: dict[str, list[float]] = {}
     found = []
-    publisher = Publisher(method, guarantee, seed=cell.seed)
-    releases = publisher.publish_all(cell.published(originals.snapshots))
+    given, turned = cell.published(originals.snapshots), is_undirected(cell.dataset)
+    if turned:
+        given = list(map(published_as, given))
+    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(given)
     for original, release in zip(originals.facts, releases, strict=True):
-        made = GraphFacts(release.graph)
+        graph = release.graph
+        if turned:
+            graph = turned_back(graph, original.graph, cell.seed)
+        made = GraphFacts(graph)
         fidelity = compute_fidelity(original, made).to_dict()
         for name, value in (fidelity | more.compute(original, made)).items():
             series.setdefault(name, []).append(float("nan") if value is None else value)
@@ -203,4 +212,13 @@ def publish_cell(
         for prefix, judged in judged_timestamps(cell.dataset, len(found), cell.window).items()
         for name, over_time in series.items()
     }
+    if kind != UNDIRECTED:
+        values |= _undefined(values)
     return {**values, "communities_found": float(np.mean(found))}, series
+
+
+def _undefined(values: Mapping[str, float]) -> dict[str, float]:
+    """NaN for the metrics of other kinds that were not computed, so that nobody waits for them."""
+    names = [name for name, metric in METRICS.items() if metric.kinds != {UNDIRECTED.name}]
+    wanted = (prefix + name for prefix in ("", SETTLED) for name in names)
+    return {name: float("nan") for name in wanted if name not in values}

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.registry import find_method
+from psgraph_lab.datasets.catalogue import UNDIRECTED
 from psgraph_lab.datasets.jumps import WITHOUT, find_jump
 from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
@@ -43,6 +44,7 @@ _ORDER = (
     "plus-jumps",
     "plus-ablation",
     "labels",
+    "kinds",
     "calibration",
     "claims",
 )
@@ -63,6 +65,9 @@ class Line:
         Whether it is run on the streams as they were before their jumps.
     roster
         Which roster it gets, if not that of the experiment.
+    as_undirected
+        Whether the streams are published as undirected and the releases turned back; see
+        `psgraph_lab.datasets.kinds`.
     """
 
     label: str
@@ -72,6 +77,12 @@ class Line:
     fresh: bool = False
     without_jump: bool = False
     roster: RosterKind | None = None
+    as_undirected: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What is added to the name of a data set."""
+        return WITHOUT if self.without_jump else f":{UNDIRECTED}" if self.as_undirected else ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,8 @@ class Experiment:
     subject, rivals
         The line that is compared with others cell by cell, and with which above all; empty if the
         experiment compares none.
+    main
+        The metrics that wins and losses are summed up over; the paper's five unless given.
     view
         ``"lines"``: a line per method. ``"heat map"``: the subject against its rivals.
         ``"jumps"``: the same by jump, and against the streams without it.
@@ -130,6 +143,7 @@ class Experiment:
     seen: tuple[str, ...] = ()
     subject: str = ""
     rivals: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
     view: View = "lines"
 
     def narrowed(
@@ -191,7 +205,7 @@ class Experiment:
             return []
         return [
             Cell(
-                dataset + WITHOUT if line.without_jump else dataset,
+                dataset + line.suffix,
                 line.method,
                 epsilon,
                 window,
@@ -289,6 +303,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             fresh=line.get("fresh", False),
             without_jump=line.get("without_jump", False),
             roster=line.get("roster"),
+            as_undirected=line.get("as_undirected", False),
         )
         for line in content.get("lines", ())
     )
@@ -317,6 +332,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         seen=_with_jumps(content, "seen"),
         subject=content.get("subject", ""),
         rivals=tuple(content.get("rivals", ())),
+        main=tuple(content.get("main", ())),
         view=content.get("view", "lines"),
     )
 

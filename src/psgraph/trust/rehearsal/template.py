@@ -22,7 +22,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph.engines.counting import triangle_count
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.kind import UNDIRECTED, unpack
+from psgraph.graph.kind import UNDIRECTED, Kind, unpack
 from psgraph.streams import read_stream
 from psgraph.streams.demo import demo_stream
 
@@ -80,6 +80,8 @@ class Template:
         (3, [[True, True], [False, True]])
         """
         stream = list(snapshots)
+        for snapshot in stream:
+            _refuse_other_kinds(snapshot.kind)
         if not any(snapshot.u.size for snapshot in stream):
             raise DataError("the public stream has no edges, so there is nothing to rehearse on")
         roster = Roster(np.unique(np.concatenate([each.roster.ids for each in stream])))
@@ -117,6 +119,17 @@ class Template:
         """The stream: one snapshot for each timestamp, all over one roster."""
         roster = Roster.range(self.nodes)
         return [Snapshot(roster, *self.edges_at(each)) for each in range(self.timestamps)]
+
+
+def _refuse_other_kinds(kind: Kind) -> None:
+    """Refuse what resizing would silently make undirected."""
+    if kind != UNDIRECTED:
+        raise InvalidArgument(
+            f"the public stream is {kind}; rehearsals resize undirected graphs without weights "
+            "only\nTry methods on a public stream of this kind, at its own size, with "
+            "psgraph.evaluate(...).",
+            code="kind",
+        )
 
 
 @dataclass(frozen=True)
@@ -210,6 +223,8 @@ def load_template(
 ) -> Template:
     """Load the last `timestamps` snapshots of a public stream; fewer if it is shorter.
 
+    A file is read as undirected and unweighted.
+
     Parameters
     ----------
     like
@@ -222,7 +237,8 @@ def load_template(
     Raises
     ------
     InvalidArgument
-        There is neither such a name nor such a file.
+        There is neither such a name nor such a file, or the stream is directed, two-sided or
+        weighted.
     DataError
         The stream can't be read, or has no edges.
     """
@@ -247,6 +263,9 @@ def load_template(
 
 def _last(snapshots: Iterable[Snapshot], timestamps: int) -> Template:
     """The last snapshots of a stream: the most recent, and usually the fullest."""
+    kind = getattr(snapshots, "kind", None)
+    if isinstance(kind, Kind):
+        _refuse_other_kinds(kind)  # before anything is read
     kept: list[Snapshot] = []
     for snapshot in snapshots:
         kept = [*kept[-(timestamps - 1) :], snapshot] if timestamps > 1 else [snapshot]
