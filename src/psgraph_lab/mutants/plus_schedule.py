@@ -123,6 +123,19 @@ PLUS_SCHEDULE = (
         ("replay",),
     ),
     Mutant(
+        "the true edge count decides on one more count of edges kept",
+        "psgraph-plus",
+        (
+            Swap(f"{PLUS}.measure", remembering),
+            Edit(
+                f"{PLUS}._buy",
+                "noisy_edges=noisy_edges,\n                    shares=fixed",
+                "noisy_edges=int(self._truth.u.size),\n                    shares=fixed",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
         "a fall waits if the true edge count fell",
         "psgraph-plus",
         (

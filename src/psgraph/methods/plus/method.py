@@ -40,7 +40,7 @@ from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
-from psgraph.methods.plus.jumps import judge
+from psgraph.methods.plus.jumps import judge, recounts
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.nodes import Drift, Nodes
 from psgraph.methods.plus.noisy_triangles import Ladder
@@ -56,6 +56,7 @@ from psgraph.methods.plus.schedule import (
     Components,
     Occasion,
     Shares,
+    counting_share,
     fixed_shares,
     least_shares,
     purchase,
@@ -198,6 +199,14 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
                 waits=verdict.waits,
                 jump=verdict.size if verdict.buys else 0.0,
                 searches=state.search.again,
+                recounts=recounts(
+                    state,
+                    verdict,
+                    noisy_edges=noisy_edges,
+                    shares=fixed,
+                    share=counting_share(self._components, fixed),
+                ),
+                counts=state.jumps.recounts and not verdict.waits,
             )
         return purchase(self._components, fixed, free, occasion)
 
@@ -252,7 +261,9 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         if first.reserved:
             remarks.append(
                 "Edges kept are counted in two snapshots and paid for by both: half is reserved "
-                "where a window begins, half is spent at the timestamp after."
+                "where a window begins, half is spent at the timestamp after. After a rise of the "
+                "edge count that leaves the share of edges kept unknown they are counted once "
+                "more, from what is kept back."
             )
         return remarks
 
@@ -416,6 +427,7 @@ _BRANCHES: dict[str, Callable[[PlusMeasurement, PlusState], bool]] = {
     "mode: degrees once per window": lambda _, state: state.mode == "periodic",
     "mode: degrees at every timestamp": lambda _, state: state.mode == "steady",
     "edges kept are counted": lambda measured, _: measured.sizes.noisy_kept_edges is not None,
+    "edges kept will be counted once more": lambda _, state: state.jumps.recounts,
     "edges kept can't be counted after a restart": lambda measured, _: (
         measured.sizes.shares.persistence > 0 and measured.sizes.noisy_kept_edges is None
     ),

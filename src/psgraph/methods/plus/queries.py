@@ -274,9 +274,13 @@ def measure_sizes(
         noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
     if shares.reserved:
         private.reserve(KeptEdges(), epsilon=shares.reserved)
-    shares = buy(shares, noisy_edges)
-    if shares.bought < free:
-        private.give_back(free - shares.bought)
+    fixed, shares = shares, buy(shares, noisy_edges)
+    if shares.total < fixed.total + free:
+        private.give_back(fixed.total + free - shares.total)
+    if shares.persistence > fixed.persistence and private.has_previous:
+        noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
+    if shares.reserved > fixed.reserved:
+        private.reserve(KeptEdges(), epsilon=shares.reserved)
     if shares.curve or shares.nodes:
         if shares.curve:
             noisy_curve = private.ask(DegreeCurveCounts(), epsilon=shares.curve)
