@@ -129,8 +129,8 @@ PLUS_SCHEDULE = (
             Swap(f"{PLUS}.measure", remembering),
             Edit(
                 f"{PLUS}._buy",
-                "noisy_edges=noisy_edges,\n                    shares=fixed",
-                "noisy_edges=int(self._truth.u.size),\n                    shares=fixed",
+                "recounts=recounts(",
+                "recounts=self._truth.u.size % 2 == 0 and recounts(",
             ),
         ),
         ("replay",),
