@@ -38,9 +38,12 @@ class Recorder(click.HelpFormatter):
 
 
 def prose(text: str) -> str:
-    """A help text as Markdown: marks are shown as they are, except in code."""
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(part if i % 2 else MARKS.sub(r"\\\1", part) for i, part in enumerate(parts))
+    """A help text as Markdown: options are code, and other marks are shown as they are."""
+    parts = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][\w-]*)", text)
+    return "".join(
+        (part if part.startswith("`") else f"`{part}`") if i % 2 else MARKS.sub(r"\\\1", part)
+        for i, part in enumerate(parts)
+    )
 
 
 def described(path: tuple[str, ...], command: click.Command, level: int = 1) -> str:

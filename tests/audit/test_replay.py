@@ -103,6 +103,14 @@ def test_a_sensitivity_that_is_never_attained_is_told():
     assert not row.held
 
 
+def test_pairs_that_attain_a_sensitivity_are_replayed_without_variants():
+    method = PSGraphPlus()
+    [_, *pairs] = attaining_streams()  # whether a pair comes first or second makes no difference
+    reach = replay_all(method, pairs, traced=False).reach
+    assert not [name for name in reach.kinds("setting") if name.startswith("variant")]
+    assert reach.attained["CappedTriangleCount"] == 1
+
+
 def test_boundaries_of_decisions_are_where_the_path_changes():
     threshold = 40  # PSGraph keeps communities if the count changes by at most one per node
     [*pairs] = boundary_pairs(find_method("psgraph")(), [(6, 1, threshold)], most=9)

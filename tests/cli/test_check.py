@@ -64,6 +64,7 @@ def test_the_curator_learns_how_rows_are_read(tmp_path: Path, roster: Path) -> N
     assert private["columns"]["v"] == "'callee' as int64"
     assert private["edges"] == {"smallest": 0, "largest": 1}
     assert private["dropped"] == {"self_loops": 1, "duplicates": 1}
+    assert private["nodes_with_edges"] == {"smallest": 0, "largest": 2}
     late, empty = private["warnings"]
     assert "2024-02-01" in late  # where to start instead
     assert "2024-02-01" in empty
@@ -100,6 +101,19 @@ def test_a_dry_run_refuses_what_publishing_refuses(tmp_path: Path, roster: Path)
     unknown = events(tmp_path, [*JANUARY, (1, 9, "2024-02-04")])
     for refused in (("check", unknown, *command[2:-2]), (*command, *GUARANTEE, "--dry-run")):
         assert isinstance(psgraph_here(*refused).error, OutsideRoster)
+
+
+def test_the_time_and_memory_to_expect_come_from_a_trial(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    command = (inputs["csv"], "--roster", inputs["roster"], *GUARANTEE)
+    expected = found(*command)["curator_only"]["expected"]
+    assert 0 <= expected["seconds"] < 60
+    assert 10**8 < expected["memory"] < 10**11
+    assert "GB of memory" in psgraph_here("check", *command).out.partition("curator only")[2]
+    assert psgraph_here("publish", *command, "--out", tmp_path / "out").code == 0
+    done = psgraph_here("publish", *command, "--out", tmp_path / "out", "--dry-run", "--json")
+    assert json.loads(done.out)["curator_only"]["expected"]["seconds"] == 0  # nothing is left
 
 
 def test_a_store_can_be_checked(inputs: dict[str, Path], tmp_path: Path) -> None:

@@ -88,6 +88,17 @@ def test_an_interrupted_run_removes_its_scratch_files(inputs, tmp_path, scratch,
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["publish", "resume", "watch"])
+def test_what_a_killed_run_left_is_removed_even_if_the_command_is_refused(
+    command, tmp_path, scratch
+):
+    (scratch / "psgraph-scratch-left").mkdir()
+    missing = [tmp_path / "missing"] * (2 if command == "resume" else 1)
+    terms = () if command == "resume" else (*GUARANTEE, "--out", tmp_path / "out")
+    assert psgraph_here(command, *missing, "--roster-from-edges", *terms).code == 1
+    assert list(scratch.iterdir()) == []
+
+
 def test_a_full_scratch_disk_stops_before_anything_is_charged(
     inputs, tmp_path, scratch, monkeypatch
 ):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
 from psgraph.cli import run
-from psgraph.cli.screen import fitted
+from psgraph.cli.screen import fitted, note, progress, reading
 
 from .commands import psgraph_here
 
@@ -75,6 +75,23 @@ def test_a_comparison_has_all_metrics_if_necessary_in_several_tables(
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_bars_of_a_budget_fit(monkeypatch, published, width):
     assert "█" in on_terminal(monkeypatch, width, "budget", published)
+
+
+@pytest.mark.parametrize("bar", [progress, reading])
+def test_a_remark_does_not_run_into_a_bar(monkeypatch, bar):
+    class Screen(TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Screen(BytesIO(), encoding="utf-8")
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with bar("Working"):
+        note("a remark")
+    screen.seek(0)
+    before, after = screen.read().split("a remark")
+    assert before.endswith("\x1b[2K")  # the line of the bar is erased
+    assert after.startswith("\n")
 
 
 def test_optional_columns_go_first_and_only_as_many_as_necessary():

@@ -113,6 +113,12 @@ def test_every_option_of_every_command_has_an_anchor():
         assert len(anchors) == len(set(anchors)), f"{name}: two options share an anchor"
 
 
+def test_options_in_help_texts_are_code():
+    """Also on a phone: a line may not end in the middle of one."""
+    prose = hook("generated").prose
+    assert prose("With --every: a_b, or `x --until y`") == "With `--every`: a\\_b, or `x --until y`"
+
+
 def test_link_texts_are_not_file_names():
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         found = re.findall(r"\[([a-z][\w-]*\.md)\]\(", path.read_text())

@@ -24,7 +24,6 @@ from psgraph.audit.enumeration import (
     explore,
     extremes,
 )
-from psgraph.audit.neighbours import labellings
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
@@ -47,6 +46,15 @@ from tests.insides import budget_of, snapshot_of
 ENGINE = LocalEngine()
 EVERYTHING = STRUCTURE | {"edges"}
 BEYOND = extremes(-1, 11)  # no value of a graph on five nodes is below 0 or above 10
+
+
+def labellings(nodes, prefix=()):
+    """Every way to put nodes into communities 0, …, H − 1, up to the names of these."""
+    if len(prefix) == nodes:
+        yield list(prefix)
+        return
+    for label in range(max(prefix, default=-1) + 2):
+        yield from labellings(nodes, (*prefix, label))
 
 
 @pytest.fixture(autouse=True)

@@ -85,7 +85,11 @@ def test_parquet_rosters(tmp_path: Path, ids: list[Any]) -> None:
         ("msisdn\n", "--roster-no-header"),
         (f"{SECRET}_id\nann\nbob\n", "--roster-column NAME"),
         ("Secret\ne1\ne2\n", "--roster-column NAME"),
-        ("name,team\nann,x\n", "(?s)2 columns.*--roster-column"),
+        (
+            "name,phone,team\nann,1,x\n",
+            "(?s)3 columns.*'name', 'phone' and 1 other.*--roster-column",
+        ),
+        (f"{SECRET},x\nb,y\n", "2 with other names"),
         (b"a\n\xff\xfe\n", "line 2: this is not UTF-8"),
         (b"a\0b\n", "not text"),
         ("id,from\na,soon\n", "can't be compared"),

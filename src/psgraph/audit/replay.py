@@ -118,7 +118,8 @@ def replay_all(
     reach = Reach(method.name)
     compared, found, codes, largest = 0, list[str](), list[str](), 0.0
     for pair in pairs:
-        variant = "" if compared % 2 == 0 else variants[compared // 2 % len(variants)]
+        own = pair.own or compared % 2 == 0
+        variant = "" if own else variants[compared // 2 % len(variants)]
         compared += 1
         try:
             loss = replay(
@@ -143,8 +144,8 @@ def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterat
     Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
     and pairs at the boundaries of its decisions.
     """
+    yield from hard_streams()  # find most bugs, soonest
     yield from attaining_streams()
-    yield from hard_streams()
     yield from unrelated_streams(max(pairs // 4, 10))
     yield from neighbouring_streams(pairs)
     yield from boundary_pairs(

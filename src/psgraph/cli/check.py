@@ -21,7 +21,7 @@ from psgraph.cli.flags import (
 from psgraph.cli.help import Command
 from psgraph.cli.input import input_options, open_input
 from psgraph.cli.publication import times_words
-from psgraph.cli.screen import facts, note, print_json, reading, results
+from psgraph.cli.screen import compile_notice, facts, note, print_json, reading, results
 from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
@@ -61,8 +61,9 @@ def command(
     """Read all of INPUT and show what `publish` would do with it. Nothing is spent or written.
 
     Shows which columns are read as what, the first and the last timestamp, partial and empty
-    periods, the roster, what is dropped, and with --epsilon and --window the length of a window in
-    time and the budget of a timestamp.
+    periods, how the roster fits, what is dropped, and with --epsilon and --window the length of a
+    window in time, the budget of a timestamp, and the time and memory to expect, by a trial on
+    random graphs of the same size.
 
     CURATOR ONLY: the part that is marked so is computed from the private edges without noise.
 
@@ -95,7 +96,7 @@ def run_check(
     from psgraph.streams.overflow import Overflow
     from psgraph.streams.stream import held_back_note
 
-    with Overflow() as overflow, reading("Checking the input"):
+    with Overflow() as overflow, reading("Checking the input"), compile_notice():
         stream = open_input(source, overflow)
         found = check(stream, method=method, guarantee=guarantee, sealed=sealed)
     if stream.held_back is not None:
@@ -131,6 +132,7 @@ def show_check(found: CheckReport) -> None:
     private = [(role, f"column {words}") for role, words in found.columns.items()]
     private += [
         ("Edges", f"{min(edges):,} to {max(edges):,} in a snapshot"),
+        *_fit(found),
         (
             "Dropped",
             f"{count(found.self_loops, 'self-loop')}, {count(found.duplicates, 'repeated edge')}",
@@ -139,10 +141,21 @@ def show_check(found: CheckReport) -> None:
     private += [
         ("Rows" if not number else "", told) for number, told in enumerate(found.curator_notes)
     ]
+    if found.cost is not None:
+        private.append(("Takes", str(found.cost)))
     console.print(facts(private))
     for remark in found.curator_remarks:
         console.print(f"Warning: {remark}", style="yellow")
     console.print("\nNothing was measured, spent or published.")
+
+
+def _fit(found: CheckReport) -> list[tuple[str, str]]:
+    """How many nodes of the roster have an edge."""
+    if found.active is None:
+        return []
+    least, most = found.active
+    shown = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return [("Roster", f"{shown} of up to {count(found.nodes, 'node')} have an edge in a snapshot")]
 
 
 def _promised(found: CheckReport) -> list[tuple[str, str]]:

@@ -143,7 +143,8 @@ def _clear_releases(directory: Path) -> None:
         "[0-9]*.json",
         "nodes/*.parquet",
         ".*.part",
-        "ledger.sqlite*",
+        "index.csv",
+        "ledger.*",
     ):
         for path in directory.glob(pattern):
             path.unlink()

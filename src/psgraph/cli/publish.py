@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph._runtime.numbers import budget_words, count
+from psgraph._runtime.resources import clear_scratch
 from psgraph.cli.check import run_check, show_check
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options, json_option, measure_again_option
@@ -86,6 +87,7 @@ def publish(
     """
     from psgraph.publication.publisher import Publisher
 
+    clear_scratch()
     refuse_private_files(source, publication.out)
     if dry_run:
         _dry_run(source, publication, noise=noise, as_json=as_json)
@@ -229,6 +231,7 @@ def resume(
     from psgraph.publication.locations import ledger_at, releases_at
     from psgraph.publication.publisher import Publisher
 
+    clear_scratch()
     path = ledger_at(ledger)
     with EarlyEnd(releases_at(ledger)) as early_end, reopen_stream(path) as opened:
         out, sealed = opened.out, opened.history.sealed

@@ -60,8 +60,8 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def note(text: str) -> None:
-    """A remark on stderr."""
-    click.echo(text, err=True)
+    """A remark on stderr; above a bar, if one is shown."""
+    print(text, file=sys.stderr, flush=True)  # not by click, which writes past the bar
 
 
 @contextmanager

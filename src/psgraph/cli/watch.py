@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from psgraph._runtime.numbers import budget_words, count
+from psgraph._runtime.resources import clear_scratch
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options
 from psgraph.cli.help import Command
@@ -104,6 +105,7 @@ def command(
     timestamp in progress, with exit code 0. With --once the exit code is 4 if a file is left that
     waits for another one or for the end of its period.
     """
+    clear_scratch()
     inbox = Path(source.source)
     refuse_private_files(source, publication.out, inbox)
 

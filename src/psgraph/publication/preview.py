@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from psgraph._runtime.numbers import count
+from psgraph._runtime.resources import peak_bytes, restart_peak
+from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError
-from psgraph.graph import Snapshot
+from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import Dropped
 from psgraph.methods.base import Method
+from psgraph.methods.private import PrivateEdges
+from psgraph.methods.queries import degrees
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import Plan, plan
+from psgraph.publication.publisher import Publisher
+from psgraph.streams.overflow import MOST_HELD
 from psgraph.streams.stream import Stream
 
-__all__ = ["CheckReport", "SnapshotFacts", "check", "observed", "refuse_empty", "report_on"]
+__all__ = [
+    "CheckReport",
+    "Cost",
+    "SnapshotFacts",
+    "check",
+    "expected_cost",
+    "observed",
+    "refuse_empty",
+    "report_on",
+]
 
 _LISTED = 3  # times of empty snapshots that a remark names
+_TRIAL = 50_000  # nodes and edges of a trial graph at most; larger ones are extrapolated
+_HELD_BYTES = 16  # of an edge that is kept in memory until it is published
 
 
 @dataclass(frozen=True)
 class SnapshotFacts:
-    """What is known of a snapshot that was read. `edges` and `dropped`: curator only."""
+    """What is known of a snapshot that was read. `edges`, `dropped`, `active`: curator only.
+
+    `active` is the number of nodes with an edge; None if it was not counted.
+    """
 
     time: str | None
     nodes: int
@@ -30,6 +53,7 @@ class SnapshotFacts:
     declared: str
     edges: int
     dropped: Dropped
+    active: int | None = None
 
 
 def observed(stream: Iterable[Snapshot], into: list[SnapshotFacts]) -> Iterator[Snapshot]:
@@ -46,6 +70,27 @@ def observed(stream: Iterable[Snapshot], into: list[SnapshotFacts]) -> Iterator[
             )
         )
         yield snapshot
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What publishing takes on this machine, roughly. Curator only: it depends on edge counts.
+
+    Attributes
+    ----------
+    seconds
+        For the timestamps that are not published yet, without reading the input.
+    memory
+        Bytes, at most at once.
+    """
+
+    seconds: float
+    memory: int
+
+    def __str__(self) -> str:
+        minutes = self.seconds / 60
+        time = f"{max(self.seconds, 1):.0f} s" if minutes < 2 else f"{minutes:,.0f} minutes"
+        return f"about {time} and {self.memory / 1e9:,.1f} GB of memory on this machine"
 
 
 @dataclass(frozen=True)
@@ -72,6 +117,8 @@ class CheckReport:
         Timestamps that the ledger has already: those cost nothing.
     end_remarks, curator_end_remarks
         What to know about the ends of the stream; see `psgraph.streams.Stream`.
+    cost
+        What publishing takes; None without a guarantee. Curator only.
     """
 
     description: str
@@ -85,6 +132,7 @@ class CheckReport:
     sealed: int = 0
     end_remarks: tuple[str, ...] = ()
     curator_end_remarks: tuple[str, ...] = ()
+    cost: Cost | None = None
 
     @property
     def names(self) -> list[str]:
@@ -129,6 +177,12 @@ class CheckReport:
         )
 
     @property
+    def active(self) -> tuple[int, int] | None:
+        """The smallest and largest number of nodes with an edge in a snapshot. Curator only."""
+        found = [each.active for each in self.snapshots if each.active is not None]
+        return (min(found), max(found)) if found else None
+
+    @property
     def self_loops(self) -> int:
         """Rows dropped because both ends are one node. Curator only."""
         return sum(each.dropped.self_loops for each in self.snapshots)
@@ -158,9 +212,19 @@ class CheckReport:
             "curator_only": {
                 "columns": self.columns,
                 "edges": {"smallest": min(edges, default=0), "largest": max(edges, default=0)},
+                "nodes_with_edges": (
+                    None
+                    if self.active is None
+                    else dict(zip(("smallest", "largest"), self.active, strict=True))
+                ),
                 "dropped": {"self_loops": self.self_loops, "duplicates": self.duplicates},
                 "notes": list(self.curator_notes),
                 "warnings": list(self.curator_remarks),
+                "expected": (
+                    None
+                    if self.cost is None
+                    else {"seconds": round(self.cost.seconds, 1), "memory": self.cost.memory}
+                ),
             },
         }
 
@@ -201,10 +265,57 @@ def check(
     (['mon', 'tue'], (), 'Without an edge')
     """
     seen: list[SnapshotFacts] = []
+    engine = LocalEngine()
     for snapshot in observed(stream, seen):
+        if not stream.prepared:  # a store was checked when it was prepared
+            active = np.count_nonzero(degrees(PrivateEdges(snapshot, engine)))
+            seen[-1] = replace(seen[-1], active=int(active))
         del snapshot
     refuse_empty(len(seen), stream.held_back)
-    return report_on(stream, seen, method=method, guarantee=guarantee, sealed=sealed)
+    found = report_on(stream, seen, method=method, guarantee=guarantee, sealed=sealed)
+    if method is None or guarantee is None:
+        return found
+    return replace(found, cost=expected_cost(method, guarantee, seen, sealed=sealed))
+
+
+def expected_cost(
+    method: Method[Any, Any],
+    guarantee: WEventPrivacy,
+    snapshots: Sequence[SnapshotFacts],
+    *,
+    sealed: int = 0,
+) -> Cost:
+    """Time a method on random graphs as large as the largest snapshot; scale to all of them.
+
+    Of graphs above 50,000 nodes and edges a smaller one is tried, and time and memory are taken to
+    be proportional. Reads no edge, only how many there are.
+    """
+    sizes = [each.nodes + each.edges for each in snapshots]
+    largest = max(snapshots, key=lambda each: each.nodes + each.edges)
+    share = min(1.0, _TRIAL / max(sizes))
+    _publish_random(method, guarantee, 16, 32)  # loads what is compiled
+    held = min(sum(each.edges for each in snapshots), MOST_HELD) * _HELD_BYTES
+    before, now = peak_bytes(), restart_peak()
+    seconds = _publish_random(
+        method, guarantee, max(round(largest.nodes * share), 2), round(largest.edges * share)
+    )
+    grown = max(0, peak_bytes() - now)
+    return Cost(
+        seconds / share * sum(sizes[sealed:]) / max(sizes),
+        max(before, now + round(grown / share)) + held,
+    )
+
+
+def _publish_random(
+    method: Method[Any, Any], guarantee: WEventPrivacy, nodes: int, edges: int
+) -> float:
+    """Publish two random graphs to nowhere; return the seconds of one."""
+    random, roster = np.random.default_rng(0), Roster.range(nodes)
+    begin = perf_counter()
+    with Publisher(method, guarantee, seed=0) as publisher:
+        for _ in range(2):
+            publisher.publish(Snapshot(roster, *random.integers(nodes, size=(2, edges))))
+    return (perf_counter() - begin) / 2
 
 
 def report_on(

@@ -279,8 +279,8 @@ def _id_columns(table: TableFile, column: str | None, header: bool | None) -> di
     if table.names is None:
         if table.width > 1:
             raise RosterError(
-                f"roster: {table.name} has {table.width} columns and no recognised column names "
-                "(expected id or node)\nName the column of ids (--roster-column NAME, "
+                f"roster: {table.name} has {table.width} columns, none of them called id or node: "
+                f"{_listing(table)}\nName the column of ids (--roster-column NAME, "
                 "roster_column=…), or start the file with a line such as: id,from,until"
             )
         return {"id": 0}
@@ -292,7 +292,7 @@ def _id_columns(table: TableFile, column: str | None, header: bool | None) -> di
     marked = [index for index in others if names[index] in _ID_NAMES]
     if len(marked) != 1 and len(others) != 1:
         raise RosterError(
-            f"roster: expected one column 'id' or 'node', found {table.listing}\n"
+            f"roster: expected one column 'id' or 'node', found {_listing(table)}\n"
             "Name the column of ids: --roster-column NAME, roster_column=…."
         )
     return {"id": (marked if len(marked) == 1 else others)[0], **bounds}
@@ -314,9 +314,15 @@ def _index_of(column: str, table: TableFile) -> int:
                 f"roster: {table.name} has several columns {column!r}\nGive them different names."
             )
     raise RosterError(
-        f"roster: {table.name} has no column {column!r}; it has {table.listing}\n"
+        f"roster: {table.name} has {table.width} columns, none of them called {column!r}: "
+        f"{_listing(table)}\n"
         "Give a name that is in its first line."
     )
+
+
+def _listing(table: TableFile) -> str:
+    """The names of the columns, for a message; words that may be ids are counted."""
+    return table.listed(_TITLES) if isinstance(table, TextFile) else table.listing
 
 
 def _refuse_header(ids: pa.ChunkedArray, name: str) -> None:

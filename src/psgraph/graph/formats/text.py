@@ -115,9 +115,15 @@ class TextFile:
     @property
     def listing(self) -> str:
         """The known column names for a message; others are counted, since they may be ids."""
+        return self.listed(HEADER_WORDS)
+
+    def listed(self, words: Collection[str]) -> str:
+        """The column names that are among `words`, for a message; others are counted."""
         first, _ = self._head
-        known = [name for name in first if name.lower() in HEADER_WORDS]
+        known = [name for name in first if name.lower() in words]
         others = len(first) - len(known)
+        if not known:
+            return f"{others} with other names" if others > 1 else "one with another name"
         if not others:
             return list_names(known)
         return f"{list_names(known)} and {others} other{'' if others == 1 else 's'}"
