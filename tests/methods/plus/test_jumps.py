@@ -121,9 +121,7 @@ def test_edges_kept_are_counted_once_more_only_if_that_tells_something_new(calm)
 
     def counted(state, found, *, edges=3 * EDGES, timestamp=8):
         share = Fraction(2, 100)
-        return recounts(
-            state, found, noisy_edges=edges, shares=shares(timestamp), share=share
-        )
+        return recounts(state, found, noisy_edges=edges, shares=shares(timestamp), share=share)
 
     assert counted(unknown, rise)
     assert not counted(calm, rise)

@@ -3,7 +3,7 @@
 | | query | sensitivity to one edge | asked |
 |---|---|---|---|
 | M | edges | 1 | always |
-| K | edges kept since the timestamp before | 1 in each of two snapshots | once per window, maybe again after a rise |
+| K | edges kept since the timestamp before | 1 in each of two snapshots | once or twice a window |
 | C | degree curve | 2 | once per window, and after a jump of M |
 | D | degrees | 2 | as scheduled |
 | V | edges between degree classes | 1 | with C |

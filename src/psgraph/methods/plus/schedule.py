@@ -1,7 +1,8 @@
 """How the window's ε is divided: between timestamps, and between the queries of one.
 
 The edge count is measured at every timestamp; how many edges stayed since the timestamp before,
-once per window, and once more where that said nothing. Everything else is bought from a *pool* after looking at the noisy edge count.
+once per window, and once more where that said nothing. Everything else is bought from a *pool*
+after looking at the noisy edge count.
 Structure (degree curve, mixing, triangles) is bought once per window, node degrees once per window
 (*periodic*) or at every timestamp (*steady*), whichever is better by released degrees. A fifth of
 the pool is a reserve for jumps of the edge count.
