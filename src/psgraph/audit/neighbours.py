@@ -212,13 +212,15 @@ def hard_streams(kind: Kind = UNDIRECTED) -> Iterator[Neighbours]:
     Communities so large that they are found, and searched for again at once; a dense graph without
     any; the most nodes; nodes that join while the released edge counts stay the same, so that
     a method continues with what it knows of the others, also after a restart; and released edge
-    counts that fall twice where a window begins, come back and rise, or fall for good.
+    counts that fall twice where a window begins, come back and rise, fall for good, or begin with
+    a part-period.
     """
     made = partial(_hard, kind)
     found = made("the edge between two communities", "first", epsilon=20, window=3, nodes=80)
     joined = made("a bridge", "first", epsilon=6, window=2, nodes=60, roster="growing")
     kept = replace(_counting(joined, [100] * len(joined.one)), restarts=frozenset({3}))
     fallen = made("an edge of a dense graph", "window", epsilon=6, window=3, nodes=50)
+    sparse = made("a bridge", "window", epsilon=6, window=3, nodes=50)
     back, low = (400, 400, 400, 20, -1000, 400, 1200), (400, 400, 20, 20, 20, 20, 20)
     yield found
     yield made("an edge of a dense graph", "first", epsilon=20, window=1, nodes=64)
@@ -227,6 +229,7 @@ def hard_streams(kind: Kind = UNDIRECTED) -> Iterator[Neighbours]:
     yield _unrelated(found, joined)
     yield _counting(fallen, low, "wild")
     yield _unrelated(_counting(fallen, back), joined)
+    yield _unrelated(_counting(sparse, (20, *[800] * (len(sparse.one) - 1))), fallen)
 
 
 def _hard(

@@ -123,6 +123,19 @@ PLUS_SCHEDULE = (
         ("replay",),
     ),
     Mutant(
+        "the true edge count decides on one more count of edges kept",
+        "psgraph-plus",
+        (
+            Swap(f"{PLUS}.measure", remembering),
+            Edit(
+                f"{PLUS}._buy",
+                "recounts=recounts(",
+                "recounts=self._truth.u.size % 2 == 0 and recounts(",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
         "a fall waits if the true edge count fell",
         "psgraph-plus",
         (

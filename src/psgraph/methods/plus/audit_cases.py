@@ -86,6 +86,7 @@ _BRANCHES: dict[str, Callable[[PlusMeasurement, Any], bool]] = {
     "mode: degrees once per window": lambda _, state: state.mode == "periodic",
     "mode: degrees at every timestamp": lambda _, state: state.mode == "steady",
     "edges kept are counted": lambda measured, _: measured.sizes.noisy_kept_edges is not None,
+    "edges kept will be counted once more": lambda _, state: state.jumps.recounts,
     "edges kept can't be counted after a restart": lambda measured, _: (
         measured.sizes.shares.persistence > 0 and measured.sizes.noisy_kept_edges is None
     ),

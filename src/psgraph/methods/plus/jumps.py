@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from psgraph.methods.plus.schedule import Shares
+from psgraph.methods.plus.schedule import KNOWN_SHARE, Shares
 from psgraph.methods.plus.state import AnyState, Jumps, Movement
 from psgraph.methods.plus.tracking import laplace_variance
 
-__all__ = ["Verdict", "judge", "prior_state"]
+__all__ = ["Verdict", "judge", "prior_state", "recounts"]
 
 CLEAR = 16.0  # squared standard deviations; Laplace noise exceeds 3 of them in 1.4 % of cases
 LEAST = 0.14  # a smaller change (15 %, on a log scale) is not worth a purchase
@@ -101,6 +102,29 @@ def judge(state: AnyState | None, *, nodes: int, noisy_edges: int, shares: Share
     return Verdict("fall", size, factor, buys=at_once, waits=not at_once, restless=restless)
 
 
+def recounts(
+    state: AnyState, verdict: Verdict, *, noisy_edges: int, shares: Shares, share: Fraction
+) -> bool:
+    """Return whether edges kept should be counted once more at the next timestamp.
+
+    The count that is scheduled after a part-period says next to nothing: few edges could stay, and
+    the noise is the same. After a rise there are enough of them.
+
+    Parameters
+    ----------
+    share
+        What a count costs each of two timestamps.
+    """
+    if not share or verdict.kind != "rise":
+        return False
+    noise = laplace_variance(float(1 / share))
+    doubt = float(state.persistence.variance[0])
+    if shares.persistence or state.jumps.recounts:  # a count is made here already
+        here = noise / max(state.edge_count, 1) ** 2
+        doubt = doubt * here / (doubt + here)
+    return doubt > KNOWN_SHARE > noise / max(noisy_edges, 1) ** 2
+
+
 def prior_state(state: AnyState | None, verdict: Verdict, shares: Shares) -> AnyState | None:
     """Return the state that the measurement of a timestamp is combined with.
 
@@ -140,4 +164,5 @@ def _next_jumps(jumps: Jumps, verdict: Verdict, shares: Shares) -> Jumps:
         last=shares.timestamp if verdict.jumps else jumps.last,
         waiting=verdict.waits,
         stale=0.0 if shares.nodes or verdict.kind == "back" else stale,
+        recounts=bool(shares.reserved) and shares.timestamp % shares.window != 0,
     )

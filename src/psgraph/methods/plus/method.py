@@ -35,7 +35,7 @@ from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
 from psgraph.methods.plus.hubs import HubRows, hub_count
-from psgraph.methods.plus.jumps import judge
+from psgraph.methods.plus.jumps import judge, recounts
 from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings, label_need
 from psgraph.methods.plus.label_book import LabelBook
 from psgraph.methods.plus.label_queries import measure_labels
@@ -55,6 +55,7 @@ from psgraph.methods.plus.schedule import (
     KindShares,
     Occasion,
     Shares,
+    counting_share,
     fixed_shares,
     least_shares,
     purchase,
@@ -231,6 +232,14 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
                 waits=verdict.waits,
                 jump=verdict.size if verdict.buys else 0.0,
                 searches=isinstance(state, PlusState) and state.search.again,
+                recounts=recounts(
+                    state,
+                    verdict,
+                    noisy_edges=noisy_edges,
+                    shares=fixed,
+                    share=counting_share(self._components, fixed),
+                ),
+                counts=state.jumps.recounts and not verdict.waits,
             )
         components = self._components.on(kind)
         book = label_book(state, roster)
@@ -313,7 +322,9 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         if first.reserved:
             remarks.append(
                 "Edges kept are counted in two snapshots and paid for by both: half is reserved "
-                "where a window begins, half is spent at the timestamp after."
+                "where a window begins, half is spent at the timestamp after. After a rise of the "
+                "edge count that leaves the share of edges kept unknown they are counted once "
+                "more, from what is kept back."
             )
         return remarks
 

@@ -3,7 +3,7 @@
 | | query | sensitivity to one edge | asked |
 |---|---|---|---|
 | M | edges | 1 | always |
-| K | edges kept since the timestamp before | 1 in each of two snapshots | once per window |
+| K | edges kept since the timestamp before | 1 in each of two snapshots | once or twice a window |
 | C | degree curve | 2 | once per window, and after a jump of M |
 | D | degrees | 2 | as scheduled |
 | V | edges between degree classes | 1 | with C |
@@ -320,9 +320,13 @@ def measure_sizes(
     if shares.reserved:
         private.reserve(KeptEdges(), epsilon=shares.reserved)
     more = _kept_weights(private, shares)
-    shares = buy(shares, noisy_edges)
-    if shares.bought < free:
-        private.give_back(free - shares.bought)
+    fixed, shares = shares, buy(shares, noisy_edges)
+    if shares.total < fixed.total + free:
+        private.give_back(fixed.total + free - shares.total)
+    if shares.persistence > fixed.persistence and private.has_previous:
+        noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
+    if shares.reserved > fixed.reserved:
+        private.reserve(KeptEdges(), epsilon=shares.reserved)
     if shares.curve or shares.nodes:
         if shares.curve:
             noisy_curve = private.ask(

@@ -1,10 +1,11 @@
 """How the window's ε is divided: between timestamps, and between the queries of one.
 
 The edge count is measured at every timestamp; how many edges stayed since the timestamp before,
-once per window. Everything else is bought from a *pool* after looking at the noisy edge count.
-Structure (degree curve, mixing, triangles, edges between public labels) is bought once per window,
-node degrees once per window (*periodic*) or at every timestamp (*steady*), whichever is better by
-released degrees. A fifth of the pool is a reserve for jumps of the edge count.
+once per window, and once more where that said nothing. Everything else is bought from a *pool*
+after looking at the noisy edge count. Structure (degree curve, mixing, triangles, edges between
+public labels) is bought once per window, node degrees once per window (*periodic*) or at every
+timestamp (*steady*), whichever is better by released degrees. A fifth of the pool is a reserve for
+jumps of the edge count.
 
 Privacy: a timestamp requests its fixed shares and all that is free of the pool, and gives back what
 it does not buy. Shares depend on the public parameters, the number of the timestamp, the public
@@ -32,6 +33,7 @@ __all__ = [
     "Mode",
     "Occasion",
     "Shares",
+    "counting_share",
     "fixed_shares",
     "least_shares",
     "purchase",
@@ -137,7 +139,7 @@ class Shares:
 
     @cached_property
     def fixed(self) -> Fraction:
-        """What is spent whatever is bought: known from the number of the timestamp alone."""
+        """What is spent on edge counts and edges kept."""
         return self.edges + self.persistence + self.reserved
 
     @cached_property
@@ -216,6 +218,10 @@ class Occasion:
         scale; 0 if it has not.
     searches
         Whether communities were found for the first time at the timestamp before.
+    recounts
+        Whether edges kept should be counted at the next timestamp too, beyond the usual schedule.
+    counts
+        Whether the timestamp before has reserved for such a count here.
     """
 
     mode: Mode = "undecided"
@@ -223,6 +229,8 @@ class Occasion:
     waits: bool = False
     jump: float = 0.0
     searches: bool = False
+    recounts: bool = False
+    counts: bool = False
 
 
 def fixed_shares(components: Components, spending: Accountant) -> tuple[Shares, Fraction]:
@@ -245,8 +253,10 @@ def purchase(components: Components, fixed: Shares, free: Fraction, occasion: Oc
     """Return the shares of a timestamp, of which structure and nodes take at most what is free.
 
     Most of a window's pool is spent where the window opens. The rest is a reserve that a jump of
-    the edge count spends; unspent, it expires with the window.
+    the edge count spends; unspent, it expires with the window. So does what one more count of edges
+    kept takes, here and at the next timestamp.
     """
+    fixed, free = _with_count(components, fixed, free, occasion)
     structure, nodes = _amounts(fixed, free, occasion)
     opens = occasion.due and bool(structure)
     labels = LABELS * (structure + nodes) if components.labels and structure else NONE
@@ -254,6 +264,24 @@ def purchase(components: Components, fixed: Shares, free: Fraction, occasion: Oc
     shares = replace(_with_structure(components, fixed, rest * structure), opens=opens)
     shares = _with_labels(shares, labels)
     return _with_nodes(shares, rest * nodes, hubs=components.hubs)
+
+
+def counting_share(components: Components, shares: Shares) -> Fraction:
+    """Return what counting edges kept costs each of two timestamps."""
+    others = shares.pool + shares.window * shares.edges
+    return PERSISTENCE / 2 * others / (1 - PERSISTENCE) if components.persistence else NONE
+
+
+def _with_count(
+    components: Components, fixed: Shares, free: Fraction, occasion: Occasion
+) -> tuple[Shares, Fraction]:
+    """The shares with one more count of edges kept, or a reservation; what is free beyond that."""
+    share = counting_share(components, fixed)
+    if occasion.counts and not fixed.persistence and free >= share:
+        fixed, free = replace(fixed, persistence=share), free - share
+    if occasion.recounts and not fixed.reserved and free >= 2 * share:
+        fixed, free = replace(fixed, reserved=share), free - 2 * share  # the next one needs its own
+    return fixed, free
 
 
 def _amounts(fixed: Shares, free: Fraction, occasion: Occasion) -> tuple[Fraction, Fraction]:

@@ -252,12 +252,15 @@ class Jumps:
         Whether the last timestamp was a fall for which nothing was bought.
     stale
         How far the edge count has moved since node degrees were last measured, on a log scale.
+    recounts
+        Whether the last timestamp has reserved for one more count of edges kept.
     """
 
     found: Movement = "none"
     last: int = -(10**9)
     waiting: bool = False
     stale: float = 0.0
+    recounts: bool = False
 
 
 def label_book(state: AnyState | None, roster: Roster) -> LabelBook | None:
