@@ -15,7 +15,8 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from psgraph.methods.plus.schedule import KNOWN_SHARE, Shares
+from psgraph.methods.plus.modes import KNOWN_SHARE
+from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import AnyState, Jumps, Movement
 from psgraph.methods.plus.tracking import laplace_variance
 
