@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from psgraph._runtime.records import UNSTORED_DEFAULT
 from psgraph.graph.kind import Kind
@@ -519,7 +519,7 @@ def _fixed_kind(
 
 
 def _with_structure(components: Components, shares: Shares, epsilon: Fraction) -> Shares:
-    parts = {
+    parts: dict[str, Any] = {
         "curve": CURVE if components.curve else NONE,
         "mixing": MIXING,
         "triangles": TRIANGLES if components.clustering else NONE,
