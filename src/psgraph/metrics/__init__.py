@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psgraph.graph.sides import side_degrees
 from psgraph.metrics.change import degree_change, degree_change_correlation, edge_overlap
 from psgraph.metrics.clustering import (
     Clustering,
@@ -50,7 +51,6 @@ from psgraph.metrics.sides import (
     joint_degrees,
     side_assortativity,
     side_assortativity_error,
-    side_degrees,
 )
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 from psgraph.metrics.spreading import Outbreak, component_sizes, largest_component, outbreak_size

@@ -51,7 +51,7 @@ def node_degrees(graph: Graph) -> Integers:
     """The degree of every node, in roster order. O(n + m).
 
     Both sides count: in a directed graph it is the sum of the out- and the in-degree. For one side
-    see `psgraph.metrics.sides.side_degrees`.
+    see `psgraph.graph.sides.side_degrees`.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from psgraph.errors import InvalidArgument
 from psgraph.graph.kind import DIRECTED, TWO_SIDED, UNDIRECTED, Kind
+from psgraph.graph.sides import side_names
 from psgraph.metrics.change import CHANGE
 from psgraph.metrics.clustering import average_clustering_error, clustering_error, triangle_error
 from psgraph.metrics.communities import COMMUNITIES
@@ -32,7 +33,6 @@ from psgraph.metrics.sides import (
     joint_degree_divergence,
     side_assortativity_error,
     side_divergences,
-    side_names,
     smoothed_side_divergences,
 )
 from psgraph.metrics.spectral import eigenvector_overlap

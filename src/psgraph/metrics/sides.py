@@ -14,94 +14,24 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.kind import DIRECTED, TWO_SIDED
+from psgraph.graph.sides import SIDES, side_degrees, side_words
 from psgraph.metrics.degrees import degree_kl, degree_products, smoothed_degree_kl, smoothed_kl
 from psgraph.metrics.metric import Limits, Metric, Pair
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
-    from psgraph.graph.kind import Kind
 
 __all__ = [
-    "SIDES",
     "degree_octaves",
     "joint_degree_divergence",
     "joint_degrees",
     "side_assortativity",
     "side_assortativity_error",
-    "side_degrees",
     "side_divergences",
-    "side_names",
-    "side_sums",
-    "side_words",
     "smoothed_side_divergences",
 ]
 
-#: The sides by name: the kind of graph that has it, and which of its two sides it is.
-SIDES: Mapping[str, tuple[str, int]] = MappingProxyType(
-    {
-        "out": (DIRECTED.name, 0),
-        "in": (DIRECTED.name, 1),
-        "left": (TWO_SIDED.name, 0),
-        "right": (TWO_SIDED.name, 1),
-    }
-)
-
 _BOTH = frozenset({DIRECTED.name, TWO_SIDED.name})
-
-
-def side_names(kind: Kind) -> tuple[str, ...]:
-    """The names of the sides of a kind; one without a name if both ends are alike.
-
-    >>> from psgraph.graph.kind import DIRECTED, UNDIRECTED
-    >>> side_names(DIRECTED), side_names(UNDIRECTED)
-    (('out', 'in'), ('',))
-    """
-    return tuple(name for name, (owner, _) in SIDES.items() if owner == kind.name) or ("",)
-
-
-def side_words(name: str, noun: str) -> str:
-    """The degrees, or something else, of a side in words.
-
-    >>> side_words("out", "degrees"), side_words("left", "degrees"), side_words("", "degrees")
-    ('out-degrees', 'degrees on the left', 'degrees')
-    """
-    if not name:
-        return noun
-    return f"{noun} on the {name}" if SIDES[name][0] == TWO_SIDED.name else f"{name}-{noun}"
-
-
-def side_degrees(graph: Graph) -> tuple[Integers, ...]:
-    """The degrees of the nodes of each side, in roster order; one array if ends are alike.
-
-    Directed: out- and in-degrees of all nodes. Two-sided: degrees of the nodes on the left, and of
-    those on the right. O(n + m).
-
-    Examples
-    --------
-    >>> from psgraph.graph import Roster, SyntheticGraph
-    >>> from psgraph.graph.kind import DIRECTED
-    >>> side_degrees(SyntheticGraph(Roster.range(3), [0, 0, 1], [1, 2, 0], kind=DIRECTED))
-    (array([2, 1, 0]), array([1, 1, 1]))
-    """
-    return side_sums(graph)
-
-
-def side_sums(graph: Graph, *, weighted: bool = False) -> tuple[Integers, ...]:
-    """The edges of the nodes of each side, or the sums of their weights, exactly."""
-    nodes, offset = len(graph.roster), graph.roster.offset
-    sums = [np.zeros(nodes, dtype=np.int64) for _ in range(2)]
-    for read in graph.parts.edges():
-        pairs = read()
-        for total, ends in zip(sums, pairs, strict=True):
-            if not weighted:
-                total += np.bincount(ends, minlength=nodes)
-            else:
-                assert pairs.weight is not None
-                np.add.at(total, ends, pairs.weight)
-    first, second = sums
-    if graph.kind.sides == 1:
-        return (first + second,)
-    return (first[:offset], second[offset:]) if graph.kind.two_sided else (first, second)
 
 
 # ---- one side at a time ----

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers
 from psgraph.graph.kind import DIRECTED
+from psgraph.graph.sides import SIDES, side_degrees, side_words
 from psgraph.metrics.metric import Metric, Pair
-from psgraph.metrics.sides import SIDES, side_degrees, side_words
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph

@@ -14,15 +14,15 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.sides import SIDES, edge_weights, side_sums, side_words
 from psgraph.metrics.change import kept_edges
 from psgraph.metrics.metric import EVERY_KIND, Metric, Pair, defined_error
-from psgraph.metrics.sides import SIDES, degree_octaves, side_sums, side_words
+from psgraph.metrics.sides import degree_octaves
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
 __all__ = [
-    "edge_weights",
     "same_class_share",
     "side_strengths",
     "strength_correlations",
@@ -33,18 +33,13 @@ __all__ = [
 ]
 
 
-def edge_weights(graph: Graph) -> Integers:
-    """The weights of all edges; ones if it has none."""
-    return np.ones(graph.u.size, dtype=np.int64) if graph.weight is None else graph.weight
-
-
 def total_weight(graph: Graph) -> int:
     """The sum of all weights."""
     return int(edge_weights(graph).sum())
 
 
 def side_strengths(graph: Graph) -> tuple[Integers, ...]:
-    """The strengths of the nodes of each side, like `psgraph.metrics.sides.side_degrees`. O(n + m).
+    """The strengths of the nodes of each side, like `psgraph.graph.sides.side_degrees`. O(n + m).
 
     Examples
     --------

@@ -16,11 +16,10 @@ from psgraph._runtime.extras import require_drawing
 from psgraph._runtime.numbers import count, percent
 from psgraph.errors import InvalidArgument, OutputError
 from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.sides import edge_weights, side_degrees, side_names, side_words
 from psgraph.metrics.comparison import Comparison
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
 from psgraph.metrics.groups import headline_metrics
-from psgraph.metrics.sides import side_degrees, side_names, side_words
-from psgraph.metrics.weights import edge_weights
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, arrows_fit, draw_network
 from psgraph.pictures.style import INK, ORIGINAL, QUIET, WHITE, method_look, quiet

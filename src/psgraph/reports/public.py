@@ -18,8 +18,7 @@ from psgraph._runtime.numbers import brief, count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
 from psgraph.graph.kind import UNDIRECTED
-from psgraph.metrics.sides import side_degrees, side_names, side_words
-from psgraph.metrics.weights import edge_weights
+from psgraph.graph.sides import edge_weights, side_degrees, side_names, side_words
 from psgraph.pictures.style import COLOURS, method_look
 from psgraph.publication.releases import Releases, read_releases
 from psgraph.reports.labels import add_label_blocks

@@ -17,10 +17,9 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.numbers import NO_VALUE, count, joined, percent
 from psgraph._version import __version__
 from psgraph.graph.kind import pack
+from psgraph.graph.sides import edge_weights, side_degrees, side_names, side_words
 from psgraph.metrics.groups import chosen_groups, find_metric, headline_metrics
 from psgraph.metrics.metric import VERDICTS, Limits, Metric
-from psgraph.metrics.sides import side_degrees, side_names, side_words
-from psgraph.metrics.weights import edge_weights
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import (
     area_per_degree,

@@ -16,13 +16,11 @@ from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, percent, significant
 from psgraph._version import __version__
 from psgraph.graph.kind import UNDIRECTED
-from psgraph.metrics.groups import headline_metrics
-from psgraph.metrics.sides import side_names, side_words
+from psgraph.graph.sides import side_names, side_words
 from psgraph.pictures.style import method_look
 from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
 from psgraph.reports.page import Page, Tone
 from psgraph.reports.sections import MOST_MARKERS, moment
-from psgraph.trust.quantities import CURVE_DEGREES, curve_name
 
 if TYPE_CHECKING:
     from psgraph.trust.expected import ExpectedErrors
@@ -157,7 +155,7 @@ def _add_over_time(page: Page, found: ExpectedErrors) -> None:
     """Add charts of those of the paper's metrics that can be predicted at single timestamps."""
     drawings = [
         _error_chart(found, each)
-        for each in (found.errors[metric.name] for metric in headline_metrics(found.kind))
+        for each in found.headlines
         if sum(one is not None for one in each.over_time) > 1
     ]
     which = "the paper's five" if found.kind == UNDIRECTED else "the main"
@@ -215,8 +213,8 @@ def _curve_chart(found: ExpectedErrors, side: int) -> tuple[Drawing, str]:
     nodes = max(found.side_nodes[side] if found.kind.two_sided else found.nodes[last], 1)
     points = [
         (degree, each.released[last], each.ranges[last])
-        for degree in CURVE_DEGREES
-        if (each := found.statistics[curve_name(degree, name)]).released[last]
+        for degree, each in found.curve(name).items()
+        if each.released[last]
     ]
     degrees = np.array([degree for degree, *_ in points], dtype=np.float64)
     shares = np.array([share or np.nan for _, share, _ in points]) / nodes

@@ -13,6 +13,7 @@ from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import Method
+from psgraph.metrics.groups import headline_metrics
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.planning import effects_of
@@ -27,6 +28,7 @@ from psgraph.trust.jumps import (
     shown_timestamps,
 )
 from psgraph.trust.prediction import Prediction, predict_errors
+from psgraph.trust.quantities import CURVE_DEGREES, curve_name
 from psgraph.trust.reruns import check_effort, method_of, run_bootstrap
 from psgraph.trust.verdicts import Verdict, judge
 
@@ -140,6 +142,15 @@ class ExpectedErrors:
         if not self.predicted:
             return "no timestamp"
         return f"{shown_timestamps(self.predicted)} of {self.releases:,}"
+
+    @property
+    def headlines(self) -> tuple[Prediction, ...]:
+        """The predictions of the metrics that reports show first."""
+        return tuple(self.errors[metric.name] for metric in headline_metrics(self.kind))
+
+    def curve(self, side: str = "") -> dict[int, Estimate]:
+        """How many nodes have at least each degree, by degree; on a side, if there are two."""
+        return {degree: self.statistics[curve_name(degree, side)] for degree in CURVE_DEGREES}
 
     def _repr_html_(self) -> str | None:
         columns, rows = self.table()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
 from psgraph.graph.kind import UNDIRECTED
-from psgraph.metrics.sides import side_names
+from psgraph.graph.sides import side_names
 from psgraph.trust.calibration import LEVEL, MethodCalibration, NoiseForm
 from psgraph.trust.prediction import Range, Status, from_scale, to_scale
 from psgraph.trust.quantities import (
@@ -134,7 +134,7 @@ def estimate_statistics(
     certificates: Sequence[Certificate],
 ) -> dict[str, Estimate]:
     """Return intervals around every statistic of the releases."""
-    kind = certificates[-1].kind
+    kind = certificates[-1].kind if certificates else UNDIRECTED
     found = {
         name: _from_bootstrap(bootstrap, info, calibration)
         for name, info in statistics_of(kind).items()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.sides import side_degrees, side_names, side_words
 from psgraph.metrics.change import edge_overlap
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.communities import find_communities, modularity
@@ -24,7 +25,6 @@ from psgraph.metrics.direction import reciprocity
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.groups import GROUPS, default_metrics
 from psgraph.metrics.metric import UNDEFINED, GraphFacts, Group, Metric, Pair
-from psgraph.metrics.sides import side_degrees, side_names, side_words
 from psgraph.metrics.weights import total_weight
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from psgraph._runtime.numbers import count
 from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.sides import side_names, side_words
 from psgraph.metrics.metric import Limits
-from psgraph.metrics.sides import side_names, side_words
 from psgraph.trust.intervals import Estimate
 from psgraph.trust.jumps import shown_timestamps
 from psgraph.trust.prediction import UNPREDICTABLE, Prediction, Range
