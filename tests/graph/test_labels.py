@@ -13,7 +13,7 @@ import pytest
 from psgraph.errors import RosterError
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.parquet import nodes_bytes, read_nodes
-from psgraph.publication.export import graphml_chunks
+from psgraph.publication.graphml import graphml_chunks
 from psgraph.publication.ledger.chain import pack_roster, unpack_roster
 
 IDS = ["dora", "bob", "alice", "carl"]

@@ -25,7 +25,7 @@ from psgraph.methods.privgraph import PrivGraph
 from psgraph.methods.psgraph import PSGraph
 from psgraph.methods.psgraph.method import fuse
 from psgraph.methods.queries import CommunityEdges, Degrees, InnerDegrees, SuperGraphEdges
-from psgraph.methods.registry import find_method
+from psgraph.methods.registry import check_kind, find_method
 from psgraph.methods.steps.block_model import capped_inner_degrees, raked
 from psgraph.methods.steps.communities import keep_communities
 from psgraph.methods.timestamp import draw_graph, measure_stream
@@ -34,7 +34,6 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 from psgraph.publication import records
-from psgraph.publication.checks import check_kind
 
 from .streams import ENGINE, asking, hubs
 

@@ -16,7 +16,7 @@ import psgraph as pg
 from psgraph.graph import DIRECTED, TWO_SIDED, UNDIRECTED, Kind, Roster, Snapshot, SyntheticGraph
 from psgraph.graph import TwoSidedRoster as Sides
 from psgraph.methods.tmf import TmF
-from psgraph.publication.export import graphml_chunks
+from psgraph.publication.graphml import graphml_chunks
 from psgraph.reports import export as exporting
 
 KINDS = [

@@ -13,7 +13,8 @@ import psgraph as pg
 from psgraph.cli import root
 from psgraph.cli.config import KEYS
 from psgraph.errors import InvalidArgument
-from psgraph.streams.options import OPTIONS, InputOption, InputOptions
+from psgraph.streams.option import InputOption
+from psgraph.streams.options import OPTIONS, InputOptions
 
 FLAGS = {name: option for name, option in OPTIONS.items() if option.flag}
 VALUES: dict[str, Any] = {"roster_header": False, "every": "1d"}

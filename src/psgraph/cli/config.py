@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import click
 
 from psgraph._runtime.durable import write_whole
-from psgraph.streams.options import OPTIONS, InputOption
+from psgraph.streams.option import InputOption
+from psgraph.streams.options import OPTIONS
 
 __all__ = [
     "DEFAULT_NAME",

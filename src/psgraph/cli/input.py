@@ -17,7 +17,8 @@ import click
 from psgraph.cli.flags import Checked, decorated
 from psgraph.cli.screen import note
 from psgraph.errors import InvalidArgument
-from psgraph.streams.options import DROPPING, OPTIONS, InputOption, InputOptions, SourceKind
+from psgraph.streams.option import InputOption, SourceKind
+from psgraph.streams.options import DROPPING, OPTIONS, InputOptions
 
 if TYPE_CHECKING:
     from psgraph.graph.kind import Kind

@@ -79,7 +79,7 @@ class Publication:
 
         `kind` is that of the input, if the options say it: a store has its own.
         """
-        from psgraph.publication.checks import check_kind
+        from psgraph.methods.registry import check_kind
         from psgraph.publication.history import check_history
         from psgraph.publication.locations import ledger_of
 
@@ -335,7 +335,7 @@ def publish_source(
         Opens the publisher. Called after the input was checked, since it may write.
     """
     from psgraph._runtime.resources import keep_freed_memory, phase, stopwatch
-    from psgraph.graph.kind import published_as
+    from psgraph.graph.left_out import published_as
     from psgraph.publication.preview import report_on
     from psgraph.streams.overflow import Overflow
 

@@ -2,7 +2,8 @@
 
 from psgraph.graph.graphs import Graph, Snapshot, SyntheticGraph
 from psgraph.graph.kind import DIRECTED, TWO_SIDED, UNDIRECTED, Dropped, Kind
-from psgraph.graph.roster import Roster, TwoSidedRoster
+from psgraph.graph.roster import Roster
+from psgraph.graph.two_sided import TwoSidedRoster
 
 __all__ = [
     "DIRECTED",

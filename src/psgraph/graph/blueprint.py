@@ -30,12 +30,12 @@ from psgraph.graph.roster import (
     Declared,
     Roster,
     RosterOrIds,
-    TwoSidedRoster,
     as_ids,
     as_roster,
     declare,
     distinct_ids,
 )
+from psgraph.graph.two_sided import TwoSidedRoster
 
 if TYPE_CHECKING:
     from psgraph.graph.graphs import Graph

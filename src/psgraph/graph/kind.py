@@ -21,7 +21,6 @@ callers.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -49,7 +48,6 @@ __all__ = [
     "pack",
     "pack_pair",
     "pack_unordered",
-    "published_as",
     "second_end",
     "summed",
     "triangle",
@@ -362,31 +360,6 @@ def find_kind(name: str, largest_weight: int | None = None) -> Kind:
             f"this graph is {name}; this version of psgraph reads graphs that are {known}\n"
             "Use a newer version of psgraph."
         ) from None
-
-
-_UNSAID = {
-    "direction": ("undirected", "--directed (kind='directed')"),
-    "weights": ("unweighted", "--weights W (weights=W)"),
-}
-
-
-def published_as(dropped: Collection[str]) -> str | None:
-    """Return what is said where the input has more than is published; None where it has not.
-
-    >>> print(published_as(["direction"]))
-    Published as undirected: the input has a direction, which the releases leave out. \
-To keep it: --directed (kind='directed').
-    """
-    found = [name for name in _UNSAID if name in dropped]
-    if not found:
-        return None
-    words = " and ".join(_UNSAID[name][0] for name in found)
-    names = " and ".join("a direction" if name == "direction" else name for name in found)
-    it = "it" if found == ["direction"] else "them"
-    return (
-        f"Published as {words}: the input has {names}, which the releases leave out. "
-        f"To keep {it}: {', '.join(_UNSAID[name][1] for name in found)}."
-    )
 
 
 def summed(keys: Integers, weight: Integers, largest: int) -> tuple[Integers, Integers]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from psgraph.errors import InvalidArgument
+from psgraph.errors import InvalidArgument, KindMismatch
+from psgraph.graph.kind import Kind
 from psgraph.graph.parts import PART_NODES
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -19,6 +20,7 @@ from psgraph.privacy.samplers import Sampler
 __all__ = [
     "MethodLike",
     "build_method",
+    "check_kind",
     "choose_method",
     "find_method",
     "memory_note",
@@ -168,3 +170,48 @@ def _in_parts() -> list[str]:
             if not find_method(name).needs_all_edges:
                 found.append(name)
     return found
+
+
+def check_kind(method: Method[Any, Any], graphs: object) -> None:
+    """Refuse a stream, a snapshot or a kind that the method does not publish, and weights."""
+    kind = graphs if isinstance(graphs, Kind) else getattr(graphs, "kind", None)
+    if not isinstance(kind, Kind):
+        return
+    if kind.name not in method.kinds:
+        known = sorted(method.kinds)
+        raise KindMismatch(
+            f"method {method.name!r} publishes {_listed(known, 'and')} graphs only\n"
+            + _remedy(kind, _WITHOUT.get(kind.name))
+        )
+    if kind.weighted and not method.publishes_weights:
+        raise KindMismatch(
+            f"method {method.name!r} publishes no weights\n" + _remedy(kind, _WITHOUT["weights"])
+        )
+
+
+_WITHOUT = {
+    "directed": (
+        "leave --directed (kind='directed') out to publish who is connected with whom, without "
+        "direction"
+    ),
+    "weights": "leave --weights (weights=…) out to publish which edges there are",
+}
+
+
+def _remedy(kind: Kind, without: str | None) -> str:
+    """Name the methods that publish a kind, and what to leave out instead."""
+    names = [name for name in method_names() if _publishes(find_method(name), kind)]
+    advice = [f"use {_listed(names, 'or')}"] if names else []
+    advice += [without] if without else []
+    text = ", or ".join(advice or ["use another method"])
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _publishes(method: type[Method[Any, Any]], kind: Kind) -> bool:
+    return kind.name in method.kinds and (method.publishes_weights or not kind.weighted)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    """Join words: ``a, b or c``."""
+    *others, end = words
+    return f"{', '.join(others)} {last} {end}" if others else end

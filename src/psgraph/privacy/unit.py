@@ -84,7 +84,7 @@ class Edge(Unit):
     directed
         Whether an edge is one direction between two nodes.
     weighted
-        Whether an edge has a weight. It comes and goes with the edge, and may be another one.
+        Whether an edge has a weight. It comes and goes with the edge, and may change.
 
     Examples
     --------

@@ -12,7 +12,8 @@ from typing import Any
 
 from psgraph.errors import UnknownKind, VerificationFailed, exact_decimal
 from psgraph.graph import SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED, Kind, find_kind, published_as
+from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
+from psgraph.graph.left_out import published_as
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction

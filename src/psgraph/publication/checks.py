@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from psgraph.errors import DataError, InvalidArgument, KindMismatch, TermsChanged
+from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Graph, Snapshot
-from psgraph.graph.kind import Kind
 from psgraph.graph.roster import DeclaredNodes
 from psgraph.methods.base import Method
-from psgraph.methods.registry import find_method, method_names
+from psgraph.methods.registry import check_kind
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.terms import check_guarantee, check_unit
 from psgraph.streams.time_source import TimeSource
@@ -19,7 +18,6 @@ from psgraph.streams.time_source import TimeSource
 __all__ = [
     "as_timestamp",
     "check_arguments",
-    "check_kind",
     "check_snapshot",
     "check_stream",
     "check_times",
@@ -61,51 +59,6 @@ def check_stream(stream: Iterable[Snapshot]) -> None:
             "Read one with psgraph.read_stream(...), or give a list.",
             code="stream",
         )
-
-
-def check_kind(method: Method[Any, Any], graphs: object) -> None:
-    """Refuse a stream, a snapshot or a kind that the method does not publish, and weights."""
-    kind = graphs if isinstance(graphs, Kind) else getattr(graphs, "kind", None)
-    if not isinstance(kind, Kind):
-        return
-    if kind.name not in method.kinds:
-        known = sorted(method.kinds)
-        raise KindMismatch(
-            f"method {method.name!r} publishes {_listed(known, 'and')} graphs only\n"
-            + _remedy(kind, _WITHOUT.get(kind.name))
-        )
-    if kind.weighted and not method.publishes_weights:
-        raise KindMismatch(
-            f"method {method.name!r} publishes no weights\n" + _remedy(kind, _WITHOUT["weights"])
-        )
-
-
-_WITHOUT = {
-    "directed": (
-        "leave --directed (kind='directed') out to publish who is connected with whom, without "
-        "direction"
-    ),
-    "weights": "leave --weights (weights=…) out to publish which edges there are",
-}
-
-
-def _remedy(kind: Kind, without: str | None) -> str:
-    """Name the methods that publish a kind, and what to leave out instead."""
-    names = [name for name in method_names() if _publishes(find_method(name), kind)]
-    advice = [f"use {_listed(names, 'or')}"] if names else []
-    advice += [without] if without else []
-    text = ", or ".join(advice or ["use another method"])
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _publishes(method: type[Method[Any, Any]], kind: Kind) -> bool:
-    return kind.name in method.kinds and (method.publishes_weights or not kind.weighted)
-
-
-def _listed(words: Sequence[str], last: str) -> str:
-    """Join words: ``a, b or c``."""
-    *others, end = words
-    return f"{', '.join(others)} {last} {end}" if others else end
 
 
 def check_snapshot(

@@ -12,10 +12,9 @@ from psgraph.errors import InvalidArgument, exact_decimal
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan
-from psgraph.methods.registry import MethodLike, choose_method
+from psgraph.methods.registry import MethodLike, check_kind, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import Counted
-from psgraph.publication.checks import check_kind
 from psgraph.publication.terms import Promise, check_guarantee, check_unit
 
 __all__ = ["Effects", "Plan", "Range", "effects_of", "nearby", "plan"]

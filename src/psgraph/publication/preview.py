@@ -13,7 +13,8 @@ from psgraph._runtime.numbers import count
 from psgraph._runtime.resources import peak_bytes, restart_peak
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot, TwoSidedRoster
-from psgraph.graph.kind import UNDIRECTED, Dropped, Kind, published_as
+from psgraph.graph.kind import UNDIRECTED, Dropped, Kind
+from psgraph.graph.left_out import published_as
 from psgraph.graph.parts import degrees
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy

@@ -21,11 +21,11 @@ from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder, ReplayConflict
 from psgraph.graph import Kind, Snapshot
-from psgraph.graph.kind import published_as
+from psgraph.graph.left_out import published_as
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
-from psgraph.methods.registry import MethodLike, choose_method, memory_note
+from psgraph.methods.registry import MethodLike, check_kind, choose_method, memory_note
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication import checks
 from psgraph.publication.certificate import Release
@@ -65,8 +65,7 @@ class Publisher:
     noise
         ``"exact"`` for psgraph's own sampler, ``"opendp"`` to draw Laplace noise with OpenDP.
     not_private
-        Publish although the method, with its parameters, provides less than the guarantee, which
-        is refused otherwise, unless a seed is given.
+        Publish although the method provides less than the guarantee; without a seed refused.
     large_epsilon
         The same for an ε above 20, which protects nothing.
     measure_again
@@ -110,7 +109,7 @@ class Publisher:
         kind: Kind | None = None,
     ) -> None:
         checks.check_arguments(method, guarantee, progress)
-        checks.check_kind(method, kind)
+        check_kind(method, kind)
         refuse_without_promise(
             method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
         )
@@ -141,8 +140,7 @@ class Publisher:
     ) -> None:
         """Start where an opened stream stopped; finish a release that was interrupted."""
         clear_scratch()
-        method, guarantee = opened.method, opened.guarantee
-        self.method, self.guarantee = method, guarantee
+        self.method, self.guarantee, method = opened.method, opened.guarantee, opened.method
         self.seed, self.noise = opened.seed, opened.noise
         self._progress, self._cursor = progress, 0
         self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
@@ -172,18 +170,17 @@ class Publisher:
             raise
 
     def _prepare_synthesis(self) -> None:
+        history, directory = self._history, self._directory
         self._synthesis = Synthesis(
             self.method,
             self.guarantee,
             self._engine,
             private=self.private,
-            encode=self._history.durable,
-            directory=self._directory,
-            dropped=self._history.dropped,
+            encode=history.durable,
+            directory=directory,
+            dropped=history.dropped,
         )
-        self._earlier = EarlierReleases(
-            self.method, self._history, self._directory, self._synthesis
-        )
+        self._earlier = EarlierReleases(self.method, history, directory, self._synthesis)
 
     def _take_kind(self, kind: Kind, dropped: Iterable[str]) -> None:
         """Take the kind of the first snapshot into the terms; refuse other kinds later."""
@@ -207,10 +204,9 @@ class Publisher:
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
-        `ledger` is its file, the directory of its releases, or an open stream. `publish` then
-        expects the first snapshot that is not sealed yet. With `replay` it starts over at the
-        first timestamp and hands back what is sealed. `measure_again` is that of `Publisher`. The
-        engine may differ from the original.
+        `ledger` is its file, the directory of its releases, or an open stream. `publish` expects the
+        first snapshot that is not sealed yet; with `replay` it starts over and hands back what is
+        sealed. `measure_again` is that of `Publisher`. The engine may differ from the original.
         """
         publisher = cls.__new__(cls)
         opened = ledger if isinstance(ledger, OpenStream) else reopen_stream(ledger, out)
@@ -284,17 +280,14 @@ class Publisher:
 
         Parameters
         ----------
-        times
-            Where the times of the stream come from, for the certificates: a value, or a few
-            public words; what a `psgraph.streams.Stream` states, unless given.
-        dropped
-            What edges have in the input and not in the snapshots, for the certificates; what a
-            `psgraph.streams.Stream` states, unless given.
+        times, dropped
+            Where the times of the stream come from, and what edges have in the input and not in the
+            snapshots, for the certificates; what a `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
         checks.check_stream(stream)
-        checks.check_kind(self.method, stream)  # before a snapshot is read
+        check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
         dropped = getattr(stream, "dropped", ()) if dropped is None else dropped
         snapshots = iter(stream)
@@ -306,8 +299,9 @@ class Publisher:
             release = self.publish(snapshot, times=times, dropped=dropped)
             seen(snapshot)
             del snapshot
-            if self._progress is not None:
-                self._progress(done, _length(stream))
+            if self._progress is not None:  # the number of snapshots is public
+                sized = len(stream) if isinstance(stream, Sized) else None
+                self._progress(done, getattr(stream, "length", sized))
             yield release
 
     def publish(
@@ -443,11 +437,6 @@ class Publisher:
         return release
 
 
-def _length(stream: Iterable[Snapshot]) -> int | None:
-    """The number of snapshots, which is public, if it is known."""
-    return len(stream) if isinstance(stream, Sized) else getattr(stream, "length", None)
-
-
 def publish(
     source: str | PathLike[str] | Iterable[Any] | Any,
     *,
@@ -473,7 +462,7 @@ def publish(
     source
         What `read_stream` takes: a path, a data frame, a list of graphs, a stream.
     epsilon, window
-        The guarantee: over any `window` consecutive timestamps, all releases are private with ε.
+        The guarantee: any `window` consecutive timestamps are private with ε.
     method
         A method object, a class or a name.
     out, seed, not_private, large_epsilon, measure_again, engine, progress
@@ -492,7 +481,7 @@ def publish(
     directory = as_path(out, "out")
     with Overflow() as overflow:
         stream = read_stream(source, store=overflow, **reading)
-        checks.check_kind(chosen, stream)
+        check_kind(chosen, stream)
         if told := published_as(stream.dropped):
             warnings.warn(told, stacklevel=2)
         if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):

@@ -16,7 +16,8 @@ from fastapi.responses import FileResponse, StreamingResponse
 
 from psgraph.errors import DataError
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.export import csv_chunks, graphml_chunks
+from psgraph.publication.export import csv_chunks
+from psgraph.publication.graphml import graphml_chunks
 from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:

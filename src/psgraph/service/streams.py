@@ -26,10 +26,9 @@ from psgraph.errors import (
 from psgraph.graph import Roster
 from psgraph.graph.kind import UNDIRECTED, find_kind
 from psgraph.methods.base import Caveat
-from psgraph.methods.registry import build_method
+from psgraph.methods.registry import build_method, check_kind
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.checks import check_kind
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
 from psgraph.publication.publisher import Publisher

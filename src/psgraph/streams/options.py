@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from psgraph.errors import InvalidArgument
+from psgraph.streams.option import InputOption, SourceKind, refuse_contradictions
 
 if TYPE_CHECKING:
     from psgraph.graph.kind import Kind
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DROPPING",
     "OPTIONS",
-    "InputOption",
     "InputOptions",
-    "SourceKind",
-    "refuse_contradictions",
 ]
 
 #: What is said when edges outside the roster are dropped. It depends on no edge.
@@ -38,124 +36,6 @@ DROPPING = (
     "Edges with an end outside the roster are dropped: the roster decides which edges are "
     "published about and protected. It is public, so it must not be chosen by looking at the edges."
 )
-
-SourceKind = Literal["table", "events", "files", "graphs", "store", "inbox"]
-Form = Literal["text", "flag", "choice", "path", "times", "period", "number", "curator file"]
-
-_SOURCES: Mapping[SourceKind, str] = {
-    "table": "a table t, u, v",
-    "events": "a table of events",
-    "files": "one file per timestamp",
-    "graphs": "a list of graphs",
-    "store": "a store",
-    "inbox": "an inbox",
-}
-_EVERYWHERE = frozenset(_SOURCES)
-
-
-@dataclass(frozen=True)
-class InputOption:
-    """What is known about an option beside its type.
-
-    Attributes
-    ----------
-    doc
-        The paragraph in the documentation of `read_stream`.
-    flag
-        Its name on the command line; empty for an option of Python only.
-    help
-        What ``--help`` says.
-    form
-        What it takes. A "curator file" holds private values: it must not be among releases.
-    comment, example
-        What `psgraph init` writes: above the key, and as its value if it is not given.
-    sources
-        The kinds of sources it can be used with.
-    needs, excludes
-        Options that have to be given as well, or must not, with remedies that name {options}.
-    watch_help
-        What ``psgraph watch --help`` says, where that differs. It `needs` no other option there.
-    switches_to
-        The value that a flag stands for.
-    switches
-        For a choice that is made by flags: what ``--help`` says about the flag of each value.
-    config_key
-        Its name in a configuration file, where that is not the name of its flag.
-    """
-
-    doc: str
-    flag: str = ""
-    help: str = ""
-    metavar: str | None = None
-    form: Form = "text"
-    choices: tuple[str, ...] = ()
-    comment: str = ""
-    example: str | bool = True
-    sources: Collection[SourceKind] = _EVERYWHERE
-    needs: Mapping[str, str] = field(default_factory=dict)
-    excludes: Mapping[str, str] = field(default_factory=dict)
-    watch_help: str = ""
-    switches_to: bool = True
-    switches: Mapping[str, str] = field(default_factory=dict)
-    config_key: str = ""
-    name: str = ""
-    default: Any = None
-
-    @property
-    def key(self) -> str:
-        """Its name in a configuration file."""
-        return self.config_key or self.flag.removeprefix("--").replace("-", "_")
-
-    def is_given(self, value: Any) -> bool:
-        """Whether a value was chosen by the user."""
-        if isinstance(self.default, str):
-            return bool(value != self.default)
-        if isinstance(value, bool):
-            return value == self.switches_to
-        return value is not None
-
-
-def refuse_contradictions(
-    given: Mapping[str, tuple[InputOption, Any]],
-    names: Mapping[str, str],
-    kind: SourceKind | None,
-) -> None:
-    """Refuse unknown choices and options that contradict each other or the source.
-
-    Parameters
-    ----------
-    given
-        The options that were chosen, with their values.
-    names
-        How a message names each option of the table.
-    kind
-        What the source is, if that is known.
-
-    Raises
-    ------
-    InvalidArgument
-        The options can't be used together.
-    """
-    for name, (option, value) in given.items():
-        shown = names[name]
-        if option.choices and value not in option.choices:
-            raise InvalidArgument(
-                f"{shown}={value!r} is unknown\nGive one of: {', '.join(option.choices)}."
-            )
-        for other, remedy in option.excludes.items():
-            if other in given:
-                fact = f"{names[other]} and {shown} contradict each other"
-                raise InvalidArgument(f"{fact}\n{remedy.format(**names)}")
-        for other, remedy in option.needs.items():
-            if other not in given and not (kind == "inbox" and option.watch_help):
-                fact = f"{shown} needs {names[other]}"
-                raise InvalidArgument(f"{fact}\n{remedy.format(**names)}")
-    for name, (option, _) in given.items():
-        if kind is not None and kind not in option.sources:
-            raise InvalidArgument(
-                f"{names[name]} can't be used with {_SOURCES[kind]}\nLeave it out."
-            )
-
 
 # ruff: noqa: RUF009 (`_option` returns a field)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.roster import Ids
-from psgraph_lab.datasets.catalogue import Counts, Dataset
+from psgraph_lab.datasets.further import Counts, Dataset
 
 __all__ = ["Counter", "Line", "compare_with_paper", "count", "distance"]
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.roster import Ids
-from psgraph_lab.datasets.catalogue import KINDS, UNDIRECTED
+from psgraph_lab.datasets.catalogue import UNDIRECTED
+from psgraph_lab.datasets.further import KINDS
 
 __all__ = [
     "JUMPS",

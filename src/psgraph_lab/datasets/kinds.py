@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph, TwoSidedRoster
 from psgraph.graph.kind import UNDIRECTED, find_kind
 from psgraph_lab.datasets import catalogue
-from psgraph_lab.datasets.catalogue import Dataset
+from psgraph_lab.datasets.further import Dataset
 
 __all__ = ["base_name", "is_undirected", "published_as", "read_kind", "turned_back", "unweighted"]
 

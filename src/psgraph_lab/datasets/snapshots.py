@@ -23,14 +23,9 @@ from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
-from psgraph_lab.datasets.catalogue import (
-    UNDIRECTED,
-    Counts,
-    Dataset,
-    find_dataset,
-    own_dataset,
-)
+from psgraph_lab.datasets.catalogue import UNDIRECTED, find_dataset, own_dataset
 from psgraph_lab.datasets.counts import Counter
+from psgraph_lab.datasets.further import Counts, Dataset
 from psgraph_lab.datasets.jumps import find_jump, jumped
 from psgraph_lab.datasets.kinds import base_name, is_undirected, read_kind, unweighted
 from psgraph_lab.datasets.labelled import made_stream

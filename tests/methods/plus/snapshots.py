@@ -102,10 +102,12 @@ def publish(
         budget = noisy_budget(granted, accountant, 1000 * seed + index)
         private = PrivateSnapshot(snapshot, budget, ENGINE, previous=previous)
         measurement = method.measure(private, state)
-        state = method.update(state, measurement)
+        after = method.update(state, measurement)
+        assert isinstance(after, PlusState)
+        state = after
         accountant = accountant.record(budget.booked)
         previous = Previous.of(snapshot, budget.trace)
-        yield budget.booked, budget, measurement, state
+        yield budget.booked, budget, measurement, after
 
 
 def released(states: Iterable[PlusState]) -> Iterator[SyntheticGraph]:

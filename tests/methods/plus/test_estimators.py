@@ -23,7 +23,8 @@ from psgraph.methods.plus.mixing import (
     rake,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes, laplace_update, measured_nodes
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of
+from psgraph.methods.plus.schedule import shares_of
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import Cap

@@ -13,7 +13,8 @@ from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.degrees import kept_share
 from psgraph.methods.plus.jumps import Verdict, judge, prior_state, recounts
 from psgraph.methods.plus.queries import DegreeCurveCounts, KeptEdges
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of
+from psgraph.methods.plus.schedule import shares_of
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.methods.plus.state import Jumps
 from psgraph.methods.queries import Degrees
 from psgraph.privacy.accountant import Accountant

@@ -20,7 +20,7 @@ from psgraph.methods.plus.queries import (
     measure_sizes,
     measure_structure,
 )
-from psgraph.methods.plus.schedule import Shares
+from psgraph.methods.plus.shares import Shares
 from psgraph.methods.plus.triangles import count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateEdges
 

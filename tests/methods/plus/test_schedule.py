@@ -15,14 +15,8 @@ from hypothesis import strategies as st
 from psgraph.methods.plus.method import PSGraphPlus
 from psgraph.methods.plus.modes import Largest, next_mode
 from psgraph.methods.plus.nodes import Drift
-from psgraph.methods.plus.schedule import (
-    NONE,
-    Components,
-    Occasion,
-    fixed_shares,
-    purchase,
-    typical_shares,
-)
+from psgraph.methods.plus.schedule import fixed_shares, purchase, typical_shares
+from psgraph.methods.plus.shares import NONE, Components, Occasion
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import plan

@@ -34,7 +34,8 @@ from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
 from psgraph.graph.labels import stored_labels
 from psgraph.graph.parts import Pairs
-from psgraph.graph.roster import DECLARATIONS, Declared, Roster, TwoSidedRoster
+from psgraph.graph.roster import DECLARATIONS, Declared, Roster
+from psgraph.graph.two_sided import TwoSidedRoster
 
 __all__ = [
     "ParquetFile",

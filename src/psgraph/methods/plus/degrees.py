@@ -18,7 +18,7 @@ from psgraph._runtime.arrays import Floats
 from psgraph.methods.plus.coupling import aligned, coupled_levels, coupling, pooled
 from psgraph.methods.plus.jumps import Verdict, judge, prior_state
 from psgraph.methods.plus.modes import next_mode
-from psgraph.methods.plus.schedule import KindShares, Mode
+from psgraph.methods.plus.shares import KindShares, Mode
 from psgraph.methods.plus.sides import (
     FilteredSide,
     SideFilter,

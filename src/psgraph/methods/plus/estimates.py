@@ -28,7 +28,7 @@ from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
 from psgraph.methods.plus.label_blocks import LabelBlocks, by_chance
 from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS, Mixing, class_mixing
 from psgraph.methods.plus.realisation import Target, realise
-from psgraph.methods.plus.schedule import KindShares
+from psgraph.methods.plus.shares import KindShares
 from psgraph.methods.plus.sides import SideStep
 from psgraph.methods.plus.state import (
     AnyState,

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from psgraph.methods.plus.modes import KNOWN_SHARE
-from psgraph.methods.plus.schedule import Shares
+from psgraph.methods.plus.shares import Shares
 from psgraph.methods.plus.state import AnyState, Jumps, Movement
 from psgraph.methods.plus.tracking import laplace_variance
 

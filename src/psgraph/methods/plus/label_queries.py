@@ -10,7 +10,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Labels
 from psgraph.methods.plus.label_blocks import LabelReadings
 from psgraph.methods.plus.label_book import LabelBook
-from psgraph.methods.plus.schedule import Shares
+from psgraph.methods.plus.shares import Shares
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import BlockEdges
 from psgraph.privacy.query import CountsQuery

@@ -49,12 +49,7 @@ from psgraph.methods.plus.queries import (
 )
 from psgraph.methods.plus.schedule import (
     LABELS,
-    NONE,
     RESERVE,
-    Components,
-    KindShares,
-    Occasion,
-    Shares,
     counting_share,
     fixed_shares,
     least_shares,
@@ -64,6 +59,7 @@ from psgraph.methods.plus.schedule import (
     with_labels,
     with_search,
 )
+from psgraph.methods.plus.shares import NONE, Components, KindShares, Occasion, Shares
 from psgraph.methods.plus.state import (
     AnyState,
     Jumps,

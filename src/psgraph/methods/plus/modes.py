@@ -14,7 +14,8 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats
 from psgraph.methods.plus.nodes import Drift
-from psgraph.methods.plus.schedule import ENOUGH_FOR_HUBS, Mode
+from psgraph.methods.plus.schedule import ENOUGH_FOR_HUBS
+from psgraph.methods.plus.shares import Mode
 
 __all__ = ["Largest", "next_mode", "top_count"]
 

@@ -48,7 +48,7 @@ from psgraph.methods.plus.label_queries import AgreeingEdges, LabelEdges
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
-from psgraph.methods.plus.schedule import KindShares, Shares
+from psgraph.methods.plus.shares import KindShares, Shares
 from psgraph.methods.plus.state import KindReadings, SizeReadings, StructureReadings
 from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot

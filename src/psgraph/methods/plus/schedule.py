@@ -15,24 +15,26 @@ history of spends and released values. proofs/psgraph-plus.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any
 
-from psgraph._runtime.records import UNSTORED_DEFAULT
-from psgraph.graph.kind import Kind
 from psgraph.methods.plus.mixing import CELLS
+from psgraph.methods.plus.shares import (
+    NONE,
+    STRUCTURE,
+    Components,
+    KindShares,
+    Mode,
+    Occasion,
+    Shares,
+)
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = [
     "ENOUGH_FOR_HUBS",
-    "Components",
-    "KindShares",
-    "Mode",
-    "Occasion",
-    "Shares",
     "counting_share",
     "fixed_shares",
     "least_shares",
@@ -44,12 +46,9 @@ __all__ = [
     "with_search",
 ]
 
-Mode = Literal["undecided", "periodic", "steady"]
-
 EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window
 EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between these two
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
-STRUCTURE = Fraction(32, 100)  # of what is left, the pool; the rest goes to nodes
 STRUCTURE_AT_JUMPS = Fraction(40, 100)  # of what is bought there
 STEADY_STRUCTURE = Fraction(75, 100)  # of its share, where degrees are measured every timestamp
 FIRST = Fraction(66, 100)  # of the pool, spent at the first timestamp of a stream
@@ -66,171 +65,6 @@ LABELS = Fraction(5, 100)  # of what is bought with structure, where nodes have 
 MOST_LABELS = Fraction(10, 100)  # of the pool, on top of that where edges are few
 FOLLOWED = Fraction(1, 2)  # of the reserve, at most, where the agreement of labels swings
 DROWNED = 3.0  # mixing of classes is given up for labels if its noise is a third of all edges
-
-NONE = Fraction(0)
-
-
-@dataclass(frozen=True)
-class Components:
-    """Which optional queries are made.
-
-    `reciprocity` also counts active nodes; `two_sides` and `weights` say of which kind edges are.
-    """
-
-    curve: bool = True
-    hubs: bool = True
-    persistence: bool = True
-    clustering: bool = True
-    reciprocity: bool = False
-    two_sides: bool = False
-    weights: bool = False
-    labels: bool = False
-
-    def on(self, kind: Kind) -> Components:
-        """Return the components for graphs of a kind."""
-        if kind.sides == 1:
-            return replace(self, weights=kind.weighted)
-        return replace(
-            self,
-            hubs=False,
-            clustering=False,
-            reciprocity=kind.directed,
-            two_sides=True,
-            weights=kind.weighted,
-        )
-
-
-@dataclass(frozen=True)
-class Shares:
-    """What one timestamp spends on each query; 0 where it is not made.
-
-    Attributes
-    ----------
-    timestamp, window
-        Its number and w.
-    pool
-        What a whole window may spend on structure and nodes: all but edge counts and edges kept.
-    opens
-        Whether structure and nodes are bought for a window from here on.
-    edges, persistence, curve, nodes, mixing, hubs, growth, blocks, triangles
-        The ε of each query.
-    agreement, label_edges
-        The ε of the two queries about public labels.
-    reserved
-        Booked here for the persistence query of the next timestamp, which reads this snapshot.
-    """
-
-    timestamp: int
-    window: int
-    pool: Fraction
-    opens: bool
-    edges: Fraction
-    persistence: Fraction
-    reserved: Fraction
-    curve: Fraction
-    nodes: Fraction
-    mixing: Fraction
-    hubs: Fraction
-    growth: Fraction
-    blocks: Fraction
-    triangles: Fraction
-    agreement: Fraction = field(default=NONE, metadata=UNSTORED_DEFAULT)
-    label_edges: Fraction = field(default=NONE, metadata=UNSTORED_DEFAULT)
-
-    @cached_property
-    def fixed(self) -> Fraction:
-        """What is spent on edge counts and edges kept."""
-        return self.edges + self.persistence + self.reserved
-
-    @cached_property
-    def bought(self) -> Fraction:
-        """What is spent on structure and nodes."""
-        return self.curve + self.mixing + self.triangles + self.on_labels + self.on_nodes
-
-    @cached_property
-    def total(self) -> Fraction:
-        return self.fixed + self.bought
-
-    @cached_property
-    def on_nodes(self) -> Fraction:
-        """What is spent on node degrees, hub rows and communities."""
-        return self.nodes + self.hubs + self.growth + self.blocks
-
-    @cached_property
-    def on_labels(self) -> Fraction:
-        """What is spent on public labels."""
-        return self.agreement + self.label_edges
-
-    @property
-    def node_window(self) -> Fraction:
-        """What a whole window spends on nodes."""
-        return self.pool - STRUCTURE * self.pool
-
-    @property
-    def needs_degrees(self) -> bool:
-        """Whether any query depends on the degrees of this timestamp."""
-        return bool(self.mixing or self.hubs or self.growth or self.triangles or self.agreement)
-
-
-@dataclass(frozen=True)
-class KindShares(Shares):
-    """Shares with those of queries that only some kinds of graphs have.
-
-    Attributes
-    ----------
-    active, reciprocity, weights, kept_weights
-        The ε of active nodes, reciprocated pairs, weight classes, and edges kept in their class.
-    reserved_weights
-        Booked here for edges kept in their weight class, at the next timestamp.
-    """
-
-    active: Fraction = NONE
-    reciprocity: Fraction = NONE
-    weights: Fraction = NONE
-    kept_weights: Fraction = NONE
-    reserved_weights: Fraction = NONE
-
-    @cached_property
-    def fixed(self) -> Fraction:
-        plain = self.edges + self.persistence + self.reserved
-        return plain + self.kept_weights + self.reserved_weights
-
-    @cached_property
-    def bought(self) -> Fraction:
-        structure = self.curve + self.mixing + self.triangles + self.on_labels
-        return structure + self.active + self.reciprocity + self.weights + self.on_nodes
-
-
-@dataclass(frozen=True)
-class Occasion:
-    """What released values say about a timestamp before anything is bought.
-
-    Attributes
-    ----------
-    mode
-        How often node degrees are measured.
-    due
-        Whether the last purchase for a window was w timestamps ago, or there was none.
-    waits
-        Whether the edge count has just fallen: it may come back at the next timestamp.
-    jump
-        How far the edge count has moved from what structure and nodes were bought for, on a log
-        scale; 0 if it has not.
-    searches
-        Whether communities were found for the first time at the timestamp before.
-    recounts
-        Whether edges kept should be counted at the next timestamp too, beyond the usual schedule.
-    counts
-        Whether the timestamp before has reserved for such a count here.
-    """
-
-    mode: Mode = "undecided"
-    due: bool = True
-    waits: bool = False
-    jump: float = 0.0
-    searches: bool = False
-    recounts: bool = False
-    counts: bool = False
 
 
 def fixed_shares(components: Components, spending: Accountant) -> tuple[Shares, Fraction]:

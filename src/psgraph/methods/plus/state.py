@@ -27,7 +27,7 @@ from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings
 from psgraph.methods.plus.label_book import LabelBook
 from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS
 from psgraph.methods.plus.nodes import Nodes
-from psgraph.methods.plus.schedule import Mode, Shares
+from psgraph.methods.plus.shares import Mode, Shares
 from psgraph.methods.plus.tracking import Track
 from psgraph.methods.plus.triangles import Cap
 from psgraph.methods.plus.weights import Weights

@@ -2,7 +2,7 @@
 
 Weights are counted in classes whose ends double, {1}, {2}, {3, 4}, {5, …, 8} and so on up to the
 largest one, or by every integer where there are few. The noisy classes are filtered over time and
-shrunk towards a geometric law: without that, empty classes of large weights whose noise is positive
+shrunk towards a geometric shape: without it, empty classes of large weights with positive noise
 would add a quarter to the total. A synthetic edge draws a class and an integer in it; an edge that
 was there before keeps its weight as often as edges keep their class in truth. All of it is
 post-processing.
@@ -24,7 +24,7 @@ __all__ = ["Weights", "class_bounds", "drawn_weights", "next_weights", "weight_c
 FEW = 10  # largest weights up to this have a class for every weight
 DRIFT, LEAST_SHARE = 0.0225, 0.005  # a class moves by 15 % of itself in a window
 USUAL_RATIO, DOUBT = 0.45, 1.0  # of one class to the one before, and of its logarithm
-NEAR_LAW = 0.3  # how far a class may be from the geometric law, relative to it
+NEAR_SHAPE = 0.3  # how far a class may be from the geometric shape, relative to it
 ROUNDS = 60
 
 
@@ -75,11 +75,11 @@ class Weights:
 
     @classmethod
     def start(cls, largest: int) -> Weights:
-        """Start with a geometric law."""
+        """Start with a geometric shape."""
         size = class_bounds(largest).size
-        law = USUAL_RATIO ** np.arange(size)
+        shape = USUAL_RATIO ** np.arange(size)
         unknown = Track.start(0.0, variance=0.08, drift=0.0025)
-        return cls(largest, Track.unseen(size, drift=DRIFT), unknown, law / law.sum())
+        return cls(largest, Track.unseen(size, drift=DRIFT), unknown, shape / shape.sum())
 
     def kept_chance(self, kept: float) -> float:
         """Return how likely an edge keeps its weight, given the share of edges that stay.
@@ -128,28 +128,28 @@ def next_weights(
 
 
 def _shrunk(track: Track, edges: int) -> Floats:
-    """Return shares of classes that add up to 1: noisy ones moved towards a geometric law.
+    """Return shares of classes that add up to 1: noisy ones moved towards a geometric shape.
 
-    The law is fitted by penalised least squares, the classes are shrunk to it by what their noise
+    The shape is fitted by penalised least squares, the classes are shrunk to it by what their noise
     explains, and what is below 0 then is taken from all others alike (NormSub).
     """
-    law = _geometric(track.level, track.variance)
-    spread = (NEAR_LAW * law + 1 / max(edges, 1)) ** 2
-    shrunk = law + spread / (spread + track.variance) * (track.level - law)
+    shape = _geometric(track.level, track.variance)
+    spread = (NEAR_SHAPE * shape + 1 / max(edges, 1)) ** 2
+    shrunk = shape + spread / (spread + track.variance) * (track.level - shape)
     return _norm_sub(shrunk)
 
 
 def _geometric(level: Floats, variance: Floats) -> Floats:
-    """Fit shares in a geometric law, the logarithm of whose ratio is near the usual one."""
+    """Fit shares in a geometric shape, the logarithm of whose ratio is near the usual one."""
     number = np.arange(float(level.size))
     ratios = np.exp(np.linspace(np.log(0.05), np.log(1.5), 100))
     powers = ratios[:, None] ** number
-    laws = powers / powers.sum(axis=1, keepdims=True)
-    # A class differs from the law by more than its noise: that is part of what the fit allows for.
-    allowed = variance + (NEAR_LAW * laws) ** 2
-    misfit = ((level - laws) ** 2 / allowed + np.log(allowed)).sum(axis=1)
+    shapes = powers / powers.sum(axis=1, keepdims=True)
+    # A class differs from the shape by more than its noise, and the fit allows for that.
+    allowed = variance + (NEAR_SHAPE * shapes) ** 2
+    misfit = ((level - shapes) ** 2 / allowed + np.log(allowed)).sum(axis=1)
     misfit += (np.log(ratios / USUAL_RATIO) / DOUBT) ** 2
-    return np.asarray(laws[int(np.argmin(misfit))])
+    return np.asarray(shapes[int(np.argmin(misfit))])
 
 
 def _norm_sub(shares: Floats) -> Floats:

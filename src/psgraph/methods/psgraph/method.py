@@ -109,8 +109,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     Parameters
     ----------
     threshold
-        Communities are found again when the noisy edge count changed by more than this many times
-        the number of nodes (the paper: 1).
+        Communities are found again when the noisy edge count changed by this × nodes (paper: 1).
     fusion
         Whether degrees are averaged with those of the last timestamp while communities are kept.
     postprocess
@@ -120,14 +119,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     supernode_size
         Nodes per super-node in the community division.
     choice_constant
-        ``"tight"`` spends all of its epsilon on the community choice; ``"reference"`` uses half
-        of it, as the published code does.
+        ``"tight"`` spends all of its ε on the choice, ``"reference"`` half, as published code does.
     between
-        How edges between communities are drawn: ``"printed"`` (Equations 3 and 4) or
-        ``"symmetric"``. See `reconstruct`.
+        How edges between communities are drawn: ``"printed"`` or ``"symmetric"``; `reconstruct`.
     communities
-        ``"found"``: by the private division. ``"labels"``: the public labels of the roster, which
-        cost nothing, so that all of ε goes to the edge count, the degrees and the edges between.
+        ``"found"`` by the private division, or ``"labels"``: the public ones, which cost nothing.
 
     Notes
     -----
