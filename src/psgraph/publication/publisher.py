@@ -204,9 +204,8 @@ class Publisher:
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
-        `ledger` is its file, the directory of its releases, or an open stream. `publish` expects the
-        first snapshot that is not sealed yet; with `replay` it starts over and hands back what is
-        sealed. `measure_again` is that of `Publisher`. The engine may differ from the original.
+        `ledger` is its file, the directory of its releases, or an open stream. With `replay` the
+        first snapshot comes first again; otherwise the first that is not sealed yet.
         """
         publisher = cls.__new__(cls)
         opened = ledger if isinstance(ledger, OpenStream) else reopen_stream(ledger, out)

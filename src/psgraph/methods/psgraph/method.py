@@ -111,7 +111,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     threshold
         Communities are found again when the noisy edge count changed by this × nodes (paper: 1).
     fusion
-        Whether degrees are averaged with those of the last timestamp while communities are kept.
+        Whether degrees are averaged with the last ones while communities are kept.
     postprocess
         Whether the drawn graph is repaired to the noisy number of edges.
     always_repartition
@@ -127,9 +127,8 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
 
     Notes
     -----
-    With ε_s = ε/w for a timestamp: ε_e = min(0.01, ε_s/2) goes to the edge count. The rest goes
-    to degrees and community edges, of which half to communities when they are found again.
-    O(m + n log n) time and O(m + n) memory.
+    With ε_s = ε/w for a timestamp: ε_e = min(0.01, ε_s/2) goes to the edge count, the rest to degrees
+    and community edges, half of it to communities found again. O(m + n log n) time, O(m + n) memory.
 
     References
     ----------
