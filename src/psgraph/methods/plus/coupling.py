@@ -25,7 +25,7 @@ from psgraph.methods.plus.tracking import Track
 __all__ = ["Coupling", "aligned", "coupled_levels", "coupling", "pooled"]
 
 USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
-# The variance of the strength that reciprocity suggests: 0 stands for independent degrees, 1 for the
+# The variance of the strength that reciprocity suggests: 0 is for independent degrees, 1 for the
 # closest coupling.
 DOUBT = 0.03
 CORRELATIONS = np.append(np.linspace(0, 0.95, 20), 0.98)  # of the copula, that are tried
