@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import DIRECTED, UNDIRECTED, Roster, Snapshot
 from psgraph.methods.base import Caveat
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
@@ -231,3 +231,13 @@ def test_a_lucky_epsilon_below_a_worse_one_does_not_count_as_reached():
 def test_a_stream_that_was_stretched_too_far_comes_with_a_warning():
     assert resemblance(_rehearsal(_cell("1"), degree=20.0)) is None
     assert resemblance(_rehearsal(_cell("1"), degree=40.0))
+
+
+def test_a_stream_that_would_become_undirected_is_refused():
+    """Resizing knows undirected graphs without weights only."""
+    directed = Snapshot(Roster.range(3), [0, 1], [1, 0], kind=DIRECTED)
+    weighted = Snapshot(Roster.range(3), [0], [1], kind=UNDIRECTED.with_weights(4), weight=[2])
+    for snapshot in (directed, weighted):
+        with pytest.raises(InvalidArgument) as refused:
+            rehearse([snapshot], methods=["tmf"])
+        assert refused.value.code == "kind"
