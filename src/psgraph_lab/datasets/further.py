@@ -192,7 +192,7 @@ FURTHER = (
 KINDS = (
     _stream(
         "college-messages",
-        "College messages, directed",
+        "Messages, directed",
         "Messages at a college with their direction and number; grows twentyfold in its first "
         "weeks.",
         "120 kB",
@@ -203,7 +203,7 @@ KINDS = (
     ),
     _stream(
         "department-email",
-        "Department e-mail, directed",
+        "E-mails, directed",
         "E-mails of a department with their direction and number; half of the edges persist.",
         "90 kB",
         "75 weeks; 309 nodes, 74 to 550 edges; weights up to 16.",
@@ -213,7 +213,7 @@ KINDS = (
     ),
     _stream(
         "trips",
-        "City trips, directed",
+        "Trips, directed",
         "Trips between zones of a city, from consecutive check-ins, all riders together.",
         "160 kB",
         "20 weeks; 373 nodes, 153 to 1,557 edges; weights up to 16.",
@@ -223,7 +223,7 @@ KINDS = (
     ),
     _stream(
         "film-ratings",
-        "Film ratings, two-sided",
+        "Films, two-sided",
         "Users who rate films, the rating as weight; no edge persists.",
         "350 kB",
         "31 weeks; 943 users and 1,682 films, 1,150 to 8,972 edges; weights up to 5.",

@@ -128,7 +128,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     Notes
     -----
     With ε_s = ε/w for a timestamp: ε_e = min(0.01, ε_s/2) goes to the edge count, the rest to
-    degrees and community edges, half of it to new communities. O(m + n log n) time, O(m + n) memory.
+    degrees and community edges, half of it to new communities. O(m + n log n) time, O(m + n) space.
 
     References
     ----------
