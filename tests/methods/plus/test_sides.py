@@ -223,10 +223,10 @@ def fitted(degrees: np.ndarray):
 
 @pytest.fixture
 def degrees():
-    """Out- and in-degrees of nodes of which half have neither; they grow together."""
+    """Out- and in-degrees that are correlated; half of the nodes have none."""
     rng = np.random.default_rng(5)
-    weight = np.where(rng.random(2000) < 0.5, rng.pareto(1.3, 2000).clip(0, 20) + 2, 0)
-    return [rng.poisson(weight) for _ in range(2)]
+    normal = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 2000).T
+    return [np.where(each > 0, np.exp(1.5 * each), 0).astype(np.int64) for each in normal]
 
 
 def joint_of(degrees, *, variance: float, active=(0.0, np.inf), share=0.0):
@@ -273,12 +273,10 @@ def test_aligned_orders_agree_but_for_the_largest_nodes():
 
 
 def test_curves_are_pooled_only_as_far_as_noise_explains_their_distance():
-    tracks = [
-        Track.start(*levels, variance=1e-2, drift=1e-4) for levels in ((0.5, 0.2), (0.4, 0.1))
-    ]
-    assert np.array_equal(*(track.level for track in pooled(*tracks)))
-    tracks = [
-        Track.start(*levels, variance=1e-8, drift=1e-4) for levels in ((0.5, 0.2), (0.4, 0.1))
-    ]
+    def tracks(variance: float) -> list[Track]:
+        curves = (0.5, 0.2), (0.4, 0.1)
+        return [Track.start(*levels, variance=variance, drift=1e-4) for levels in curves]
+
+    assert np.array_equal(*(track.level for track in pooled(*tracks(1e-2))))
     for before, after in zip(tracks(1e-8), pooled(*tracks(1e-8)), strict=True):
         assert after.level == pytest.approx(before.level, abs=1e-3)
