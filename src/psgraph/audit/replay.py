@@ -147,7 +147,7 @@ def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterat
 
     Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
     and pairs at the boundaries of its decisions. Of kinds other than undirected graphs without
-    weights, a third as many: what they share with these is not tried again.
+    weights, a quarter as many: what they share with these is not tried again.
     """
     turns = [_pairs_of(method, pairs, kind, thorough=thorough) for kind in kinds_of(method)]
     while turns:
@@ -164,7 +164,7 @@ def _pairs_of(
 ) -> Iterator[Neighbours]:
     settings, most = (SETTINGS, 4) if thorough else (SETTINGS[:1], 1)
     if kind != UNDIRECTED:
-        yield from neighbouring_streams(max(pairs // 2, 16), kind=kind, sizes=SIZES[:2])
+        yield from neighbouring_streams(max(pairs // 4, 16), kind=kind, sizes=SIZES[:2])
         yield from unrelated_streams(max(pairs // 12, 3), kind=kind)
         if thorough:
             yield from hard_streams(kind)

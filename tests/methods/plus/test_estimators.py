@@ -12,7 +12,6 @@ from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import cholesky, fit_curve, gram, solve
 from psgraph.methods.plus.degrees import degree_step
-from psgraph.methods.plus.wanted import exact_sum, ranked, wanted_degrees
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.mixing import (
@@ -28,6 +27,7 @@ from psgraph.methods.plus.schedule import Components, Occasion, shares_of
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import Cap
+from psgraph.methods.plus.wanted import exact_sum, ranked, wanted_degrees
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 

@@ -25,9 +25,9 @@ from psgraph.methods.plus.tracking import Track
 __all__ = ["Coupling", "aligned", "coupled_levels", "coupling", "pooled"]
 
 USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
-# The strength that reciprocity suggests is at least this share of the way from independent degrees
-# to the closest coupling, and has this variance.
-LEAST_SUGGESTED, DOUBT = 0.65, 0.03
+# The variance of the strength that reciprocity suggests: 0 is for independent degrees, 1 for the
+# closest coupling.
+DOUBT = 0.03
 CORRELATIONS = np.append(np.linspace(0, 0.95, 20), 0.98)  # of the copula, that are tried
 POINTS = 24  # of a class, over which the copula is integrated
 ROUNDS = 8  # of raking
@@ -35,6 +35,10 @@ SAMPLE = 20_000  # nodes that raking looks at
 LEAST = 1e-12
 FIXED, FEWEST_FIXED = 0.01, 15  # the largest nodes of a side, which keep their ranks
 ABOVE = 20.0  # no two ranks of a normal distribution are that far apart
+
+
+Degrees = tuple[Floats, Floats, Floats, Floats]
+"""Filtered degrees on the one side and their variances, then those on the other."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def coupling(
     room = max(float(min(one[0], other[0])) - apart, 1e-6)
     strengths = (joints[:, 0, 0] - apart) / room
     usual = USUAL * math.sqrt(min(max(reciprocity, 0.0), 1.0))
-    suggested = max(float(np.interp(usual, CORRELATIONS, strengths)), LEAST_SUGGESTED)
+    suggested = float(np.interp(usual, CORRELATIONS, strengths))
     belief = -((strengths - suggested) ** 2) / (2 * DOUBT)
     share, variance = active
     if math.isfinite(variance):
@@ -89,10 +93,12 @@ def coupling(
     return Coupling((joints * (chances / chances.sum())[:, None, None]).sum(axis=0))
 
 
-def _sampled(estimates: Sequence[Floats], variances: Sequence[Floats]) -> list[Floats]:
-    """Degrees and variances of the one side, then of the other, of some nodes."""
+def _sampled(estimates: Sequence[Floats], variances: Sequence[Floats]) -> Degrees:
+    """Some of the nodes."""
     step = max(estimates[0].size // SAMPLE, 1)
-    return [each[::step] for pair in zip(estimates, variances, strict=True) for each in pair]
+    one, other = (each[::step] for each in estimates)
+    spread, other_spread = (each[::step] for each in variances)
+    return one, spread, other, other_spread
 
 
 def pooled(one: Track, other: Track) -> tuple[Track, Track]:
@@ -168,15 +174,13 @@ def coupled_levels(
     ratio = found.joint / np.outer(one, other)
     weights = _raked(_sampled(estimates, variances), one, other, ratio)
     levels = np.zeros(estimates[0].size), np.zeros(estimates[0].size)
-    everyone = [values for pair in zip(estimates, variances, strict=True) for values in pair]
+    everyone = estimates[0], variances[0], estimates[1], variances[1]
     sums = np.zeros(one.size), np.zeros(other.size)
     _expect(*everyone, one, other, ratio, *weights, *sums, *levels)
     return levels
 
 
-def _raked(
-    sample: Sequence[Floats], one: Floats, other: Floats, ratio: Floats
-) -> tuple[Floats, Floats]:
+def _raked(sample: Degrees, one: Floats, other: Floats, ratio: Floats) -> tuple[Floats, Floats]:
     """Weights of classes with which nodes are on average distributed as the curves say."""
     weights, nothing = (np.ones(one.size), np.ones(other.size)), np.zeros(0)
     for _ in range(ROUNDS):

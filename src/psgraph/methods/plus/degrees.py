@@ -46,7 +46,7 @@ __all__ = [
 CLEARLY_KEPT = 1.5  # standard deviations
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
 ALIGNMENTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the orders of the two sides, tried in turn
-FEW_MORE, ROOM = 1.1, 1.1  # how many nodes may have an edge; how many may be reciprocated
+FEW_MORE, ROOM = 1.2, 1.1  # how many more nodes may have an edge, and edges be reciprocated
 UNCLEAR = 0.2  # a smaller change of the edge count (log scale) leaves a fitted curve as it is
 USUAL_RECIPROCITY = 0.25  # how far reciprocity drifts, relative to the whole range
 
