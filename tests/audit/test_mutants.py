@@ -131,3 +131,10 @@ def test_publications_on_disk_hold(name):
     assert broken_durability(find_method(name)) == []
     pairs = list(neighbouring_streams(63))
     assert [differing_output(name, pair) for pair in pairs[4::31]] == [[], []]
+
+
+@pytest.mark.parametrize("name", ["tmf", "psgraph-plus"])
+def test_publications_of_every_kind_show_the_same_of_neighbours(name):
+    for kind in kinds_of(find_method(name)())[1:]:
+        [pair] = neighbouring_streams(1, kind=kind, sizes=SIZES[:1], windows=WINDOWS[1:2])
+        assert differing_output(name, pair) == []

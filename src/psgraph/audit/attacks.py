@@ -26,6 +26,7 @@ from psgraph.audit.sampler_battery import check_samplers
 from psgraph.graph import UNDIRECTED
 from psgraph.methods.base import Method
 from psgraph.methods.registry import method_names
+from psgraph.testing.cases import kinds_of
 
 __all__ = ["FULL", "QUICK", "Attack", "Effort", "Result", "attacks", "deliberate_bugs"]
 
@@ -245,6 +246,9 @@ def _on_disk(method: Method[Any, Any], effort: Effort) -> list[Check | Reach]:
         return []  # not installed, or refused by the command without --not-private
     broken = broken_durability(lambda: type(method)(**method.parameters()))
     pairs = list(neighbouring_streams(66, sizes=SIZES[:2]))[5 :: 3 if effort.thorough else 66]
+    for kind in kinds_of(method)[1:]:
+        few = neighbouring_streams(14, kind=kind, sizes=SIZES[:1])
+        pairs += list(few)[:: 2 if effort.thorough else 14]
     reach = Reach(method.name)
     differing = [name for pair in pairs for name in differing_output(method.name, pair, reach)]
     return [

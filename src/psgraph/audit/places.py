@@ -29,8 +29,9 @@ class Board:
 
     Examples
     --------
-    >>> int(Board.of(UNDIRECTED, 4).full.sum())
-    6
+    >>> from psgraph.graph import DIRECTED
+    >>> int(Board.of(DIRECTED, 4).full.sum())
+    12
     """
 
     kind: Kind
@@ -226,8 +227,9 @@ PLACES: dict[str, Place] = {
 def places_of(kind: Kind) -> dict[str, Place]:
     """Return the places of a kind: all of `PLACES`, and those that need sides or directions.
 
-    >>> sorted(places_of(UNDIRECTED)) == sorted(PLACES)
-    True
+    >>> from psgraph.graph import TWO_SIDED
+    >>> sorted(places_of(TWO_SIDED).keys() - PLACES.keys())
+    ['an edge towards a hub']
     """
     more: dict[str, Place] = {}
     if kind.directed:

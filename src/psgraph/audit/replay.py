@@ -150,7 +150,7 @@ def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterat
 
     Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
     pairs with public labels if it uses them, and pairs at the boundaries of its decisions. Of
-    kinds other than undirected graphs without weights, a third as many: what they share with these
+    kinds other than undirected graphs without weights, a quarter as many: what they share with these
     is not tried again.
     """
     turns = [_pairs_of(method, pairs, kind, thorough=thorough) for kind in kinds_of(method)]
@@ -168,7 +168,7 @@ def _pairs_of(
 ) -> Iterator[Neighbours]:
     settings, most = (SETTINGS, 4) if thorough else (SETTINGS[:1], 1)
     if kind != UNDIRECTED:
-        yield from neighbouring_streams(max(pairs // 2, 16), kind=kind, sizes=SIZES[:2])
+        yield from neighbouring_streams(max(pairs // 4, 16), kind=kind, sizes=SIZES[:2])
         yield from unrelated_streams(max(pairs // 12, 3), kind=kind)
         if thorough:
             yield from hard_streams(kind)

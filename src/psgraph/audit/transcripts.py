@@ -376,6 +376,8 @@ def _equal(mine: Any, theirs: Any) -> bool:
         if not same_kind:
             return False
         return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    if isinstance(mine, float) and mine != mine:  # not a number, on both sides
+        return isinstance(theirs, float) and theirs != theirs
     return type(mine) is type(theirs) and bool(mine == theirs)
 
 

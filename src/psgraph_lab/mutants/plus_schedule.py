@@ -92,8 +92,8 @@ PLUS_SCHEDULE = (
             Swap(f"{PLUS}.measure", remembering_for_later),
             Edit(
                 f"{PLUS}._buy",
-                "searches=state.search.again",
-                "searches=state.search.again and getattr(self, '_edges_before', 0) % 2 == 0",
+                "and state.search.again,",
+                "and state.search.again and getattr(self, '_edges_before', 0) % 2 == 0,",
             ),
         ),
         ("replay",),
