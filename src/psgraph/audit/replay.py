@@ -150,8 +150,8 @@ def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterat
 
     Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
     pairs with public labels if it uses them, and pairs at the boundaries of its decisions. Of
-    kinds other than undirected graphs without weights, a quarter as many: what they share with these
-    is not tried again.
+    kinds other than undirected graphs without weights, a quarter as many: what they share with
+    these is not tried again.
     """
     turns = [_pairs_of(method, pairs, kind, thorough=thorough) for kind in kinds_of(method)]
     while turns:
