@@ -11,7 +11,7 @@ import pytest
 from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering, Unclustered
 from psgraph.methods.plus.curve import cholesky, fit_curve, gram, solve
-from psgraph.methods.plus.degrees import degree_step, exact_sum, ranked, wanted_degrees
+from psgraph.methods.plus.degrees import degree_step
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.mixing import (
@@ -27,6 +27,7 @@ from psgraph.methods.plus.schedule import Components, Occasion, shares_of
 from psgraph.methods.plus.state import SizeReadings
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import Cap
+from psgraph.methods.plus.wanted import exact_sum, ranked, wanted_degrees
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -265,7 +266,8 @@ def test_wanted_degrees_have_the_right_sum(rng, edges):
         estimates,
         order,
         shares=np.linspace(1, 0.1, 6),
-        edge_count=edges,
+        total=2 * edges,
+        largest=49,
         sure_scale=None,
         rng=rng,
     )
@@ -282,7 +284,8 @@ def test_who_is_large_comes_from_the_nodes_and_how_many_are_from_the_curve(rng):
         estimates,
         ranked(estimates, rng.random(2000)),
         shares=shares,
-        edge_count=int(true.sum() // 2),
+        total=2 * int(true.sum() // 2),
+        largest=1999,
         sure_scale=0.1,
         rng=rng,
     )
@@ -291,13 +294,13 @@ def test_who_is_large_comes_from_the_nodes_and_how_many_are_from_the_curve(rng):
 
 
 def test_nobody_drops_to_zero_unless_it_must(rng):
-    degrees = exact_sum(np.array([5, 1, 1, 1, 1, 1]), 8, rng)
+    degrees = exact_sum(np.array([5, 1, 1, 1, 1, 1]), 8, rng, largest=5)
     assert degrees.min() == 1
-    assert exact_sum(np.ones(6, dtype=np.int64), 2, rng).sum() == 2
+    assert exact_sum(np.ones(6, dtype=np.int64), 2, rng, largest=5).sum() == 2
 
 
 def test_an_odd_sum_is_never_returned(rng):
-    assert exact_sum(np.array([2, 2, 2]), 7, rng).sum() % 2 == 0
+    assert exact_sum(np.array([2, 2, 2]), 7, rng, largest=2).sum() % 2 == 0
 
 
 # ---- mixing and hub rows ----

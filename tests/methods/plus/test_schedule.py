@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.methods.plus.method import PSGraphPlus
+from psgraph.methods.plus.modes import Largest, next_mode
 from psgraph.methods.plus.nodes import Drift
 from psgraph.methods.plus.schedule import (
     NONE,
     Components,
     Occasion,
     fixed_shares,
-    next_mode,
     purchase,
     typical_shares,
 )
@@ -174,9 +174,7 @@ def mode_of(
 ):
     return next_mode(
         mode,
-        top=np.array([50.0, 200.0]),
-        drift=drift,
-        new_share=new_share,
+        [Largest(np.array([50.0, 200.0]), drift, new_share)],
         node_window=node_window,
         window=window,
         kept=kept,

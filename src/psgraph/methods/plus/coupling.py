@@ -2,9 +2,10 @@
 
 The two are filtered apart, but a node without out-edges often has no in-edges either. Degrees are
 taken in classes 0, 1, 2, 3–4, 5–8 and so on. A Gaussian copula joins the two fitted distributions;
-its correlation follows from how many nodes have any edge at all, and from how many edges are
-reciprocated. Nodes are then ranked on each side by what both of their degrees say. Without this,
-reciprocated edges could not be placed. All of it is post-processing of released values.
+its correlation is what the degrees of the nodes, the number of nodes with any edge and the number
+of reciprocated edges make likely. Nodes are then ranked on each side by what both of their degrees
+say. Without this, reciprocated edges could not be placed. All of it is post-processing of released
+values.
 """
 
 from __future__ import annotations
@@ -24,16 +25,20 @@ from psgraph.methods.plus.tracking import Track
 __all__ = ["Coupling", "aligned", "coupled_levels", "coupling", "pooled"]
 
 USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
-DOUBT = 0.03  # the variance of the strength that reciprocity suggests
-STRONGEST = 0.98  # share of the way from independent degrees to the closest coupling
-MOST_CORRELATED = 0.999
-STEPS = 40  # of the search for a correlation
+# The variance of the strength that reciprocity suggests: 0 is for independent degrees, 1 for the
+# closest coupling.
+DOUBT = 0.03
+CORRELATIONS = np.append(np.linspace(0, 0.95, 20), 0.98)  # of the copula, that are tried
 POINTS = 24  # of a class, over which the copula is integrated
 ROUNDS = 8  # of raking
 SAMPLE = 20_000  # nodes that raking looks at
 LEAST = 1e-12
 FIXED, FEWEST_FIXED = 0.01, 15  # the largest nodes of a side, which keep their ranks
 ABOVE = 20.0  # no two ranks of a normal distribution are that far apart
+
+
+Degrees = tuple[Floats, Floats, Floats, Floats]
+"""Filtered degrees on the one side and their variances, then those on the other."""
 
 
 @dataclass(frozen=True)
@@ -48,37 +53,52 @@ class Coupling:
 
 
 def coupling(
-    one: DegreeCurve, other: DegreeCurve, *, active: tuple[float, float], reciprocity: float
+    curves: Sequence[DegreeCurve],
+    estimates: Sequence[Floats],
+    variances: Sequence[Floats],
+    *,
+    active: tuple[float, float],
+    reciprocity: float,
 ) -> Coupling:
-    """Return the coupling of two fitted distributions.
+    """Return the coupling of two fitted distributions, by all that is known of it.
 
     Parameters
     ----------
+    curves
+        The fitted distributions of out- and of in-degrees.
+    estimates, variances
+        Filtered out- and in-degrees. The variance is infinite for nodes never measured.
     active
         The share of nodes that have an edge and its variance, infinite if it is not known.
     reciprocity
         The share of edges whose reverse is there as well.
     """
-    margins = _class_shares(one), _class_shares(other)
-    apart = float(margins[0][0] * margins[1][0])
-    room = float(min(margins[0][0], margins[1][0])) - apart
+    one, other = (_class_shares(curve) for curve in curves)
+    joints = np.stack([_joint(one, other, float(each)) for each in CORRELATIONS])
+    apart = float(one[0] * other[0])
+    room = max(float(min(one[0], other[0])) - apart, 1e-6)
+    strengths = (joints[:, 0, 0] - apart) / room
     usual = USUAL * math.sqrt(min(max(reciprocity, 0.0), 1.0))
-    if room < 1e-6:
-        return Coupling(_joint(*margins, usual))
-    strength = (float(_joint(*margins, usual)[0, 0]) - apart) / room
+    suggested = float(np.interp(usual, CORRELATIONS, strengths))
+    belief = -((strengths - suggested) ** 2) / (2 * DOUBT)
     share, variance = active
     if math.isfinite(variance):
-        reading, noise = (1 - share - apart) / room, variance / room**2
-        strength += DOUBT / (DOUBT + noise) * (reading - strength)
-    strength = min(max(strength, 0.0), STRONGEST)
-    low, high = 0.0, MOST_CORRELATED
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        if float(_joint(*margins, middle)[0, 0]) < apart + strength * room:
-            low = middle
-        else:
-            high = middle
-    return Coupling(_joint(*margins, round(low, 6)))
+        reading = (1 - share - apart) / room
+        belief -= (strengths - reading) ** 2 / (2 * variance / room**2)
+    ratios = joints / np.outer(one, other)
+    sample = _sampled(estimates, variances)
+    weights = _raked(sample, one, other, np.ones(ratios.shape[1:]))
+    belief += _evidence(*sample, one, other, ratios, *weights)
+    chances = np.exp(belief - belief.max())
+    return Coupling((joints * (chances / chances.sum())[:, None, None]).sum(axis=0))
+
+
+def _sampled(estimates: Sequence[Floats], variances: Sequence[Floats]) -> Degrees:
+    """Some of the nodes."""
+    step = max(estimates[0].size // SAMPLE, 1)
+    one, other = (each[::step] for each in estimates)
+    spread, other_spread = (each[::step] for each in variances)
+    return one, spread, other, other_spread
 
 
 def pooled(one: Track, other: Track) -> tuple[Track, Track]:
@@ -152,22 +172,24 @@ def coupled_levels(
     """
     one, other = found.margins
     ratio = found.joint / np.outer(one, other)
-    step = max(estimates[0].size // SAMPLE, 1)
-    weights = np.ones(one.size), np.ones(other.size)
-    sample = [values[::step] for pair in zip(estimates, variances, strict=True) for values in pair]
-    nothing = np.zeros(0)
-    for _ in range(ROUNDS):
-        sums = np.zeros(one.size), np.zeros(other.size)
-        _expect(*sample, one, other, ratio, *weights, *sums, nothing, nothing)
-        weights[0][:] *= one / np.maximum(sums[0] / sums[0].sum(), LEAST)
-        weights[1][:] *= other / np.maximum(sums[1] / sums[1].sum(), LEAST)
-        for each in weights:
-            np.clip(each, 1e-6, 1e6, out=each)
+    weights = _raked(_sampled(estimates, variances), one, other, ratio)
     levels = np.zeros(estimates[0].size), np.zeros(estimates[0].size)
-    everyone = [values for pair in zip(estimates, variances, strict=True) for values in pair]
+    everyone = estimates[0], variances[0], estimates[1], variances[1]
     sums = np.zeros(one.size), np.zeros(other.size)
     _expect(*everyone, one, other, ratio, *weights, *sums, *levels)
     return levels
+
+
+def _raked(sample: Degrees, one: Floats, other: Floats, ratio: Floats) -> tuple[Floats, Floats]:
+    """Weights of classes with which nodes are on average distributed as the curves say."""
+    weights, nothing = (np.ones(one.size), np.ones(other.size)), np.zeros(0)
+    for _ in range(ROUNDS):
+        sums = np.zeros(one.size), np.zeros(other.size)
+        _expect(*sample, one, other, ratio, *weights, *sums, nothing, nothing)
+        for each, margin, found in zip(weights, (one, other), sums, strict=True):
+            each *= margin / np.maximum(found / found.sum(), LEAST)
+            np.clip(each, 1e-6, 1e6, out=each)
+    return weights
 
 
 def aligned(levels: Sequence[Floats], strength: float) -> list[Floats]:
@@ -223,6 +245,36 @@ def _chances(mean: float, variance: float, shares: Floats, weights: Floats, out:
         end = end + 1.0 if a < 2 else 2.0 * end - 0.5
     for a in range(out.size):
         out[a] = (out[a] / total + 1e-9) * weights[a]
+
+
+@kernel
+def _evidence(
+    mean: Floats,
+    variance: Floats,
+    other_mean: Floats,
+    other_variance: Floats,
+    shares: Floats,
+    other_shares: Floats,
+    ratios: Floats,
+    weights: Floats,
+    other_weights: Floats,
+) -> Floats:
+    """The logarithm of how likely the degrees of all nodes are under each coupling."""
+    found = np.zeros(ratios.shape[0])
+    one, other = np.empty(shares.size), np.empty(other_shares.size)
+    for node in range(mean.size):
+        _chances(mean[node], variance[node], shares, weights, one)
+        _chances(other_mean[node], other_variance[node], other_shares, other_weights, other)
+        whole = one.sum() * other.sum()
+        for index in range(found.size):
+            total = 0.0
+            for a in range(one.size):
+                added = 0.0
+                for b in range(other.size):
+                    added += other[b] * ratios[index, a, b]
+                total += one[a] * added
+            found[index] += math.log(max(total / whole, 1e-300))
+    return found
 
 
 @kernel

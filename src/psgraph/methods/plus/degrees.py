@@ -46,7 +46,7 @@ __all__ = [
 CLEARLY_KEPT = 1.5  # standard deviations
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
 ALIGNMENTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the orders of the two sides, tried in turn
-SPARE = 1.1  # how many more nodes may have an edge than should, and room for reciprocated edges
+FEW_MORE, ROOM = 1.2, 1.1  # how many more nodes may have an edge, and edges be reciprocated
 UNCLEAR = 0.2  # a smaller change of the edge count (log scale) leaves a fitted curve as it is
 USUAL_RECIPROCITY = 0.25  # how far reciprocity drifts, relative to the whole range
 
@@ -287,16 +287,17 @@ def _coupled(
     if one.curve is None or other.curve is None or not estimates[0].size:
         return wanted(estimates)
     share = float(reciprocity.level[0])
-    joint = coupling(
-        one.curve,
-        other.curve,
-        active=(float(active.level[0]), float(active.variance[0])),
-        reciprocity=share,
-    )
     doubts = [
         np.where(side.nodes.measured, side.nodes.variance[: estimate.size], np.inf)
         for side, estimate in zip(sides, estimates, strict=True)
     ]
+    joint = coupling(
+        (one.curve, other.curve),
+        estimates,
+        doubts,
+        active=(float(active.level[0]), float(active.variance[0])),
+        reciprocity=share,
+    )
     levels = coupled_levels(joint, estimates, doubts)
     idle = float(joint.joint[0, 0])
     for strength in ALIGNMENTS:
@@ -304,7 +305,7 @@ def _coupled(
         first, second = (step.wanted for step in steps)
         neither = np.count_nonzero((first == 0) & (second == 0)) / first.size
         possible = int(np.minimum(first, second).sum())
-        busy = 1 - neither <= SPARE * (1 - idle)
-        if busy and possible >= SPARE * share * edge_count:
+        few = 1 - neither <= FEW_MORE * (1 - idle)
+        if few and possible >= ROOM * share * edge_count:
             break
     return steps

@@ -23,11 +23,12 @@ from psgraph.methods.plus.communities import (
     decide,
     run_passes,
 )
-from psgraph.methods.plus.degrees import DegreeStep, SideStep, kept_share, steadiness
+from psgraph.methods.plus.degrees import DegreeStep, kept_share, steadiness
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
 from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS, Mixing, class_mixing
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.schedule import KindShares
+from psgraph.methods.plus.sides import SideStep
 from psgraph.methods.plus.state import (
     AnyState,
     Jumps,

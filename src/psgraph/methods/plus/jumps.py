@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from psgraph.methods.plus.schedule import Shares
 from psgraph.methods.plus.state import AnyState, Jumps, Movement
@@ -111,7 +112,7 @@ def prior_state(state: AnyState | None, verdict: Verdict, shares: Shares) -> Any
         return None
     if verdict.kind == "none":
         lost = shares.timestamp - state.jumps.last > shares.window
-        before_fall = None if lost else state.before_fall
+        before_fall: Any = None if lost else state.before_fall
         jumps = _next_jumps(state.jumps, verdict, shares)
         return replace(state, jumps=jumps, before_fall=before_fall)
     if verdict.kind == "back" and state.before_fall is not None:
@@ -126,7 +127,8 @@ def prior_state(state: AnyState | None, verdict: Verdict, shares: Shares) -> Any
     jumps = _next_jumps(state.jumps, verdict, shares)
     prior = replace(state.scaled(verdict.factor), jumps=jumps)
     if verdict.waits and state.before_fall is None:
-        prior = replace(prior, before_fall=state)
+        remembered: Any = state
+        prior = replace(prior, before_fall=remembered)
     if verdict.size <= FORGET:
         return prior
     return prior.forgetting(curve=bool(shares.curve), mixing=bool(shares.mixing))

@@ -333,9 +333,9 @@ def measure_sizes(
     return KindReadings(*readings, kind.name, kind.largest_weight, **more)
 
 
-def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
+def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, Any]:
     """Ask how many edges kept their weight class, and reserve for the next timestamp."""
-    found: dict[str, int] = {}
+    found: dict[str, Any] = {}
     if isinstance(shares, KindShares) and private.kind.largest_weight is not None:
         query = KeptWeights(private.kind.largest_weight)
         if shares.kept_weights and private.has_previous:
@@ -345,9 +345,9 @@ def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
     return found
 
 
-def _dyads(private: PrivateSnapshot, shares: Shares) -> dict[str, int]:
+def _dyads(private: PrivateSnapshot, shares: Shares) -> dict[str, Any]:
     """Ask A and R, of directed graphs."""
-    found: dict[str, int] = {}
+    found: dict[str, Any] = {}
     if isinstance(shares, KindShares) and shares.active:
         found["noisy_active_nodes"] = private.ask(ActiveNodes(), epsilon=shares.active)
     if isinstance(shares, KindShares) and shares.reciprocity:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from psgraph.graph.kind import Kind
 from psgraph.privacy.accountant import Accountant
@@ -429,7 +429,7 @@ def _fixed_kind(
 
 
 def _with_structure(components: Components, shares: Shares, epsilon: Fraction) -> Shares:
-    parts = {
+    parts: dict[str, Any] = {
         "curve": CURVE if components.curve else NONE,
         "mixing": MIXING,
         "triangles": TRIANGLES if components.clustering else NONE,

@@ -141,10 +141,10 @@ def _shrunk(track: Track, edges: int) -> Floats:
 
 def _geometric(level: Floats, variance: Floats) -> Floats:
     """Fit shares in a geometric law, the logarithm of whose ratio is near the usual one."""
-    number = np.arange(level.size)
+    number = np.arange(float(level.size))
     ratios = np.exp(np.linspace(np.log(0.05), np.log(1.5), 100))
-    laws = ratios[:, None] ** number
-    laws /= laws.sum(axis=1, keepdims=True)
+    powers = ratios[:, None] ** number
+    laws = powers / powers.sum(axis=1, keepdims=True)
     # A class differs from the law by more than its noise: that is part of what the fit allows for.
     allowed = variance + (NEAR_LAW * laws) ** 2
     misfit = ((level - laws) ** 2 / allowed + np.log(allowed)).sum(axis=1)
