@@ -72,7 +72,8 @@ def write_parquet(path: Path, snapshots: Sequence[Snapshot], origin: Origin) -> 
             pa.array([0] * len(edges), pa.int32()), pa.array([snapshot.time or str(number)])
         )
         t = pa.array([number] * len(edges), pa.int32())
-        tables.append(pa.table({"t": t, "label": label, "u": edges["u"], "v": edges["v"]}))
+        columns = {name: edges[name] for name in ("u", "v", "weight") if name in edges.column_names}
+        tables.append(pa.table({"t": t, "label": label, **columns}))
     table = pa.concat_tables(tables).unify_dictionaries()
     table = table.replace_schema_metadata({_KEY: json.dumps(asdict(origin)).encode()})
     sink = pa.BufferOutputStream()

@@ -15,6 +15,7 @@ from psgraph_lab.datasets import find_dataset, load_dataset
 from psgraph_lab.datasets.jumps import SETTLED, judged_timestamps
 from psgraph_lab.datasets.kinds import published_as, turned_back
 from psgraph_lab.datasets.public import PUBLIC_STREAMS
+from psgraph_lab.datasets.snapshots import Origin, write_parquet
 from psgraph_lab.experiments.cells import Cell, run_cell
 from psgraph_lab.experiments.definition import find_experiment
 
@@ -39,6 +40,12 @@ def test_equal_ids_of_two_sides_are_different_nodes(data: Path) -> None:
     first, _ = load_dataset("film-ratings", directory=data)
     assert first.roster.sizes == (2, 3)
     assert first.to_edges() == [(1, 2), (2, 1)]
+
+
+def test_a_fetched_copy_keeps_directions_and_weights(data: Path, tmp_path: Path) -> None:
+    stream = load_dataset("trips", directory=data)
+    write_parquet(tmp_path / "copy" / "trips.parquet", stream, Origin())
+    assert load_dataset("trips", directory=tmp_path / "copy") == stream
 
 
 def test_as_undirected_the_originals_have_no_weights(data: Path) -> None:
