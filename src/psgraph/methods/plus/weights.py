@@ -2,8 +2,8 @@
 
 Weights are counted in classes whose ends double, {1}, {2}, {3, 4}, {5, …, 8} and so on up to the
 largest one, or by every integer where there are few. The noisy classes are filtered over time and
-shrunk towards a geometric shape: without it, empty classes of large weights with positive noise
-would add a quarter to the total. A synthetic edge draws a class and an integer in it; an edge that
+shrunk towards a usual distribution: without that, empty classes of large weights whose noise is
+positive would add a quarter to the total. A synthetic edge draws a class and an integer in it; an edge that
 was there before keeps its weight as often as edges keep their class in truth. All of it is
 post-processing.
 """
@@ -23,8 +23,10 @@ __all__ = ["Weights", "class_bounds", "drawn_weights", "next_weights", "weight_c
 
 FEW = 10  # largest weights up to this have a class for every weight
 DRIFT, LEAST_SHARE = 0.0225, 0.005  # a class moves by 15 % of itself in a window
-USUAL_RATIO, DOUBT = 0.45, 1.0  # of one class to the one before, and of its logarithm
-NEAR_SHAPE = 0.3  # how far a class may be from the geometric shape, relative to it
+# Logarithms of shares fall by a slope, and by a bend times the square of the class: usual values of
+# both, and their standard deviations.
+SLOPE, BEND = (-0.5, 0.4), (0.08, 0.03)
+NEAR = 0.2  # how far a class may be from the usual distribution, relative to it
 ROUNDS = 60
 
 
@@ -75,11 +77,12 @@ class Weights:
 
     @classmethod
     def start(cls, largest: int) -> Weights:
-        """Start with a geometric shape."""
+        """Start with the usual distribution."""
         size = class_bounds(largest).size
-        shape = USUAL_RATIO ** np.arange(size)
+        number = np.arange(float(size))
+        usual = np.exp(SLOPE[0] * number - BEND[0] * number**2)
         unknown = Track.start(0.0, variance=0.08, drift=0.0025)
-        return cls(largest, Track.unseen(size, drift=DRIFT), unknown, shape / shape.sum())
+        return cls(largest, Track.unseen(size, drift=DRIFT), unknown, usual / usual.sum())
 
     def kept_chance(self, kept: float) -> float:
         """Return how likely an edge keeps its weight, given the share of edges that stay.
@@ -128,28 +131,36 @@ def next_weights(
 
 
 def _shrunk(track: Track, edges: int) -> Floats:
-    """Return shares of classes that add up to 1: noisy ones moved towards a geometric shape.
+    """Return shares of classes that add up to 1: noisy ones moved towards what is usual.
 
-    The shape is fitted by penalised least squares, the classes are shrunk to it by what their noise
-    explains, and what is below 0 then is taken from all others alike (NormSub).
+    Usual is a distribution whose shares fall from class to class, and the faster the larger the
+    weights are. It is fitted, the classes are shrunk to it by what their noise explains, and what
+    is below 0 then is taken from all others alike (NormSub).
     """
-    shape = _geometric(track.level, track.variance)
-    spread = (NEAR_SHAPE * shape + 1 / max(edges, 1)) ** 2
-    shrunk = shape + spread / (spread + track.variance) * (track.level - shape)
+    expected = _fitted(track.level, track.variance)
+    spread = (NEAR * expected + 1 / max(edges, 1)) ** 2
+    shrunk = expected + spread / (spread + track.variance) * (track.level - expected)
     return _norm_sub(shrunk)
 
 
-def _geometric(level: Floats, variance: Floats) -> Floats:
-    """Fit shares in a geometric shape, the logarithm of whose ratio is near the usual one."""
-    number = np.arange(float(level.size))
-    ratios = np.exp(np.linspace(np.log(0.05), np.log(1.5), 100))
-    powers = ratios[:, None] ** number
-    shapes = powers / powers.sum(axis=1, keepdims=True)
-    # A class differs from the shape by more than its noise, and the fit allows for that.
-    allowed = variance + (NEAR_SHAPE * shapes) ** 2
-    misfit = ((level - shapes) ** 2 / allowed + np.log(allowed)).sum(axis=1)
-    misfit += (np.log(ratios / USUAL_RATIO) / DOUBT) ** 2
-    return np.asarray(shapes[int(np.argmin(misfit))])
+@lru_cache(maxsize=16)
+def _candidates(size: int) -> tuple[Floats, Floats]:
+    """Distributions over classes with a slope and a bend, and how far from the usual each is."""
+    slopes, bends = np.meshgrid(np.linspace(-3.0, 0.5, 36), np.linspace(0.0, 0.24, 13))
+    number = np.arange(float(size))
+    powers = np.exp(slopes.reshape(-1, 1) * number - bends.reshape(-1, 1) * number**2)
+    unusual = ((slopes - SLOPE[0]) / SLOPE[1]) ** 2 + ((bends - BEND[0]) / BEND[1]) ** 2
+    return powers / powers.sum(axis=1, keepdims=True), unusual.ravel()
+
+
+def _fitted(level: Floats, variance: Floats) -> Floats:
+    """Return the mean of all candidates, weighted by how well they explain the noisy shares."""
+    fits, unusual = _candidates(level.size)
+    # A class differs from the fit by more than its noise, which is allowed for.
+    allowed = variance + (NEAR * fits) ** 2
+    misfit = ((level - fits) ** 2 / allowed + np.log(allowed)).sum(axis=1) + unusual
+    chances = np.exp((misfit.min() - misfit) / 2)
+    return np.asarray(chances @ fits / chances.sum())
 
 
 def _norm_sub(shares: Floats) -> Floats:
@@ -224,9 +235,9 @@ def _kept_weights(
 
 
 def _inside(weights: Weights, classes: Integers, rng: np.random.Generator) -> Integers:
-    """Integers in their classes, of a density that falls as one over the weight."""
+    """Integers in their classes, of a density that falls as one over the weight squared."""
     high = class_bounds(weights.largest)
     low = np.concatenate([[1], high[:-1] + 1])
-    first, last = np.log(low[classes]), np.log(high[classes] + 1)
-    drawn = np.exp(first + rng.random(classes.size) * (last - first)).astype(np.int64)
+    first, last = 1 / low[classes], 1 / (high[classes] + 1)
+    drawn = (1 / (last + rng.random(classes.size) * (first - last))).astype(np.int64)
     return np.clip(drawn, low[classes], high[classes])
