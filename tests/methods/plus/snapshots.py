@@ -103,12 +103,10 @@ def publish(
         budget = noisy_budget(granted, accountant, 1000 * seed + index)
         private = PrivateSnapshot(snapshot, budget, ENGINE, previous=previous)
         measurement = method.measure(private, state)
-        after = method.update(state, measurement)
-        assert isinstance(after, PlusState)
-        state = after
+        state = method.update(state, measurement)
         accountant = accountant.record(budget.booked)
         previous = Previous.of(snapshot, budget.trace)
-        yield budget.booked, budget, measurement, after
+        yield budget.booked, budget, measurement, state
 
 
 def released(states: Iterable[AnyState]) -> Iterator[SyntheticGraph]:

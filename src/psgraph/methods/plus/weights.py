@@ -3,9 +3,9 @@
 Weights are counted in classes whose ends double, {1}, {2}, {3, 4}, {5, …, 8} and so on up to the
 largest one, or by every integer where there are few. The noisy classes are filtered over time and
 shrunk towards a usual distribution: without that, empty classes of large weights whose noise is
-positive would add a quarter to the total. A synthetic edge draws a class and an integer in it; an edge that
-was there before keeps its weight as often as edges keep their class in truth. All of it is
-post-processing.
+positive would add a quarter to the total. A synthetic edge draws a class and an integer in it; an
+edge that was there before keeps its weight as often as edges keep their class in truth. All of it
+is post-processing.
 """
 
 from __future__ import annotations
