@@ -27,6 +27,8 @@ from psgraph.methods.plus.kind_queries import (
     ReciprocatedPairs,
     WeightClassEdges,
 )
+from psgraph.methods.plus.label_book import LabelBook
+from psgraph.methods.plus.label_queries import AgreeingEdges, LabelEdges
 from psgraph.methods.plus.labelling import Plan
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.queries import (
@@ -132,6 +134,9 @@ QUERIES: dict[type[Query[Any]], Callable[[Sizes, Kind], Any]] = {
     KeptWeights: lambda _, __: KeptWeights(LARGEST_WEIGHT),
 }
 
+# Two labels, and all others.
+BOOK = LabelBook(("team",), (("a",), ("b",)), (0, 0))
+
 UNDIRECTED_QUERIES: dict[type[Query[Any]], Any] = {
     GroupDegrees: lambda nodes: GroupDegrees("degrees into groups", labels(nodes, 2), 2),
     RectangleCounts: lambda nodes: [RectangleCounts(area, 1) for area in areas(nodes)],
@@ -146,6 +151,8 @@ UNDIRECTED_QUERIES: dict[type[Query[Any]], Any] = {
     GrowthRows: growth,
     FoundCommunityEdges: lambda nodes: FoundCommunityEdges(labels(nodes, 2), 2),
     TriangleCount: lambda _: TriangleCount(),
+    LabelEdges: lambda nodes: LabelEdges(labels(nodes, 3), BOOK.count),
+    AgreeingEdges: lambda nodes: AgreeingEdges(labels(nodes, 3), BOOK),
 }
 
 

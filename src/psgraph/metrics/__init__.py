@@ -43,7 +43,7 @@ from psgraph.metrics.groups import (
     headline_metrics,
     metric_groups,
 )
-from psgraph.metrics.labels import block_matrix, label_assortativity, label_modularity
+from psgraph.metrics.labels import label_assortativity, label_modularity
 from psgraph.metrics.metric import GAMMA, GraphFacts, Group, Limits, Metric, Pair, relative_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
 from psgraph.metrics.sides import (
@@ -82,7 +82,6 @@ __all__ = [
     "assortativity",
     "assortativity_error",
     "average_clustering_error",
-    "block_matrix",
     "clustering_coefficients",
     "clustering_error",
     "compare",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
+from psgraph.graph.label_blocks import block_counts
 from psgraph.metrics.communities import modularity
 from psgraph.metrics.degrees import node_degrees
 from psgraph.metrics.metric import Group, Metric, Pair, relative_error
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from psgraph.graph import Graph, Roster
 
-__all__ = ["LABELS", "block_matrix", "label_assortativity", "label_groups", "label_modularity"]
+__all__ = ["LABELS", "label_assortativity", "label_groups", "label_modularity"]
 
 FEWEST_EDGES = 20  # of a pair of labels whose relative error means anything
 
@@ -69,32 +70,6 @@ def _assortativity(graph: Graph, groups: Integers) -> float:
     return modularity(graph, groups) / (1 - by_chance) if by_chance < 1 else 0.0
 
 
-def block_matrix(graph: Graph, column: str) -> Integers:
-    """Return the number of edges between each two labels of a column, sorted; symmetric.
-
-    Edges of nodes without a label are left out. The diagonal counts edges inside a label once.
-
-    >>> from psgraph.graph import Roster, SyntheticGraph
-    >>> roster = Roster(range(4), labels={"team": ["a", "a", "b", "b"]})
-    >>> block_matrix(SyntheticGraph(roster, [0, 0, 2], [1, 2, 3]), "team")
-    array([[1, 1],
-           [1, 1]])
-    """
-    return _blocks(graph, graph.roster, column)
-
-
-def _blocks(graph: Graph, roster: Roster, column: str) -> Integers:
-    assert roster.labels is not None
-    index = roster.labels.columns.index(column)
-    codes, count = roster.labels.codes[:, index], len(roster.labels.values[index])
-    a, b = codes[graph.u], codes[graph.v]
-    known = (a >= 0) & (b >= 0)
-    low, high = np.minimum(a[known], b[known]), np.maximum(a[known], b[known])
-    cells = np.bincount(low.astype(np.int64) * count + high, minlength=count * count)
-    upper = cells.reshape(count, count)
-    return upper + upper.T - np.diag(upper.diagonal())
-
-
 def _mean(pair: Pair, of: Callable[[Pair, str], float | None]) -> float | None:
     """The mean over all label columns; None if there is none, or none has a value."""
     found = [of(pair, column) for column in pair.original.graph.roster.label_columns]
@@ -119,7 +94,7 @@ def _assortativity_error(pair: Pair, column: str) -> float:
 def _block_error(pair: Pair, column: str) -> float | None:
     roster = pair.original.graph.roster
     truth, found = (
-        _blocks(each, roster, column) for each in (pair.original.graph, pair.synthetic.graph)
+        block_counts(each, roster, column) for each in (pair.original.graph, pair.synthetic.graph)
     )
     upper = np.triu_indices(truth.shape[0])
     true, made = truth[upper], found[upper]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers
-from psgraph.metrics.labels import block_matrix
+from psgraph.graph.label_blocks import block_matrix
 from psgraph.pictures.style import ORIGINAL, SYNTHETIC, WHITE
 from psgraph.reports.charts import Drawing, blank_chart, finish, literal
 

@@ -167,8 +167,8 @@ PLUS_SCHEDULE = (
         (
             Edit(
                 f"{METHOD}:measure_sizes",
-                "private.give_back(free - shares.bought)",
-                f"private.give_back((free - shares.bought) / (1 + {TRUE_EDGES} % 2))",
+                "private.give_back(fixed.total + free - shares.total)",
+                f"private.give_back((fixed.total + free - shares.total) / (1 + {TRUE_EDGES} % 2))",
             ),
         ),
         ("replay",),
@@ -177,7 +177,7 @@ PLUS_SCHEDULE = (
         "all that is free is given back, and then spent",
         "psgraph-plus",
         (
-            Edit(f"{METHOD}:measure_sizes", "free - shares.bought)", "free)"),
+            Edit(f"{METHOD}:measure_sizes", "fixed.total + free - shares.total)", "free)"),
             Swap(
                 f"{BUDGET}.remaining",
                 lambda _real: property(lambda self: self.epsilon - self.spent),

@@ -57,6 +57,7 @@ class LabelEdges(BlockEdges):
 
     label = "edges between labels"
     subject = "the edges between two labels"
+    kinds = frozenset({"undirected"})
 
 
 def measure_labels(
