@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import LedgerError
-from psgraph.graph import Kind, Roster, Snapshot
+from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
 from psgraph.service.database import Database, OpenDatabases
 from psgraph.streams.nodes import build_snapshot
 from psgraph.streams.overflow import Rows
@@ -265,7 +265,9 @@ class Inbox:
         write_whole(self._uploads / name, memoryview(sink.getvalue()), owner_only=True)
         return name
 
-    def load(self, name: str, roster: Roster | None, *, time: str, kind: Kind) -> Snapshot:
+    def load(
+        self, name: str, roster: Roster | None, *, time: str, kind: Kind = UNDIRECTED
+    ) -> Snapshot:
         """Read a stored snapshot over the current roster; without one, over its own nodes."""
         return _snapshot([pq.read_table(self._uploads / name)], roster, time, kind)
 
@@ -302,7 +304,7 @@ class Inbox:
         return None if row is None else bytes(row[0])
 
     def events_at(
-        self, timestamp: int, roster: Roster | None, *, time: str, kind: Kind
+        self, timestamp: int, roster: Roster | None, *, time: str, kind: Kind = UNDIRECTED
     ) -> Snapshot:
         """Return the snapshot of all events of a timestamp; it may be empty."""
         if not self._path.exists():
