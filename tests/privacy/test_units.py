@@ -159,3 +159,14 @@ def test_an_edge_is_named_in_every_form():
     unit = Edge()
     assert unit.change(" today").startswith(unit.noun)
     assert unit.noun in unit.text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "most"),
+    [("0.000000000001", "50 %"), ("1", "73.1 %"), ("8", "99.97 %"), ("2000", "100 %")],
+)
+def test_what_epsilon_means_is_said_in_numbers(epsilon: str, most: str) -> None:
+    for window, words in ((1, "at one timestamp"), (3, "within 3 consecutive timestamps")):
+        meaning = WEventPrivacy(epsilon, window=window).meaning
+        assert most in meaning
+        assert words in meaning
